@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { VERSION } from '../lib/version.ts'
+import { addOrganization } from './commands/org.ts'
+import { serve } from './commands/serve.ts'
+import { addToken } from './commands/token.ts'
+import { addUser } from './commands/user.ts'
+import { Usage } from './usage.ts'
+
+/** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
+const FAILED = 1
+const MISUSED = 2
+
+const program = new Command('allot')
+  .description('A code-hosting HTTP API with an exact storage-quota engine.')
+  .version(VERSION)
+  .exitOverride()
+
+/** Where the store is, and how it is set up: the same words on every command. */
+const onStore = (command: Command): Command =>
+  command
+    .option('--data <dir>', 'the folder that holds the store and the repositories (default: ./data)')
+    .option('--config <file>', 'a TOML file with options')
+    .option(
+      '--storage <url>',
+      'where the records are: level:<folder> or memory: (default: in the data folder)',
+    )
+
+onStore(program.command('serve'))
+  .description('the server in the foreground; SIGTERM and SIGINT finish what is in flight')
+  .option('--port <n>', 'the port; 0 picks a free one (default: 3000)')
+  .option('--host <h>', 'the address to listen on (default: 127.0.0.1)')
+  .addHelpText('after', '\nExample:\n  allot serve --data /var/lib/allot --port 3000')
+  .action(serve)
+
+onStore(program.command('user').description('accounts of people').command('add'))
+  .argument('<name>')
+  .description('add a user')
+  .option('--admin', 'an administrator')
+  .option('--email <e>', 'the email address')
+  .option('--password <p>', 'a password, at least 8 characters')
+  .option('--token', 'print a new token with all scopes, and nothing else, on standard output')
+  .addHelpText('after', '\nExample:\n  T=$(allot user add ci --token)')
+  .action(addUser)
+
+onStore(program.command('token').description('access tokens').command('add'))
+  .argument('<user>')
+  .description('add a token and print it, and nothing else, on standard output')
+  .option('--name <n>', 'what the token is for (default: cli)')
+  .option('--scopes <a,b>', 'what it may do (default: all)')
+  .addHelpText('after', '\nExample:\n  T=$(allot token add ci --scopes read:user,write:repository)')
+  .action(addToken)
+
+onStore(program.command('org').description('organizations').command('add'))
+  .argument('<name>')
+  .description('add an organization')
+  .requiredOption('--owner <user>', 'the user who is its first owner')
+  .addHelpText('after', '\nExample:\n  allot org add acme --owner alice')
+  .action(addOrganization)
+
+const forEach = (command: Command, work: (command: Command) => void): void => {
+  work(command)
+  for (const sub of command.commands) forEach(sub, work)
+}
+forEach(program, (command) => command.exitOverride().showHelpAfterError('(add --help for the options)'))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = explain(error)
+}
+
+function explain(error: unknown): number {
+  // Commander has said what is wrong by now; help and version end this way too, with 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
+  process.stderr.write(`allot: ${error instanceof Error ? error.message : String(error)}\n`)
+  return error instanceof Usage ? MISUSED : FAILED
+}

@@ -1,0 +1,88 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import type { Allot } from '../../lib/allot.ts'
+import { VERSION } from '../../lib/version.ts'
+import { open, type StoreFlags } from '../open.ts'
+import { Usage } from '../usage.ts'
+
+interface Flags extends StoreFlags {
+  port?: string
+  host?: string
+}
+
+/** What a client may still take to read its answer once the server is told to stop. */
+const PATIENCE = 8000
+
+export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
+  const wanted = port === undefined ? undefined : portIn(port)
+  const { allot, config, data } = await open(store, pino(pino.destination(2)))
+  const server = createServer(allot.handler)
+  try {
+    await listen(server, wanted ?? config.server.port ?? 3000, host ?? config.server.host ?? '127.0.0.1')
+  } catch (error) {
+    await allot.close()
+    throw error
+  }
+  const url = `${urlOf(server)}${config.api.basePath}`
+  process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
+  await welcome(allot, url)
+  await stopSignal()
+  await stop(server, allot)
+}
+
+const portIn = (text: string): number => {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new Usage(`--port ${text}: expected a number from 0 to 65535`)
+  return port
+}
+
+const listen = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`port ${port} of ${host} is in use: choose another with --port, or 0 for any free one`)
+          : error,
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+
+const urlOf = (server: Server): string => {
+  const { address, port, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+/** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
+const welcome = async ({ hosting }: Allot, url: string): Promise<void> => {
+  if ((await hosting.accounts.count('user')) > 0) return
+  const root = await hosting.accounts.createUser({ name: 'root', admin: true })
+  const { secret } = await hosting.tokens.create(root.id, 'first run', ['all'])
+  process.stdout.write(`
+The store was empty, so there is now an administrator named root. This token is shown once; keep it:
+
+  ${secret}
+
+Try it:
+
+  curl -H 'Authorization: token ${secret}' ${url}/user
+
+`)
+}
+
+const stopSignal = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+
+/** Finishes what is in flight: nothing new is taken, idle connections end, and whoever never reads is cut off. */
+const stop = async (server: Server, allot: Allot): Promise<void> => {
+  const cutOff = setTimeout(() => server.closeAllConnections(), PATIENCE)
+  const closed = new Promise((resolve) => server.close(resolve))
+  await allot.close()
+  server.closeIdleConnections()
+  await closed
+  clearTimeout(cutOff)
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { level } from '../drivers/level/index.ts'
+import { memory } from '../drivers/memory/index.ts'
+import { type Allot, createAllot } from '../lib/allot.ts'
+import type { Log } from '../lib/http/index.ts'
+import type { StorageDriver } from '../lib/storage/index.ts'
+import { type Config, readConfig } from './config.ts'
+import { Usage } from './usage.ts'
+
+/** What every command that needs the store takes; what is said here wins over the file. */
+export interface StoreFlags {
+  data?: string
+  config?: string
+  storage?: string
+}
+
+export interface Opened {
+  allot: Allot
+  config: Config
+  /** The data folder. */
+  data: string
+}
+
+export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
+  const config = readConfig(flags.config)
+  const data = flags.data ?? config.server.data ?? './data'
+  const { api, quota, markdown } = config
+  const allot = await createAllot({
+    ...api,
+    quota,
+    markdown,
+    repositories: repositoriesIn(config, data),
+    driver: driverFor(flags.storage ?? config.server.storage, data),
+    ...(log === undefined ? {} : { log }),
+  })
+  return { allot, config, data }
+}
+
+/** The repositories lie beside the store, unless the file says where. */
+const repositoriesIn = ({ repositories }: Config, data: string): Config['repositories'] => {
+  if (repositories === false) return false
+  const directory =
+    repositories.directory === DEFAULT_DIRECTORY ? join(data, 'repositories') : repositories.directory
+  return { ...repositories, directory }
+}
+const DEFAULT_DIRECTORY = 'data/repositories'
+
+const driverFor = (storage: string | undefined, data: string): StorageDriver => {
+  if (storage === undefined) return level(join(data, 'store'))
+  if (storage === 'memory:') return memory()
+  const [, folder] = /^level:(.+)$/.exec(storage) ?? []
+  if (folder === undefined) throw new Usage(`--storage ${storage}: expected level:<folder> or memory:`)
+  return level(folder)
+}
+
+/** Opens, works and closes: for commands that come and go. */
+export const withStore = async (flags: StoreFlags, work: (allot: Allot) => Promise<void>): Promise<void> => {
+  const { allot } = await open(flags)
+  try {
+    await work(allot)
+  } finally {
+    await allot.close()
+  }
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createGitStore, type GitStore } from './git/index.ts'
+import { createHostQuota, type HostQuota } from './host.ts'
+import { now } from './hosting/clock.ts'
+import { createHosting, type Hosting } from './hosting/index.ts'
+import type { NamedLedger } from './hosting/ledger.ts'
+import type { RepositoryFiles } from './hosting/repositories.ts'
+import { createServing, type Log, type Next } from './http/index.ts'
+import { createMarkdown } from './markdown/index.ts'
+import { type AllotOptions, checkedOptions, type Options } from './options.ts'
+import { createQuota } from './quota/index.ts'
+import { createStore } from './records/store.ts'
+import { routes } from './routes/index.ts'
+import { VERSION } from './version.ts'
+
+/** A running Allot, to mount in any Node server. */
+export interface Allot {
+  /** A node:http listener, which also fits Express and Connect. */
+  readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  /** Records usage from the host's own code: each call is atomic, and durable when its promise resolves. */
+  readonly ledger: NamedLedger
+  /** Answers in process what the HTTP API answers. */
+  readonly quota: HostQuota
+  /** The accounts, repositories, keys and relations behind the API. */
+  readonly hosting: Hosting
+  /** Finishes what is in flight, then closes the store. */
+  close(): Promise<void>
+}
+
+/** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
+export const createAllot = async ({ driver, authenticate, log, ...given }: AllotOptions): Promise<Allot> => {
+  const options = checkedOptions(given)
+  await driver.open()
+  const store = createStore(driver)
+  const quota = createQuota(store, { groups: options.quota.defaultGroups, total: options.quota.defaultTotal })
+  const hosting = createHosting({ store, quota, files: filesOf(options), authenticate })
+  const markdown = createMarkdown({ deadline: options.markdown.deadline })
+  const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const serving = createServing({
+    routes,
+    services: { store, hosting, quota, markdown, version: VERSION, dialect: options.dialect, pageLimits },
+    authenticate: hosting.identities.authenticate,
+    basePath: options.basePath,
+    baseUrl: options.baseUrl,
+    notFoundBody: options.dialect === 'forgejo',
+    bodyLimit: options.bodyLimit,
+    pageLimits,
+    log: log ?? standardError,
+  })
+  return {
+    handler: serving.handler,
+    ledger: hosting.ledger,
+    quota: createHostQuota(quota, hosting),
+    hosting,
+    async close() {
+      await serving.idle()
+      await markdown.close()
+      await driver.close()
+    },
+  }
+}
+
+/** A plugin owns no log, but a failure must not pass unheard. */
+const standardError: Log = {
+  error: (fields, message) => console.error(message, fields),
+  info: () => undefined,
+}
+
+/** Undefined when the host keeps the repositories itself, and reports their sizes. */
+const filesOf = ({ repositories }: Options): RepositoryFiles | undefined => {
+  if (repositories === false) return undefined
+  const git = createGitStore({ directory: repositories.directory, git: repositories.git })
+  return repositoryFiles(git)
+}
+
+const repositoryFiles = (git: GitStore): RepositoryFiles => ({
+  check: ({ autoInit, readme, gitignores, license }) =>
+    autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
+  async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
+    const first = {
+      name: init.name,
+      description: init.description ?? '',
+      readme: init.readme,
+      gitignores: init.gitignores,
+      license: init.license,
+      author: {
+        name: author.fullName || author.name,
+        email: author.email || `${author.name}@noreply.localhost`,
+      },
+      when: new Date(now() * 1000),
+    }
+    const { size } = await git.create(id, { defaultBranch, first: autoInit === true ? first : undefined })
+    return size
+  },
+  remove: (id) => git.remove(id),
+})

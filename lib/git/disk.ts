@@ -1,0 +1,42 @@
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Repositories are found by their number alone, so that renaming and transferring one moves no file. */
+export const folderOf = (directory: string, id: number): string =>
+  join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
+
+/** The sum of the sizes of all files below a folder, in bytes: what they hold, not what the file system sets aside. */
+export const sizeOf = async (folder: string): Promise<number> => {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(absentAs([]))
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map(async (entry) => (await stat(join(entry.parentPath, entry.name)).catch(absentAs({ size: 0 }))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+/** First out of the way, then deleted: a kill in between leaves nothing that looks like a repository. */
+export const removeFolder = async (folder: string): Promise<void> => {
+  const aside = `${folder}${DISCARDED}`
+  await rename(folder, aside).catch(absentAs(undefined))
+  await rm(aside, { recursive: true, force: true })
+}
+
+/** Endings of folders that are not repositories yet, or no longer. */
+export const UNFINISHED = '.unfinished'
+const DISCARDED = '.discarded'
+
+/** Deletes what a kill has left behind. */
+export const sweepFolders = async (directory: string): Promise<void> => {
+  const shards = await readdir(directory, { withFileTypes: true }).catch(absentAs([]))
+  for (const shard of shards.filter((entry) => entry.isDirectory()))
+    for (const name of await readdir(join(directory, shard.name)))
+      if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED))
+        await rm(join(directory, shard.name, name), { recursive: true, force: true })
+}
+
+const absentAs =
+  <T>(value: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === 'ENOENT') return value
+    throw error
+  }

@@ -1,0 +1,73 @@
+import {
+  type Account,
+  type Audience,
+  memberships,
+  type Repository,
+  type Visibility,
+} from '../records/schema.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+
+/** Who asks; null is someone who has not signed in. */
+export type Viewer = { readonly id: number; readonly admin: boolean } | null
+
+const audiences: Record<Visibility, Audience> = { public: 0, limited: 1, private: 2 }
+
+export const audienceOfAccount = (account: Account): Audience => audiences[account.visibility]
+
+/** A repository is never known to more than its owner is. */
+export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
+  isPrivate ? 2 : audienceOfAccount(owner)
+
+/** The audiences that a viewer belongs to without being named. */
+export const openAudiences = (viewer: Viewer): readonly Audience[] => {
+  if (viewer === null) return [0]
+  return viewer.admin ? [0, 1, 2] : [0, 1]
+}
+
+const isOpenTo = (viewer: Viewer, audience: Audience) => openAudiences(viewer).includes(audience)
+
+export const membershipOf = (tx: ReadTransaction, organization: number, account: number) =>
+  memberships.get(tx, [organization, account])
+
+/** Whether the viewer is the account, or a member of it: one of the few that a private thing of it is known to. */
+const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<boolean> => {
+  if (viewer === null) return false
+  return viewer.id === account || (await membershipOf(tx, account, viewer.id)) !== undefined
+}
+
+export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
+  isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
+
+/** "Readers are its owner, the organization's members, and administrators." */
+export const canRead = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository,
+): Promise<boolean> => isOpenTo(viewer, repository.audience) || belongsTo(tx, viewer, repository.owner)
+
+/** The audiences of an owner's repositories that the viewer may list. */
+export const audiencesOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: number,
+): Promise<readonly Audience[]> => ((await belongsTo(tx, viewer, owner)) ? [0, 1, 2] : openAudiences(viewer))
+
+export interface Permission {
+  admin: boolean
+  push: boolean
+  pull: boolean
+}
+
+/** Owners administer, members push, whoever may read pulls. */
+export const permissionOn = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository,
+): Promise<Permission> => {
+  if (viewer === null) return { admin: false, push: false, pull: repository.audience === 0 }
+  if (viewer.admin || viewer.id === repository.owner) return { admin: true, push: true, pull: true }
+  const membership = await membershipOf(tx, repository.owner, viewer.id)
+  if (membership === undefined)
+    return { admin: false, push: false, pull: isOpenTo(viewer, repository.audience) }
+  return { admin: membership.owner, push: true, pull: true }
+}

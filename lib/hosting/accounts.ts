@@ -1,0 +1,141 @@
+import { invalid } from '../errors.ts'
+import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { Viewer } from './access.ts'
+import { spreadAccountAudience } from './audiences.ts'
+import { now } from './clock.ts'
+import { accountByName, visibleAccount } from './lookup.ts'
+import { checkAccountName } from './names.ts'
+import { hashPassword } from './passwords.ts'
+
+export interface NewAccount {
+  name: string
+  email?: string | undefined
+  fullName?: string | undefined
+  password?: string | undefined
+  admin?: boolean | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface AccountEdit {
+  email?: string | undefined
+  fullName?: string | undefined
+  password?: string | undefined
+  website?: string | undefined
+  description?: string | undefined
+  location?: string | undefined
+  admin?: boolean | undefined
+  active?: boolean | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface Accounts {
+  /** @throws AllotError invalid for a name or an email that is malformed, reserved or taken. */
+  createUser(account: NewAccount): Promise<Account>
+  byId(id: number): Promise<Account | undefined>
+  byName(name: string): Promise<Account | undefined>
+  /** The account if the viewer may know that it exists. */
+  find(viewer: Viewer, name: string): Promise<Account | undefined>
+  edit(id: number, edit: AccountEdit): Promise<Account | undefined>
+  count(kind: Account['kind']): Promise<number>
+  list(
+    kind: Account['kind'],
+    at: { offset: number; limit: number },
+  ): Promise<{ items: Account[]; total: number }>
+}
+
+/** @param changed told of every account whose identity may have changed, after the change is durable. */
+export const createAccounts = (store: Store, changed: (account: Account) => void): Accounts => ({
+  async createUser(account) {
+    const password =
+      account.password === undefined ? null : await hashPassword(checkPassword(account.password))
+    const record: Account = {
+      ...blankAccount('user', account.name),
+      id: await store.sequences.next('account'),
+      password,
+    }
+    return store.write((tx) =>
+      insertAccount(tx, {
+        ...record,
+        email: account.email ?? '',
+        fullName: account.fullName ?? '',
+        admin: account.admin ?? false,
+        visibility: account.visibility ?? 'public',
+      }),
+    )
+  },
+  byId: (id) => store.read((tx) => accounts.get(tx, [id])),
+  byName: (name) => store.read((tx) => accountByName(tx, name)),
+  find: (viewer, name) => store.read((tx) => visibleAccount(tx, viewer, name)),
+  async edit(id, { password, ...edit }) {
+    const hashed = password === undefined ? {} : { password: await hashPassword(checkPassword(password)) }
+    return store.write(async (tx) => {
+      const before = await accounts.get(tx, [id])
+      if (before === undefined) return undefined
+      const after: Account = { ...before, ...given(edit), ...hashed, updatedAt: now() }
+      if (after.email !== before.email) await refuseTakenEmail(tx, after)
+      await accounts.save(tx, after)
+      if (after.visibility !== before.visibility) await spreadAccountAudience(tx, after)
+      tx.afterCommit(() => changed(after))
+      return after
+    })
+  },
+  count: (kind) => store.read((tx) => accounts.count(tx, 'kind', [kind])),
+  list: (kind, at) =>
+    store.read(async (tx) => ({
+      items: await accounts.list(tx, 'name', { prefix: [kind], ...at }),
+      total: await accounts.count(tx, 'kind', [kind]),
+    })),
+})
+
+/** Users and organizations share their names. */
+export const insertAccount = async (tx: Change, account: Account): Promise<Account> => {
+  checkAccountName(account.name)
+  if ((await accountByName(tx, account.name)) !== undefined)
+    throw invalid(`name: ${account.name} is already taken`)
+  await refuseTakenEmail(tx, account)
+  await accounts.save(tx, account)
+  return account
+}
+
+export const blankAccount = (kind: Account['kind'], name: string): Omit<Account, 'id'> => ({
+  kind,
+  name,
+  fullName: '',
+  email: '',
+  website: '',
+  description: '',
+  location: '',
+  visibility: 'public',
+  admin: false,
+  active: true,
+  password: null,
+  createdAt: now(),
+  updatedAt: now(),
+})
+
+export const ownsRepositories = async (tx: ReadTransaction, owner: number): Promise<boolean> => {
+  const counts = await Promise.all(
+    ([0, 1, 2] as const).map((one) => repositories.count(tx, 'owner', [owner, one])),
+  )
+  return counts.some((count) => count > 0)
+}
+
+const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
+  if (account.email === '' || account.kind !== 'user') return
+  const holder = await accounts.findBy(tx, 'email', [account.email.toLowerCase()])
+  if (holder !== undefined && holder.id !== account.id)
+    throw invalid('email: it is already used by another account')
+}
+
+const checkPassword = (password: string): string => {
+  if (password.length < 8) throw invalid('password: must have at least 8 characters')
+  return password
+}
+
+/** Without the members that are undefined, which leave things as they are. */
+export const given = <T extends object>(edit: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }

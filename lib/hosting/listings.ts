@@ -1,0 +1,72 @@
+import type { IndexEntry } from '../records/collection.ts'
+import { merge, pageOf } from '../records/merge.ts'
+import { type Audience, memberships, type Repository, repositories } from '../records/schema.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { audiencesOf, type Viewer } from './access.ts'
+import type { Page, Slice } from './listing.ts'
+
+type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
+
+/** The values of `order_by` that a Forgejo takes: `size` is smallest first, `reversesize` largest first. */
+export const ORDERS = {
+  name: ['name', false],
+  alphabetically: ['name', false],
+  reversealphabetically: ['name', true],
+  id: ['id', false],
+  newest: ['id', true],
+  oldest: ['id', false],
+  recentupdate: ['updated', true],
+  leastupdate: ['updated', false],
+  size: ['size', false],
+  reversesize: ['size', true],
+  moststars: ['stars', true],
+  feweststars: ['stars', false],
+  mostforks: ['forks', true],
+  fewestforks: ['forks', false],
+} as const satisfies Record<string, readonly [OrderIndex, boolean]>
+export type RepositoryOrder = keyof typeof ORDERS
+
+export interface RepositoryListings {
+  /** An owner's repositories, as far as the viewer may know of them. */
+  of(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
+  /** The viewer's own and those of the viewer's organizations. */
+  mine(viewer: NonNullable<Viewer>, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
+}
+
+export const createRepositoryListings = (store: Store): RepositoryListings => ({
+  of: (viewer, owner, order, slice) =>
+    store.read(async (tx) => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)),
+  mine: (viewer, order, slice) =>
+    store.read(async (tx) => {
+      const joined = await memberships.list(tx, 'member', { prefix: [viewer.id] })
+      const owners = [viewer.id, ...joined.map((one) => one.organization)]
+      return list(
+        tx,
+        owners.map((owner) => [owner, [0, 1, 2]]),
+        order,
+        slice,
+      )
+    }),
+})
+
+type Owned = readonly [owner: number, audiences: readonly Audience[]]
+
+const list = async (
+  tx: ReadTransaction,
+  owners: readonly Owned[],
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => {
+  const [index, reverse] = ORDERS[order]
+  const listings: AsyncIterable<IndexEntry>[] = []
+  let total = 0
+  for (const [owner, audiences] of owners)
+    for (const audience of audiences) {
+      const count = await repositories.count(tx, 'owner', [owner, audience])
+      if (count === 0) continue
+      total += count
+      listings.push(repositories.entries(tx, index, { prefix: [owner, audience], reverse }))
+    }
+  return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
+}

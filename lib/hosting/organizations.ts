@@ -1,0 +1,102 @@
+import { AllotError } from '../errors.ts'
+import { type Account, accounts, memberships, type Visibility } from '../records/schema.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { canSee, membershipOf, type Viewer } from './access.ts'
+import { blankAccount, insertAccount } from './accounts.ts'
+import { now } from './clock.ts'
+import { accountByName } from './lookup.ts'
+
+export interface NewOrganization {
+  name: string
+  fullName?: string | undefined
+  description?: string | undefined
+  website?: string | undefined
+  location?: string | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface Organizations {
+  /** @param owner the user who is its first owner. */
+  create(owner: number, organization: NewOrganization): Promise<Account>
+  find(viewer: Viewer, name: string): Promise<Account | undefined>
+  /** Those that the member belongs to and the viewer may see. */
+  of(
+    viewer: Viewer,
+    member: number,
+    at: { offset: number; limit: number },
+  ): Promise<{ items: Account[]; total: number }>
+  isMember(organization: number, account: number): Promise<boolean>
+  isOwner(organization: number, account: number): Promise<boolean>
+  /** Adds a member, or changes whether an existing one is an owner. */
+  setMember(organization: number, member: number, options?: { owner?: boolean }): Promise<void>
+  /** Answers whether there was such a member. @throws AllotError conflict for the last owner. */
+  removeMember(organization: number, member: number): Promise<boolean>
+}
+
+export const createOrganizations = (store: Store): Organizations => ({
+  async create(owner, { visibility, ...profile }) {
+    const id = await store.sequences.next('account')
+    const record: Account = {
+      ...blankAccount('organization', profile.name),
+      id,
+      fullName: profile.fullName ?? '',
+      description: profile.description ?? '',
+      website: profile.website ?? '',
+      location: profile.location ?? '',
+      visibility: visibility ?? 'public',
+    }
+    return store.write(async (tx) => {
+      await insertAccount(tx, record)
+      await memberships.save(tx, { organization: id, member: owner, owner: true, createdAt: now() })
+      return record
+    })
+  },
+  find: (viewer, name) => store.read((tx) => visibleOrganization(tx, viewer, name)),
+  of: (viewer, member, at) =>
+    store.read(async (tx) => {
+      const found = await memberships.list(tx, 'member', { prefix: [member] })
+      const organizations = await accounts.getMany(
+        tx,
+        found.map((one) => [one.organization]),
+      )
+      const visible: Account[] = []
+      for (const one of organizations)
+        if (one !== undefined && (await canSee(tx, viewer, one))) visible.push(one)
+      return { items: visible.slice(at.offset, at.offset + at.limit), total: visible.length }
+    }),
+  isMember: (organization, account) =>
+    store.read(async (tx) => (await membershipOf(tx, organization, account)) !== undefined),
+  isOwner: (organization, account) =>
+    store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
+  setMember: (organization, member, options) =>
+    store.write(async (tx) => {
+      const before = await membershipOf(tx, organization, member)
+      const owner = options?.owner ?? before?.owner ?? false
+      if (before?.owner === true && !owner) await keepAnOwner(tx, organization)
+      await memberships.save(tx, { organization, member, owner, createdAt: before?.createdAt ?? now() })
+    }),
+  removeMember: (organization, member) =>
+    store.write(async (tx) => {
+      const before = await membershipOf(tx, organization, member)
+      if (before === undefined) return false
+      if (before.owner) await keepAnOwner(tx, organization)
+      await memberships.remove(tx, [organization, member])
+      return true
+    }),
+})
+
+const visibleOrganization = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  name: string,
+): Promise<Account | undefined> => {
+  const account = await accountByName(tx, name)
+  if (account?.kind !== 'organization') return undefined
+  return (await canSee(tx, viewer, account)) ? account : undefined
+}
+
+const keepAnOwner = async (tx: ReadTransaction, organization: number) => {
+  if ((await memberships.count(tx, 'owners', [organization])) === 1)
+    throw new AllotError('conflict', 'an organization must keep at least one owner')
+}

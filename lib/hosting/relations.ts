@@ -1,0 +1,189 @@
+import type { Collection } from '../records/collection.ts'
+import {
+  type Account,
+  accounts,
+  type Follow,
+  follows,
+  type Relation,
+  type Repository,
+  repositories,
+  stars,
+  watches,
+} from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { audienceOfAccount, canRead, canSee, type Viewer } from './access.ts'
+import { now } from './clock.ts'
+import { type Page, type Slice, visibleRelations } from './listing.ts'
+import { accountByName, readableRepository, visibleAccount } from './lookup.ts'
+
+/** Which repository, by its names. */
+export interface RepositoryName {
+  owner: string
+  name: string
+}
+
+/** What an account can be to a repository. Undefined answers stand for a repository that the viewer may not know of. */
+export interface RepositoryRelation {
+  /** Idempotent; answers the repository. */
+  set(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
+  clear(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
+  /** The repository when the relation is set. */
+  check(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
+  /** The repositories of an account's relations, as far as the viewer may know of them. */
+  list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>>
+}
+
+export interface Follows {
+  /** "user follows {username}". Answers whether there is such an account; following oneself changes nothing. */
+  follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
+  unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
+  /** Whether the follower follows the named account, and the viewer may know of it. */
+  check(viewer: Viewer, follower: number, name: string): Promise<boolean>
+  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
+  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
+}
+
+export interface Relations {
+  readonly stars: RepositoryRelation
+  readonly watches: RepositoryRelation
+  readonly follows: Follows
+}
+
+export const createRelations = (store: Store): Relations => ({
+  stars: createRepositoryRelation(store, stars, 'stars'),
+  watches: createRepositoryRelation(store, watches, 'watchers'),
+  follows: createFollows(store),
+})
+
+type Count = 'stars' | 'watchers'
+type RelationCollection = Collection<Relation, never, 'account' | 'repository', 'account'>
+
+const createRepositoryRelation = (
+  store: Store,
+  relation: RelationCollection,
+  count: Count,
+): RepositoryRelation => ({
+  set: (viewer, { owner, name }) =>
+    store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && relate(tx, relation, count, viewer.id, repository)
+    }),
+  clear: (viewer, { owner, name }) =>
+    store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && unrelate(tx, relation, count, viewer.id, repository)
+    }),
+  check: (viewer, { owner, name }) =>
+    store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      return (await relation.get(tx, [viewer.id, repository.id])) && repository
+    }),
+  list: (viewer, account, slice) =>
+    store.read(async (tx) => {
+      const isReadable = async (one: Relation) => {
+        const repository = await repositories.get(tx, [one.repository])
+        return repository !== undefined && canRead(tx, viewer, repository)
+      }
+      const page = await visibleRelations(tx, relation, 'account', [account], viewer, isReadable, slice)
+      const found = await repositories.getMany(
+        tx,
+        page.items.map((one) => [one.repository]),
+      )
+      return { items: found.filter((one) => one !== undefined), total: page.total }
+    }),
+})
+
+/** Saves the relation if it is not there, and counts it. */
+const relate = async (
+  tx: Change,
+  relation: RelationCollection,
+  count: Count,
+  account: number,
+  repository: Repository,
+): Promise<Repository> => {
+  if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
+  const { id, audience } = repository
+  await relation.save(tx, { account, repository: id, audience, createdAt: now() })
+  const counted = { ...repository, [count]: repository[count] + 1 }
+  await repositories.save(tx, counted)
+  return counted
+}
+
+export const unrelate = async (
+  tx: Change,
+  relation: RelationCollection,
+  count: Count,
+  account: number,
+  repository: Repository,
+): Promise<Repository> => {
+  if ((await relation.remove(tx, [account, repository.id])) === undefined) return repository
+  const counted = { ...repository, [count]: repository[count] - 1 }
+  await repositories.save(tx, counted)
+  return counted
+}
+
+export const watch = (tx: Change, account: number, repository: Repository): Promise<Repository> =>
+  relate(tx, watches, 'watchers', account, repository)
+
+const createFollows = (store: Store): Follows => ({
+  follow: (viewer, name) =>
+    store.write(async (tx) => {
+      const [follower, followed] = [
+        await accounts.get(tx, [viewer.id]),
+        await visibleAccount(tx, viewer, name),
+      ]
+      if (follower === undefined || followed === undefined) return false
+      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
+      return true
+    }),
+  unfollow: (viewer, name) =>
+    store.write(async (tx) => {
+      const followed = await accountByName(tx, name)
+      if (followed === undefined) return false
+      // Whoever follows an account that has hidden itself since may still let go of it.
+      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
+      return canSee(tx, viewer, followed)
+    }),
+  check: (viewer, follower, name) =>
+    store.read(async (tx) => {
+      const followed = await visibleAccount(tx, viewer, name)
+      return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
+    }),
+  followers: (viewer, account, slice) =>
+    store.read((tx) => accountsOf(tx, 'followers', (follow) => follow.follower, viewer, account, slice)),
+  following: (viewer, account, slice) =>
+    store.read((tx) => accountsOf(tx, 'following', (follow) => follow.followed, viewer, account, slice)),
+})
+
+const saveFollow = async (tx: Change, follower: Account, followed: Account) => {
+  if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
+  await follows.save(tx, {
+    follower: follower.id,
+    followed: followed.id,
+    followerAudience: audienceOfAccount(follower),
+    followedAudience: audienceOfAccount(followed),
+    createdAt: now(),
+  })
+}
+
+const accountsOf = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  other: (follow: Follow) => number,
+  viewer: Viewer,
+  account: number,
+  slice: Slice,
+): Promise<Page<Account>> => {
+  const isReadable = async (follow: Follow) => {
+    const found = await accounts.get(tx, [other(follow)])
+    return found !== undefined && canSee(tx, viewer, found)
+  }
+  const page = await visibleRelations(tx, follows, index, [account], viewer, isReadable, slice)
+  const found = await accounts.getMany(
+    tx,
+    page.items.map((follow) => [other(follow)]),
+  )
+  return { items: found.filter((one) => one !== undefined), total: page.total }
+}

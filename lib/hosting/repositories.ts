@@ -1,0 +1,187 @@
+import { AllotError } from '../errors.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import { type Account, accounts, type Repository, repositories, stars, watches } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { audienceOfRepository, type Viewer } from './access.ts'
+import { given } from './accounts.ts'
+import { ownerOf, saveWithAudience } from './audiences.ts'
+import { now } from './clock.ts'
+import { readableRepository } from './lookup.ts'
+import { checkRepositoryName } from './names.ts'
+import { watch } from './relations.ts'
+
+export interface NewRepository {
+  name: string
+  description?: string | undefined
+  private?: boolean | undefined
+  autoInit?: boolean | undefined
+  gitignores?: string | undefined
+  license?: string | undefined
+  readme?: string | undefined
+  defaultBranch?: string | undefined
+}
+
+export interface RepositoryEdit {
+  name?: string | undefined
+  description?: string | undefined
+  website?: string | undefined
+  private?: boolean | undefined
+  archived?: boolean | undefined
+  defaultBranch?: string | undefined
+}
+
+/** Where the git data lies; a host that keeps repositories itself has none. */
+export interface RepositoryFiles {
+  /** @throws AllotError invalid for an unknown template, before anything is made. */
+  check(init: NewRepository): void | Promise<void>
+  /** @returns bytes on disk */
+  create(id: number, init: NewRepository, author: Account): Promise<number>
+  remove(id: number): Promise<void>
+}
+
+export interface Repositories {
+  /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
+  create(owner: Account, creator: Account, repository: NewRepository): Promise<Repository>
+  byId(id: number): Promise<Repository | undefined>
+  /** The names of repositories by their ids; those that do not exist are left out. */
+  namesOf(ids: readonly number[]): Promise<Map<number, string>>
+  /** The repository if the viewer may know that it exists. */
+  find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
+  edit(id: number, edit: RepositoryEdit): Promise<Repository | undefined>
+  /** Gives it to another owner, with its usage, in one write. */
+  transfer(id: number, owner: number): Promise<Repository | undefined>
+  /** What git data it takes now, in bytes: for hosts that keep repositories themselves. */
+  resize(id: number, size: number): Promise<Repository | undefined>
+  remove(id: number): Promise<boolean>
+}
+
+export const createRepositories = (
+  store: Store,
+  quota: QuotaEngine,
+  files: RepositoryFiles | undefined,
+): Repositories => ({
+  async create(owner, creator, repository) {
+    checkRepositoryName(repository.name)
+    await files?.check(repository)
+    await store.read((tx) => refuseTaken(tx, owner.id, repository.name))
+    const id = await store.sequences.next('repository')
+    const size = (await files?.create(id, repository, creator)) ?? 0
+    try {
+      return await store.write((tx) =>
+        insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)),
+      )
+    } catch (error) {
+      await files?.remove(id)
+      throw error
+    }
+  },
+  byId: (id) => store.read((tx) => repositories.get(tx, [id])),
+  namesOf: (ids) =>
+    store.read(async (tx) => {
+      const found = await repositories.getMany(
+        tx,
+        [...new Set(ids)].map((id) => [id]),
+      )
+      return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one.name] as const])))
+    }),
+  find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
+  edit: (id, edit) =>
+    change(store, id, async (tx, before) => {
+      const after = { ...before, ...given(edit), updatedAt: now() }
+      if (after.name.toLowerCase() !== before.name.toLowerCase())
+        await refuseTaken(tx, before.owner, after.name)
+      if (after.name !== before.name) checkRepositoryName(after.name)
+      if (after.private !== before.private) await quota.containers.setPrivate(tx, id, after.private)
+      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, before), after.private))
+    }),
+  transfer: (id, owner) =>
+    change(store, id, async (tx, before) => {
+      const after = { ...before, owner, updatedAt: now() }
+      await refuseTaken(tx, owner, before.name)
+      await quota.containers.move(tx, id, owner)
+      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, after), after.private))
+    }),
+  resize: (id, size) =>
+    change(store, id, async (tx, before) => {
+      const after = { ...before, size, empty: size === 0, updatedAt: now() }
+      await quota.containers.resize(tx, id, size)
+      await repositories.save(tx, after)
+      return after
+    }),
+  async remove(id) {
+    const removed = await store.write((tx) => removeRepository(tx, quota, id))
+    if (removed) await files?.remove(id)
+    return removed
+  },
+})
+
+export const removeRepository = async (tx: Change, quota: QuotaEngine, id: number): Promise<boolean> => {
+  const repository = await repositories.remove(tx, [id])
+  if (repository === undefined) return false
+  for (const relation of [stars, watches])
+    for (const one of await relation.list(tx, 'repository', { prefix: [id] }))
+      await relation.remove(tx, [one.account, one.repository])
+  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
+    await repositories.save(tx, { ...fork, parent: null })
+  await quota.containers.close(tx, id)
+  return true
+}
+
+const change = (
+  store: Store,
+  id: number,
+  work: (tx: Change, before: Repository) => Promise<Repository>,
+): Promise<Repository | undefined> =>
+  store.write(async (tx) => {
+    const before = await repositories.get(tx, [id])
+    return before && work(tx, before)
+  })
+
+const recordOf = (id: number, owner: Account, repository: NewRepository, size: number): Repository => ({
+  id,
+  owner: owner.id,
+  name: repository.name,
+  description: repository.description ?? '',
+  website: '',
+  private: repository.private ?? false,
+  audience: audienceOfRepository(owner, repository.private ?? false),
+  empty: repository.autoInit !== true,
+  mirror: false,
+  archived: false,
+  parent: null,
+  defaultBranch: repository.defaultBranch ?? 'main',
+  size,
+  stars: 0,
+  forks: 0,
+  watchers: 0,
+  createdAt: now(),
+  updatedAt: now(),
+})
+
+/** Reads the owner again: it may have been hidden or deleted since the request looked it up. */
+const insert = async (
+  tx: Change,
+  quota: QuotaEngine,
+  ownerId: number,
+  creator: Account,
+  repository: Repository,
+) => {
+  const owner = await accounts.get(tx, [ownerId])
+  if (owner === undefined) throw new AllotError('not_found', 'the owner of the new repository is gone')
+  await refuseTaken(tx, owner.id, repository.name)
+  const record = { ...repository, audience: audienceOfRepository(owner, repository.private) }
+  await repositories.save(tx, record)
+  await quota.containers.open(tx, {
+    id: record.id,
+    owner: owner.id,
+    private: record.private,
+    git: record.size,
+  })
+  return creator.kind === 'user' ? watch(tx, creator.id, record) : record
+}
+
+const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
+  if ((await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined)
+    throw new AllotError('conflict', `the owner already has a repository named ${name}`)
+}

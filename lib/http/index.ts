@@ -1,0 +1,14 @@
+export type { Log } from './errors.ts'
+export type { PageLimits, PageRequest } from './paging.ts'
+export {
+  Empty,
+  ErrorBody,
+  Forbidden,
+  Html,
+  NotFound,
+  ReadyJson,
+  type Reply,
+  ValidationError,
+} from './responses.ts'
+export { type Identity, type Method, type Route, routesFor } from './route.ts'
+export { createServing, type Next, type Serving } from './serving.ts'

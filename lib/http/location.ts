@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import { AllotError } from '../errors.ts'
+
+/** Where a request points. */
+export interface Location {
+  /** Relative to the base path, still percent-encoded. */
+  readonly path: string
+  /** What follows the question mark. */
+  readonly search: string
+  /** What the host's framework has taken off the front, for the links of the answer. */
+  readonly mount: string
+}
+
+/** The location of a request below the base path; undefined for any other. */
+export const locate = (req: IncomingMessage, basePath: string): Location | undefined => {
+  const url = req.url ?? '/'
+  if (!url.startsWith(basePath)) return undefined
+  const after = url.charCodeAt(basePath.length)
+  if (!Number.isNaN(after) && after !== SLASH && after !== QUESTION_MARK) return undefined
+  const mark = url.indexOf('?', basePath.length)
+  const path = mark === -1 ? url.slice(basePath.length) : url.slice(basePath.length, mark)
+  return {
+    path: path === '' ? '/' : path,
+    search: mark === -1 ? '' : url.slice(mark + 1),
+    mount: mountOf(req, url),
+  }
+}
+
+const SLASH = 47
+const QUESTION_MARK = 63
+
+/** Express and Connect keep the whole URL, and give the listener what follows its mount point. */
+const mountOf = (req: IncomingMessage, url: string): string => {
+  const { originalUrl } = req as { originalUrl?: string }
+  return originalUrl?.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
+}
+
+/** Where the service is as this client reaches it, without a slash at the end. */
+export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
+  const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
+  const host = req.headers.host ?? `${req.socket.localAddress}:${req.socket.localPort}`
+  if (!HOST.test(host)) throw new AllotError('bad_request', 'the Host header is malformed')
+  return `${scheme}://${host}${mount}`
+}
+
+const HOST = /^(?:[\w.-]{1,255}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/

@@ -1,0 +1,43 @@
+import * as v from 'valibot'
+
+/** What a response can hold besides JSON that a schema describes. */
+export const Html = { kind: 'html' } as const
+/** "204: empty body" */
+export const Empty = { kind: 'empty' } as const
+/** "notFound: empty, 404"; a dialect may want a body. */
+export const NotFound = { kind: 'notFound' } as const
+
+/** "error: `message` string, `url` string" */
+export const ErrorBody = v.object({ message: v.string(), url: v.string() })
+export const Forbidden = ErrorBody
+export const ValidationError = ErrorBody
+
+export type ResponseKind = v.GenericSchema | typeof Html | typeof Empty | typeof NotFound
+export type Responses = Readonly<Record<number, ResponseKind>>
+
+/** JSON that is serialised already; the type says what it holds. */
+export class ReadyJson<T> {
+  readonly bytes: Buffer
+  declare readonly holds: T
+  constructor(value: T) {
+    this.bytes = Buffer.from(JSON.stringify(value))
+  }
+}
+
+type BodyOf<K> = K extends v.GenericSchema
+  ? v.InferOutput<K> | ReadyJson<v.InferOutput<K>>
+  : K extends typeof Html
+    ? string
+    : undefined
+
+export interface Reply<S extends number = number, B = unknown> {
+  readonly status: S
+  readonly body: B
+  /** Of a paged list: how many there are in all. */
+  readonly total?: number
+}
+
+/** Every reply that a route's declared responses allow. */
+export type ReplyOf<R extends Responses> = {
+  [S in keyof R & number]: Reply<S, BodyOf<R[S]>>
+}[keyof R & number]

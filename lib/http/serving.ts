@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AllotError } from '../errors.ts'
+import { ClientGone, readBody } from './body.ts'
+import { type Log, translate } from './errors.ts'
+import { baseUrlOf, type Location, locate } from './location.ts'
+import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
+import { Html, type Reply } from './responses.ts'
+import type { Identity, Route, RouteRequest } from './route.ts'
+import { createRouter, type Match } from './router.ts'
+import { checkIdentity, checkScopes } from './scopes.ts'
+import { sendEmpty, sendHtml, sendJson } from './send.ts'
+import { coerced, pathParams } from './validate.ts'
+
+export interface ServingOptions<I extends Identity, S> {
+  routes: readonly Route<I, S>[]
+  services: S
+  /** @throws AllotError unauthenticated for credentials that are sent and are wrong. */
+  authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
+  /** Such as `/api/v1`. */
+  basePath: string
+  /** Where the service is, when the Host header does not tell. */
+  baseUrl: string | undefined
+  /** Whether 404 has a `{message,url}` body. */
+  notFoundBody: boolean
+  /** Bytes that the body of a request may have, where its route does not say otherwise. */
+  bodyLimit: number
+  pageLimits: PageLimits
+  log: Log
+}
+
+export type Next = (error?: unknown) => void
+
+export interface Serving {
+  /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
+  handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void>
+}
+
+/** One request on its way through the steps. */
+interface Exchange {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly location: Location
+  readonly baseUrl: string
+}
+
+export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
+  const { services, authenticate, basePath, log } = options
+  const router = createRouter(options.routes)
+  const flights = countFlights()
+
+  const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
+    const location = locate(req, basePath)
+    if (location === undefined) return next === undefined ? sendEmpty(res, 404) : next()
+    flights.begin(res)
+    let exchange: Exchange = { req, res, location, baseUrl: options.baseUrl ?? '' }
+    try {
+      if (options.baseUrl === undefined) exchange = { ...exchange, baseUrl: baseUrlOf(req, location.mount) }
+      const identity = authenticate(req)
+      if (identity instanceof Promise)
+        identity.then((found) => serve(exchange, found)).catch((error) => fail(exchange, error))
+      else serve(exchange, identity)
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  /** Credentials are checked by now: they are wrong wherever they are sent. */
+  const serve = (exchange: Exchange, identity: I | null): void => {
+    const { req, location } = exchange
+    const match = router.find(req.method ?? 'GET', location.path)
+    if (match === 'malformed')
+      return fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
+    if (match === undefined) return unmatched(exchange)
+    const { route } = match.served
+    try {
+      if (identity !== null) checkScopes(identity, route)
+      checkIdentity(identity, route)
+      if (route.body === undefined) return handle(exchange, match, identity, undefined)
+      readBody(req, route, options.bodyLimit)
+        .then((body) => handle(exchange, match, identity, body))
+        .catch((error) => fail(exchange, error, route))
+    } catch (error) {
+      fail(exchange, error, route)
+    }
+  }
+
+  const handle = (
+    exchange: Exchange,
+    { served, params }: Match<I, S>,
+    user: I | null,
+    body: unknown,
+  ): void => {
+    const { route } = served
+    const { baseUrl, location } = exchange
+    const members = route.query || route.paging ? new URLSearchParams(location.search) : undefined
+    const page = route.paging && pageRequest(members!, route.paging, options.pageLimits)
+    const request: RouteRequest<I> = {
+      user,
+      params: served.params ? pathParams(served.params, params) : params,
+      query: served.query && coerced(served.query, (name) => members!.get(name)),
+      body,
+      page,
+      baseUrl,
+      apiUrl: baseUrl + basePath,
+    }
+    const answer = route.handle(request, services)
+    if (answer instanceof Promise)
+      answer
+        .then((reply) => send(exchange, route, reply, page, members))
+        .catch((error) => fail(exchange, error, route))
+    else send(exchange, route, answer, page, members)
+  }
+
+  const send = (
+    exchange: Exchange,
+    route: Route<I, S>,
+    { status, body, total }: Reply,
+    page: PageRequest | undefined,
+    members: URLSearchParams | undefined,
+  ): void => {
+    const { res, location, baseUrl } = exchange
+    if (status === 404) return notFound(exchange, "The target couldn't be found.")
+    if (body === undefined) return sendEmpty(res, status)
+    if (route.responses[status] === Html) return sendHtml(res, status, body as string)
+    const url = baseUrl + basePath + location.path
+    const more = page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!)
+    sendJson(res, status, body, more)
+  }
+
+  const unmatched = (exchange: Exchange): void => {
+    const { req, res, location } = exchange
+    const allowed = router.allowed(location.path)
+    if (allowed.length === 0) return notFound(exchange, 'there is nothing at this path')
+    sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', allowed.join(', ')])
+  }
+
+  const notFound = ({ res, baseUrl }: Exchange, message: string): void =>
+    options.notFoundBody ? sendJson(res, 404, { message, url: referenceOf(baseUrl) }) : sendEmpty(res, 404)
+
+  const fail = (exchange: Exchange, error: unknown, route?: Route<I, S>): void => {
+    const { req, res, location, baseUrl } = exchange
+    if (error instanceof ClientGone) return void res.destroy()
+    const { status, message } = translate(error, log, req.method ?? '', location.path)
+    if (status === 404) return notFound(exchange, message)
+    const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
+    sendJson(res, status, body, extraHeaders(status))
+  }
+
+  return { handler, idle: flights.idle }
+}
+
+/** The page that describes the API, which error bodies point to. */
+const referenceOf = (baseUrl: string): string => `${baseUrl}/api/swagger`
+
+/** What is too large is not read to its end, so the connection cannot be used again. */
+const extraHeaders = (status: number): string[] => {
+  if (status === 413) return ['Connection', 'close']
+  return status === 503 ? ['Retry-After', '1'] : []
+}
+
+const countFlights = () => {
+  let flying = 0
+  let landed: (() => void)[] = []
+  const end = () => {
+    if (--flying > 0) return
+    for (const tell of landed) tell()
+    landed = []
+  }
+  return {
+    begin(res: ServerResponse) {
+      flying++
+      res.once('close', end)
+    },
+    idle: () => (flying === 0 ? Promise.resolve() : new Promise<void>((resolve) => landed.push(resolve))),
+  }
+}

@@ -1,0 +1,29 @@
+import type { MarkdownInput } from './input.ts'
+import { createPool } from './pool.ts'
+
+/**
+ * Bytes up to which a text is rendered at once in the thread that serves requests. The worst text of this length that is
+ * known takes some 50 ms; a worker costs a few.
+ */
+const SHORT = 4096
+
+export interface Markdown {
+  /** Safe HTML. @throws AllotError invalid for a text that takes too long. */
+  render(input: Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> & Partial<MarkdownInput>): Promise<string>
+  close(): Promise<void>
+}
+
+/** @param deadline milliseconds that a text may take. */
+export const createMarkdown = ({ deadline }: { deadline: number }): Markdown => {
+  const pool = createPool(deadline)
+  return {
+    async render(given) {
+      const input = { context: '', wiki: false, ...given }
+      if (Buffer.byteLength(input.text) > SHORT) return pool.render(input)
+      // Loaded when first used: the parsers take longer to load than the rest of the server.
+      const { render } = await import('./render.ts')
+      return render(input)
+    },
+    close: pool.close,
+  }
+}

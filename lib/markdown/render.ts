@@ -1,0 +1,24 @@
+import { HtmlRenderer, Parser } from 'commonmark'
+import { AllotError } from '../errors.ts'
+import { renderGfm } from './gfm.ts'
+import type { MarkdownInput } from './input.ts'
+import { sanitize } from './sanitize.ts'
+
+const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
+
+/**
+ * Text to safe HTML, in the thread that calls it and without a bound in time.
+ * @throws AllotError invalid for a text that is nested too deeply to be followed.
+ */
+export const render = (input: MarkdownInput): string => {
+  try {
+    return sanitize(EXTENDED.has(input.mode) ? renderGfm(input) : renderCommonMark(input.text))
+  } catch (cause) {
+    // The parsers follow nesting on the stack, which ends in a RangeError.
+    if (cause instanceof RangeError)
+      throw new AllotError('invalid', 'Text: it is nested too deeply', { cause })
+    throw cause
+  }
+}
+
+const renderCommonMark = (text: string): string => new HtmlRenderer().render(new Parser().parse(text))

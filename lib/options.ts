@@ -1,0 +1,118 @@
+import * as v from 'valibot'
+import { AllotError } from './errors.ts'
+import type { HostAuthenticate } from './hosting/identity.ts'
+import type { Log } from './http/index.ts'
+import type { StorageDriver } from './storage/index.ts'
+
+const UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
+const SIZE = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$/
+
+/** Bytes, as a number or as `"2 GiB"`. */
+const Size = v.pipe(
+  v.union([v.number(), v.string()]),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const bytes = typeof dataset.value === 'number' ? dataset.value : bytesIn(dataset.value)
+    if (Number.isSafeInteger(bytes) && bytes >= -1) return bytes
+    addIssue({ message: 'expected bytes, as a whole number or as in "2 GiB"' })
+    return NEVER
+  }),
+)
+
+const bytesIn = (text: string): number => {
+  const [, number, unit] = SIZE.exec(text) ?? []
+  return unit === undefined ? Number.NaN : Math.round(Number(number) * UNITS[unit]!)
+}
+
+const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
+
+const QuotaOptions = v.strictObject({
+  defaultGroups: v.pipe(
+    v.optional(v.array(v.string()), []),
+    v.description('Names of the quota groups for users and organizations without an explicit one.'),
+  ),
+  defaultTotal: v.pipe(
+    v.optional(Size),
+    v.description(
+      'Bytes over everything for owners with no group at all: a number, or `"2 GiB"`. -1 is unlimited.',
+    ),
+  ),
+})
+
+const RepositoryOptions = v.strictObject({
+  directory: v.pipe(
+    v.optional(v.string(), 'data/repositories'),
+    v.description('The folder of the bare repositories.'),
+  ),
+  git: v.pipe(v.optional(v.string(), 'git'), v.description('The `git` command.')),
+})
+
+const MarkdownOptions = v.strictObject({
+  deadline: v.pipe(
+    v.optional(count(60_000), 2000),
+    v.description('Milliseconds after which a text that is still being rendered is given up with 422.'),
+  ),
+})
+
+/** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
+export const Options = v.strictObject({
+  basePath: v.pipe(
+    v.optional(v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')), '/api/v1'),
+    v.description('The path that every route is below.'),
+  ),
+  baseUrl: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(/^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$/, 'expected a URL without a slash at the end'),
+      ),
+    ),
+    v.description(
+      'Where the service is reached, for the links in answers; taken from the Host header when absent.',
+    ),
+  ),
+  dialect: v.pipe(
+    v.optional(v.picklist(['document', 'forgejo']), 'document'),
+    v.description('`forgejo` answers as a real Forgejo does where the API document differs.'),
+  ),
+  bodyLimit: v.pipe(
+    v.optional(Size, 1024 * 1024),
+    v.description('The largest request body: bytes, or `"1 MiB"`. More is 413.'),
+  ),
+  pageSize: v.pipe(v.optional(count(1000), 30), v.description('Items on a page when `limit` is absent.')),
+  maxPageSize: v.pipe(v.optional(count(1000), 50), v.description('The largest `limit`.')),
+  quota: v.optional(QuotaOptions, {}),
+  repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
+  markdown: v.optional(MarkdownOptions, {}),
+})
+export type Options = v.InferOutput<typeof Options>
+
+/** What a host gives besides data. */
+export interface HostParts {
+  /** Where the records are kept, such as `level('./data')`. */
+  driver: StorageDriver
+  /** The host's own login in the place of tokens and passwords. */
+  authenticate?: HostAuthenticate
+  /** Where failures are told; standard error when absent. */
+  log?: Log
+}
+
+export type AllotOptions = HostParts & v.InferInput<typeof Options>
+
+/** @throws AllotError invalid that names every option that is unknown or wrong. */
+export const checkedOptions = (input: unknown): Options => {
+  const result = v.safeParse(Options, input)
+  if (result.success) return result.output
+  throw new AllotError('invalid', result.issues.map(describeIssue).join('\n'))
+}
+
+/** `quota.defaultGroups[0]: expected a string` */
+export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
+  const path = (issue.path ?? []).reduce(
+    (text, { key }) =>
+      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${key}`,
+    '',
+  )
+  if (issue.type === 'strict_object' && issue.expected === 'never') return `${path}: there is no such option`
+  if (issue.kind !== 'schema') return `${path}: ${issue.message}`
+  return `${path}: expected ${issue.expected?.startsWith('(') ? `one of ${issue.expected.slice(1, -1)}` : `a ${issue.expected?.toLowerCase()}`}`
+}

@@ -1,0 +1,81 @@
+import { type Container, containers, ledgerEntries } from '../records/schema.ts'
+import type { Change } from '../records/store.ts'
+import type { Tally, UsageDelta } from './tally.ts'
+
+/**
+ * Repositories as quota sees them. "A repository that turns private, is renamed, transferred or deleted moves or removes
+ * its usage in the same atomic write": every operation here works within the caller's transaction.
+ */
+export interface Containers {
+  /** @param git bytes of git data, without LFS. */
+  open(tx: Change, container: { id: number; owner: number; private: boolean; git: number }): Promise<void>
+  resize(tx: Change, id: number, git: number): Promise<void>
+  setPrivate(tx: Change, id: number, isPrivate: boolean): Promise<void>
+  move(tx: Change, id: number, owner: number): Promise<void>
+  /** Removes the container and every ledger entry in it. */
+  close(tx: Change, id: number): Promise<void>
+}
+
+export const createContainers = (tally: Tally): Containers => {
+  /** Replaces a container and takes the difference to the owner's usage (or both owners', when it moves). */
+  const replace = async (tx: Change, id: number, edit: (before: Container) => Container) => {
+    const before = await existing(tx, id)
+    const after = edit(before)
+    if (after.owner === before.owner) {
+      await tally.add(tx, after.owner, plus(usageOf(after), negative(usageOf(before))))
+    } else {
+      await tally.add(tx, before.owner, negative(usageOf(before)))
+      await tally.add(tx, after.owner, usageOf(after))
+    }
+    await containers.save(tx, after)
+  }
+
+  return {
+    async open(tx, { id, owner, private: isPrivate, git }) {
+      const container = { id, owner, private: isPrivate, git, ...noSizes }
+      await containers.save(tx, container)
+      await tally.add(tx, owner, usageOf(container))
+    },
+    resize: (tx, id, git) => replace(tx, id, (before) => ({ ...before, git })),
+    setPrivate: (tx, id, isPrivate) => replace(tx, id, (before) => ({ ...before, private: isPrivate })),
+    async move(tx, id, owner) {
+      await replace(tx, id, (before) => ({ ...before, owner }))
+      for (const entry of await entriesIn(tx, id)) await ledgerEntries.save(tx, { ...entry, owner })
+    },
+    async close(tx, id) {
+      const container = await existing(tx, id)
+      for (const entry of await entriesIn(tx, id)) await ledgerEntries.remove(tx, [entry.kind, entry.key])
+      await tally.add(tx, container.owner, negative(usageOf(container)))
+      await containers.remove(tx, [id])
+    },
+  }
+}
+
+const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+
+const existing = async (tx: Change, id: number): Promise<Container> => {
+  const container = await containers.get(tx, [id])
+  if (container === undefined) throw new Error(`no container ${id}`)
+  return container
+}
+
+const entriesIn = (tx: Change, id: number) => ledgerEntries.list(tx, 'container', { prefix: [id] })
+
+const usageOf = ({ lfs, issues, releases, artifacts, packages, ...container }: Container): UsageDelta => ({
+  lfs,
+  issues,
+  releases,
+  artifacts,
+  packages,
+  [container.private ? 'reposPrivate' : 'reposPublic']: container.git,
+})
+
+const negative = (delta: UsageDelta): UsageDelta =>
+  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, 0 - size]))
+
+const plus = (one: UsageDelta, other: UsageDelta): UsageDelta => {
+  const sum: UsageDelta = { ...one }
+  for (const kind of Object.keys(other) as (keyof UsageDelta)[])
+    sum[kind] = (sum[kind] ?? 0) + (other[kind] ?? 0)
+  return sum
+}

@@ -1,0 +1,81 @@
+import {
+  covers,
+  groupStands,
+  isWithin,
+  measure,
+  type QuotaGroup,
+  type QuotaRule,
+  ruleStands,
+} from './evaluate.ts'
+import { type Subject, type Usage, usedBy } from './subjects.ts'
+
+export interface RuleExplanation {
+  name: string
+  /** Bytes; -1 is unlimited. */
+  limit: number
+  subjects: readonly Subject[]
+  covers: boolean
+  stands: boolean
+  /** Bytes that the rule measures. */
+  used: number
+  /** Bytes until the rule no longer stands, negative when it is exceeded; null when it is unlimited. */
+  left: number | null
+}
+
+export interface GroupExplanation {
+  name: string
+  stands: boolean
+  rules: RuleExplanation[]
+}
+
+/** Why an owner is, or is not, over quota for a subject. */
+export interface QuotaExplanation {
+  subject: Subject
+  over: boolean
+  /** Bytes that count toward the subject. */
+  used: number
+  /** The limit that would be met first in the group that leaves the most room; null when nothing limits. */
+  limit: number | null
+  left: number | null
+  groups: GroupExplanation[]
+}
+
+export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): QuotaExplanation => {
+  const explained = groups.map((group) => explainGroup(group, subject, usage))
+  const binding = subject === 'size:wiki' ? undefined : bindingRule(explained)
+  return {
+    subject,
+    over: !isWithin(groups, subject, usage),
+    used: usedBy(subject, usage),
+    limit: binding?.limit ?? null,
+    left: binding?.left ?? null,
+    groups: explained,
+  }
+}
+
+const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => ({
+  name: group.name,
+  stands: subject === 'size:wiki' || groupStands(group, subject, usage),
+  rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
+})
+
+const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExplanation => {
+  const used = measure(rule, usage)
+  return {
+    ...rule,
+    covers: covers(rule, subject),
+    stands: ruleStands(rule, usage),
+    used,
+    left: rule.limit === -1 ? null : rule.limit - used,
+  }
+}
+
+/** The tightest rule of each group holds that group; the loosest group holds the owner, for ANY group is enough. */
+const bindingRule = (groups: readonly GroupExplanation[]): RuleExplanation | undefined => {
+  const tightest = groups.map((group) => limiting(group).sort(byRoom)[0])
+  if (tightest.some((rule) => rule === undefined)) return undefined
+  return (tightest as RuleExplanation[]).sort(byRoom).at(-1)
+}
+
+const limiting = (group: GroupExplanation) => group.rules.filter((rule) => rule.covers && rule.left !== null)
+const byRoom = (one: RuleExplanation, other: RuleExplanation) => one.left! - other.left!

@@ -1,0 +1,145 @@
+import { AllotError, invalid } from '../errors.ts'
+import { assignments, type Group, groups, rules } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { QuotaGroup } from './evaluate.ts'
+import { toRule } from './rules.ts'
+
+/** Quota groups, and which owners they are assigned to. Owners are given by id. */
+export interface Groups {
+  list(at: { offset: number; limit: number }): Promise<{ items: QuotaGroup[]; total: number }>
+  get(name: string): Promise<QuotaGroup | undefined>
+  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown or named twice. */
+  create(group: { name: string; rules?: readonly string[] }): Promise<QuotaGroup>
+  /** Removes the group and takes it from every owner; answers whether there was one. */
+  remove(name: string): Promise<boolean>
+  /** @throws AllotError not_found for an unknown group or rule, conflict when the rule is in the group already. */
+  addRule(group: string, rule: string): Promise<void>
+  /** @throws AllotError not_found for an unknown group, or a rule that is not in it. */
+  removeRule(group: string, rule: string): Promise<void>
+  /** @throws AllotError not_found for an unknown group, conflict when it is assigned already. */
+  assign(owner: number, group: string): Promise<void>
+  /** @throws AllotError not_found when the group is unknown or not assigned. */
+  unassign(owner: number, group: string): Promise<void>
+  /** Sets the whole list of an owner. @throws AllotError invalid for an unknown or repeated name; nothing changes then. */
+  setFor(owner: number, names: readonly string[]): Promise<void>
+  assignedTo(owner: number): Promise<string[]>
+  /** Ids of the owners that the group is assigned to. */
+  members(group: string): Promise<number[] | undefined>
+}
+
+/** @param changed called after a change is durable: it may concern every owner. */
+export const createGroups = (store: Store, changed: () => void): Groups => {
+  const write = <T>(work: (tx: Change) => Promise<T>) =>
+    store.write((tx) => {
+      tx.afterCommit(changed)
+      return work(tx)
+    })
+
+  return {
+    list: (at) =>
+      store.read(async (tx) => {
+        const found = await groups.list(tx, 'sequence', { prefix: [], ...at })
+        return {
+          items: await Promise.all(found.map((group) => withRules(tx, group))),
+          total: await groups.count(tx, 'all', []),
+        }
+      }),
+    get: (name) => store.read((tx) => readGroup(tx, name)),
+    async create(group) {
+      const sequence = await store.sequences.next('group')
+      return write((tx) => createGroup(tx, { name: group.name, rules: [...(group.rules ?? [])], sequence }))
+    },
+    remove: (name) =>
+      write(async (tx) => {
+        for (const one of await assignments.list(tx, 'group', { prefix: [name] }))
+          await assignments.remove(tx, [one.owner, name])
+        return (await groups.remove(tx, [name])) !== undefined
+      }),
+    addRule: (name, rule) =>
+      write(async (tx) => {
+        const group = await existing(tx, name)
+        if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
+        if (group.rules.includes(rule))
+          throw new AllotError('conflict', `the rule ${rule} is already in the group ${name}`)
+        await groups.save(tx, { ...group, rules: [...group.rules, rule] })
+      }),
+    removeRule: (name, rule) =>
+      write(async (tx) => {
+        const group = await existing(tx, name)
+        if (!group.rules.includes(rule)) throw missing('rule', rule)
+        await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== rule) })
+      }),
+    assign: (owner, name) =>
+      write(async (tx) => {
+        await existing(tx, name)
+        const before = await assignments.save(tx, { owner, group: name })
+        if (before !== undefined) throw new AllotError('conflict', `the group ${name} is already assigned`)
+      }),
+    unassign: (owner, name) =>
+      write(async (tx) => {
+        if ((await assignments.remove(tx, [owner, name])) === undefined) throw missing('group', name)
+      }),
+    setFor: (owner, names) => write((tx) => setFor(tx, owner, names)),
+    assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
+    members: (name) =>
+      store.read(async (tx) => {
+        if ((await groups.get(tx, [name])) === undefined) return undefined
+        return (await assignments.list(tx, 'group', { prefix: [name] })).map((one) => one.owner)
+      }),
+  }
+}
+
+export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> =>
+  (await assignments.list(tx, 'owner', { prefix: [owner] })).map((assignment) => assignment.group)
+
+export const readGroup = async (tx: ReadTransaction, name: string): Promise<QuotaGroup | undefined> => {
+  const group = await groups.get(tx, [name])
+  return group && withRules(tx, group)
+}
+
+/** Takes every group from an owner that is deleted. */
+export const unassignAll = async (tx: Change, owner: number): Promise<void> => {
+  for (const name of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, name])
+}
+
+const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup> => {
+  const found = await rules.getMany(
+    tx,
+    group.rules.map((name) => [name]),
+  )
+  return { name: group.name, rules: found.flatMap((rule) => (rule === undefined ? [] : [toRule(rule)])) }
+}
+
+const createGroup = async (tx: Change, group: Group): Promise<QuotaGroup> => {
+  if ((await groups.get(tx, [group.name])) !== undefined)
+    throw new AllotError('conflict', `a group named ${group.name} already exists`)
+  refuseRepeated('rule', group.rules)
+  for (const rule of group.rules)
+    if ((await rules.get(tx, [rule])) === undefined) throw invalid(`there is no rule named ${rule}`)
+  await groups.save(tx, group)
+  return withRules(tx, group)
+}
+
+const setFor = async (tx: Change, owner: number, names: readonly string[]) => {
+  refuseRepeated('group', names)
+  await unassignAll(tx, owner)
+  for (const name of names) {
+    if ((await groups.get(tx, [name])) === undefined) throw invalid(`there is no group named ${name}`)
+    await assignments.save(tx, { owner, group: name })
+  }
+}
+
+const refuseRepeated = (what: string, names: readonly string[]) => {
+  const repeated = names.find((name, at) => names.indexOf(name) !== at)
+  if (repeated !== undefined) throw invalid(`the ${what} ${repeated} is named twice`)
+}
+
+const existing = async (tx: Change, name: string): Promise<Group> => {
+  const group = await groups.get(tx, [name])
+  if (group === undefined) throw missing('group', name)
+  return group
+}
+
+const missing = (what: string, name: string) =>
+  new AllotError('not_found', `there is no ${what} named ${name}`)

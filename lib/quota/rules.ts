@@ -1,0 +1,85 @@
+import { AllotError } from '../errors.ts'
+import { groups, type Rule, rules } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { QuotaRule } from './evaluate.ts'
+import type { Subject } from './subjects.ts'
+
+/** Quota rules as an administrator keeps them. Names are compared exactly, and listed in the order they were made. */
+export interface Rules {
+  list(at: { offset: number; limit: number }): Promise<{ items: QuotaRule[]; total: number }>
+  get(name: string): Promise<QuotaRule | undefined>
+  /** @throws AllotError conflict: "POST with a rule name that already exists returns 409" */
+  create(rule: QuotaRule): Promise<QuotaRule>
+  /** "An omitted member leaves that attribute unchanged." Undefined when there is no such rule. */
+  edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined>
+  /** Removes the rule, also from every group that has it; answers whether there was one. */
+  remove(name: string): Promise<boolean>
+}
+
+export interface RuleEdit {
+  limit?: number | undefined
+  subjects?: readonly Subject[] | undefined
+}
+
+/** @param changed called after a change is durable: it may concern every owner. */
+export const createRules = (store: Store, changed: () => void): Rules => ({
+  list: (at) =>
+    store.read(async (tx) => ({
+      items: (await rules.list(tx, 'sequence', { prefix: [], ...at })).map(toRule),
+      total: await rules.count(tx, 'all', []),
+    })),
+  get: (name) => store.read((tx) => readRule(tx, name)),
+  async create(rule) {
+    const sequence = await store.sequences.next('rule')
+    return store.write((tx) => createRule(tx, rule, sequence, changed))
+  },
+  edit: (name, edit) =>
+    store.write(async (tx) => {
+      const before = await rules.get(tx, [name])
+      if (before === undefined) return undefined
+      const after = {
+        ...before,
+        limit: edit.limit ?? before.limit,
+        subjects: [...(edit.subjects ?? before.subjects)],
+      }
+      await rules.save(tx, after)
+      tx.afterCommit(changed)
+      return toRule(after)
+    }),
+  remove: (name) =>
+    store.write(async (tx) => {
+      if ((await rules.remove(tx, [name])) === undefined) return false
+      await leaveGroups(tx, name)
+      tx.afterCommit(changed)
+      return true
+    }),
+})
+
+const createRule = async (tx: Change, rule: QuotaRule, sequence: number, changed: () => void) => {
+  if ((await rules.get(tx, [rule.name])) !== undefined)
+    throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
+  const record: Rule = { name: rule.name, limit: rule.limit, subjects: [...rule.subjects], sequence }
+  await rules.save(tx, record)
+  tx.afterCommit(changed)
+  return toRule(record)
+}
+
+const readRule = async (tx: ReadTransaction, name: string): Promise<QuotaRule | undefined> => {
+  const rule = await rules.get(tx, [name])
+  return rule && toRule(rule)
+}
+
+/** "A rule that is deleted leaves its groups." There are few groups, so each is looked at. */
+const leaveGroups = async (tx: Change, name: string) => {
+  for await (const group of groups.all(tx)) {
+    if (!group.rules.includes(name)) continue
+    await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== name) })
+  }
+}
+
+export const toRule = (rule: Rule): QuotaRule => ({
+  name: rule.name,
+  limit: rule.limit,
+  subjects: rule.subjects as Subject[],
+})

@@ -1,0 +1,79 @@
+import * as v from 'valibot'
+import type { OwnerUsage } from '../records/schema.ts'
+
+/** What an owner uses, in bytes, by the kinds that are counted apart. */
+export type Usage = Omit<OwnerUsage, 'owner'>
+
+export const noUsage: Usage = {
+  reposPublic: 0,
+  reposPrivate: 0,
+  lfs: 0,
+  issues: 0,
+  releases: 0,
+  artifacts: 0,
+  packages: 0,
+}
+
+interface Definition {
+  /** The subject above: a rule on it is a rule on this one too. */
+  parent?: Subject
+  used: (usage: Usage) => number
+}
+
+/** The exact subject strings of the specification. */
+export const subjects = [
+  'size:all',
+  'size:repos:all',
+  'size:repos:public',
+  'size:repos:private',
+  'size:git:all',
+  'size:git:lfs',
+  'size:assets:all',
+  'size:assets:attachments:all',
+  'size:assets:attachments:issues',
+  'size:assets:attachments:releases',
+  'size:assets:artifacts',
+  'size:assets:packages:all',
+  'size:wiki',
+] as const
+export const Subject = v.picklist(subjects)
+export type Subject = (typeof subjects)[number]
+
+const repos = (usage: Usage) => usage.reposPublic + usage.reposPrivate
+const git = (usage: Usage) => repos(usage) + usage.lfs
+const attachments = (usage: Usage) => usage.issues + usage.releases
+const assets = (usage: Usage) => attachments(usage) + usage.artifacts + usage.packages
+
+const definitions: Record<Subject, Definition> = {
+  'size:all': { used: (usage) => git(usage) + assets(usage) },
+  'size:git:all': { parent: 'size:all', used: git },
+  'size:repos:all': { parent: 'size:git:all', used: repos },
+  'size:repos:public': { parent: 'size:repos:all', used: (usage) => usage.reposPublic },
+  'size:repos:private': { parent: 'size:repos:all', used: (usage) => usage.reposPrivate },
+  'size:git:lfs': { parent: 'size:git:all', used: (usage) => usage.lfs },
+  'size:assets:all': { parent: 'size:all', used: assets },
+  'size:assets:attachments:all': { parent: 'size:assets:all', used: attachments },
+  'size:assets:attachments:issues': { parent: 'size:assets:attachments:all', used: (usage) => usage.issues },
+  'size:assets:attachments:releases': {
+    parent: 'size:assets:attachments:all',
+    used: (usage) => usage.releases,
+  },
+  'size:assets:artifacts': { parent: 'size:assets:all', used: (usage) => usage.artifacts },
+  'size:assets:packages:all': { parent: 'size:assets:all', used: (usage) => usage.packages },
+  // "wiki size is not tracked and is always judged within quota"
+  'size:wiki': { used: () => 0 },
+}
+
+export const isSubject = (text: string): text is Subject => Object.hasOwn(definitions, text)
+
+/** Bytes that count toward one subject. */
+export const usedBy = (subject: Subject, usage: Usage): number => definitions[subject].used(usage)
+
+/** The subject itself, then every subject above it, nearest first. */
+export const lineOf = (subject: Subject): readonly Subject[] => lines.get(subject)!
+
+const climb = (subject: Subject): Subject[] => {
+  const { parent } = definitions[subject]
+  return parent === undefined ? [subject] : [subject, ...climb(parent)]
+}
+const lines = new Map(subjects.map((subject) => [subject, climb(subject)]))

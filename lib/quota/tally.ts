@@ -1,0 +1,49 @@
+import { invalid } from '../errors.ts'
+import { ownerUsages } from '../records/schema.ts'
+import type { Change } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { noUsage, type Usage, usedBy } from './subjects.ts'
+
+/** Bytes by kind to add to what an owner uses; negative to take away. */
+export type UsageDelta = Partial<Usage>
+
+export interface Tally {
+  of(tx: ReadTransaction, owner: number): Promise<Usage>
+  /** Changes what the owner uses in the given transaction; what was memoized of the owner is dropped after the commit. */
+  add(tx: Change, owner: number, delta: UsageDelta): Promise<void>
+  /** Forgets an owner that is deleted, who must use nothing any more. */
+  forget(tx: Change, owner: number): Promise<void>
+}
+
+/** @param changed told of each owner whose usage changed, after the change is durable. */
+export const createTally = (changed: (owner: number) => void): Tally => {
+  const of = async (tx: ReadTransaction, owner: number): Promise<Usage> => {
+    const found = await ownerUsages.get(tx, [owner])
+    if (found === undefined) return noUsage
+    const { owner: _, ...usage } = found
+    return usage
+  }
+  return {
+    of,
+    async add(tx, owner, delta) {
+      const usage = sum(await of(tx, owner), delta)
+      // Every sum of usages must stay exact, so the total itself has to be a safe integer.
+      if (!Number.isSafeInteger(usedBy('size:all', usage)))
+        throw invalid(
+          'the total of this owner would pass 2^53-1 bytes, the largest that can be counted exactly',
+        )
+      await ownerUsages.save(tx, { owner, ...usage })
+      tx.afterCommit(() => changed(owner))
+    },
+    async forget(tx, owner) {
+      await ownerUsages.remove(tx, [owner])
+      tx.afterCommit(() => changed(owner))
+    },
+  }
+}
+
+const sum = (usage: Usage, delta: UsageDelta): Usage => {
+  const total = { ...usage }
+  for (const kind of Object.keys(delta) as (keyof Usage)[]) total[kind] += delta[kind] ?? 0
+  return total
+}

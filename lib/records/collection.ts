@@ -1,0 +1,194 @@
+import * as v from 'valibot'
+import { AllotError } from '../errors.ts'
+import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { type Counter, counter } from './counter.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
+import { decodeValue, encodeValue } from './values.ts'
+
+/** The place of a record in an index; undefined keeps the record out of it. */
+type Place<R> = (record: R) => KeyTuple | undefined
+type Places<R, Name extends string> = Readonly<Record<Name, Place<R>>>
+
+export interface CollectionOptions<R, U extends string, O extends string, C extends string> {
+  name: string
+  schema: v.GenericSchema<R>
+  id: (record: R) => KeyTuple
+  /** At most one record in each place. */
+  unique?: Places<R, U>
+  /** Records in the order of their place, then of their id. */
+  ordered?: Places<R, O>
+  /** How many records share a place. */
+  counted?: Places<R, C>
+}
+
+export interface Listing {
+  /** The first members of the place; the rest is the order. */
+  prefix: KeyTuple
+  reverse?: boolean
+  offset?: number
+  limit?: number
+}
+
+/** An index entry that has not been loaded yet: enough to merge and to skip by. */
+export interface IndexEntry {
+  /** What follows the prefix in the key: entries of several listings sort by it as those of one would. */
+  readonly order: Bytes
+  readonly recordKey: Bytes
+}
+
+export interface Collection<
+  R,
+  U extends string = string,
+  O extends string = string,
+  C extends string = string,
+> {
+  readonly options: CollectionOptions<R, U, O, C>
+  get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined>
+  /** As many answers as ids, in their order. */
+  getMany(tx: ReadTransaction, ids: readonly KeyTuple[]): Promise<(R | undefined)[]>
+  findBy(tx: ReadTransaction, index: U, place: KeyTuple): Promise<R | undefined>
+  list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]>
+  entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry>
+  load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
+  all(tx: ReadTransaction): AsyncIterable<R>
+  count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
+  /** Writes the record and whatever of its index entries and counts changed; answers what was there before. */
+  save(tx: WriteTransaction, record: R): Promise<R | undefined>
+  /** Answers what was removed. */
+  remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined>
+}
+
+/**
+ * Records of one kind with their indexes. `save` compares the entries of the record that was there with those of the
+ * one that comes, so that no index can be forgotten. Keys: [name, 'r', …id], [name, 'u', index, …place],
+ * [name, 'o', index, …place, …id], and counters named `name:counted`.
+ */
+export const collection = <R, U extends string = never, O extends string = never, C extends string = never>(
+  options: CollectionOptions<R, U, O, C>,
+): Collection<R, U, O, C> => {
+  const { name } = options
+  const recordKey = (id: KeyTuple) => encodeKey([name, 'r', ...id])
+  const unique = placesOf(options.unique)
+  const ordered = placesOf(options.ordered)
+  const counted = placesOf(options.counted)
+  const counters = new Map<string, Counter>(counted.map(([index]) => [index, counter(`${name}:${index}`)]))
+
+  const uniqueKeys = (record: R) => new Map(keysOf(unique, record, (index, at) => [name, 'u', index, ...at]))
+  const orderedKeys = (record: R) =>
+    new Map(keysOf(ordered, record, (index, at) => [name, 'o', index, ...at, ...options.id(record)]))
+
+  const read = async (tx: ReadTransaction, key: Bytes): Promise<R | undefined> => {
+    const bytes = await tx.get(key)
+    return bytes && decodeValue<R>(bytes)
+  }
+
+  const claimUnique = async (tx: WriteTransaction, before: R | undefined, record: R, at: Bytes) => {
+    const held = before === undefined ? new Map<string, Bytes>() : uniqueKeys(before)
+    const wanted = uniqueKeys(record)
+    for (const [text, key] of wanted) {
+      if (held.has(text)) continue
+      if ((await tx.get(key)) !== undefined) throw new AllotError('conflict', `this ${name} is already taken`)
+      tx.put(key, at)
+    }
+    for (const [text, key] of held) if (!wanted.has(text)) tx.delete(key)
+  }
+
+  const moveOrdered = (tx: WriteTransaction, before: R | undefined, record: R | undefined, at: Bytes) => {
+    const held = before === undefined ? new Map<string, Bytes>() : orderedKeys(before)
+    const wanted = record === undefined ? new Map<string, Bytes>() : orderedKeys(record)
+    for (const [text, key] of wanted) if (!held.has(text)) tx.put(key, at)
+    for (const [text, key] of held) if (!wanted.has(text)) tx.delete(key)
+  }
+
+  const count = async (tx: WriteTransaction, record: R, by: 1 | -1) => {
+    for (const [index, place] of counted) {
+      const at = place(record)
+      if (at !== undefined) await counters.get(index)!.add(tx, at, by)
+    }
+  }
+
+  const recount = async (tx: WriteTransaction, before: R | undefined, record: R) => {
+    if (before !== undefined && sameCounts(counted, before, record)) return
+    if (before !== undefined) await count(tx, before, -1)
+    await count(tx, record, 1)
+  }
+
+  async function* entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {
+    const { reverse = false, offset = 0, limit } = listing
+    const range = { ...rangeBelow([name, 'o', index, ...listing.prefix]), reverse }
+    const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
+    let skipped = 0
+    for await (const [key, value] of tx.range(bounded)) {
+      if (skipped++ < offset) continue
+      yield { order: key.subarray(range.start.length), recordKey: value }
+    }
+  }
+
+  const load = async (tx: ReadTransaction, found: readonly IndexEntry[]) => {
+    const values = await tx.getMany(found.map((entry) => entry.recordKey))
+    return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
+  }
+
+  return {
+    options,
+    get: (tx, id) => read(tx, recordKey(id)),
+    async getMany(tx, ids) {
+      const values = await tx.getMany(ids.map(recordKey))
+      return values.map((bytes) => (bytes === undefined ? undefined : decodeValue<R>(bytes)))
+    },
+    async findBy(tx, index, place) {
+      const key = await tx.get(encodeKey([name, 'u', index, ...place]))
+      return key && read(tx, key)
+    },
+    async list(tx, index, listing) {
+      const found: IndexEntry[] = []
+      for await (const entry of entries(tx, index, listing)) found.push(entry)
+      return load(tx, found)
+    },
+    entries,
+    load,
+    async *all(tx) {
+      for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)
+    },
+    count: (tx, index, place) => counters.get(index)!.get(tx, place),
+    async save(tx, record) {
+      v.assert(options.schema, record)
+      const key = recordKey(options.id(record))
+      const before = await read(tx, key)
+      await claimUnique(tx, before, record, key)
+      moveOrdered(tx, before, record, key)
+      await recount(tx, before, record)
+      tx.put(key, encodeValue(record))
+      return before
+    },
+    async remove(tx, id) {
+      const key = recordKey(id)
+      const before = await read(tx, key)
+      if (before === undefined) return undefined
+      for (const held of uniqueKeys(before).values()) tx.delete(held)
+      moveOrdered(tx, before, undefined, key)
+      await count(tx, before, -1)
+      tx.delete(key)
+      return before
+    },
+  }
+}
+
+const placesOf = <R>(places: Places<R, string> | undefined): [string, Place<R>][] =>
+  Object.entries(places ?? {})
+
+/** The keys of a record in its indexes, each with a text to compare it by. */
+const keysOf = <R>(
+  places: [string, Place<R>][],
+  record: R,
+  tuple: (index: string, at: KeyTuple) => KeyTuple,
+): [string, Bytes][] =>
+  places.flatMap(([index, place]) => {
+    const at = place(record)
+    if (at === undefined) return []
+    const key = encodeKey(tuple(index, at))
+    return [[Buffer.from(key).toString('latin1'), key] as [string, Bytes]]
+  })
+
+const sameCounts = <R>(places: [string, Place<R>][], before: R, record: R): boolean =>
+  places.every(([, place]) => JSON.stringify(place(before)) === JSON.stringify(place(record)))

@@ -1,0 +1,342 @@
+import * as v from 'valibot'
+import { collection } from './collection.ts'
+import { counter } from './counter.ts'
+
+/**
+ * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
+ * Names are kept as they were given and compared in lower case.
+ */
+const integer = v.pipe(v.number(), v.safeInteger())
+const id = v.pipe(integer, v.minValue(1))
+const bytes = v.pipe(integer, v.minValue(0))
+const seconds = integer
+
+/**
+ * Who may know of a thing: 0 everyone, 1 whoever is signed in, 2 only the few that are named elsewhere. It is kept on
+ * the thing and on every relation to it, so that lists and their totals are read from an index of what may be seen.
+ */
+export type Audience = 0 | 1 | 2
+const audience = v.picklist([0, 1, 2])
+
+export const Visibility = v.picklist(['public', 'limited', 'private'])
+export type Visibility = v.InferOutput<typeof Visibility>
+
+const Account = v.object({
+  id,
+  kind: v.picklist(['user', 'organization']),
+  name: v.string(),
+  fullName: v.string(),
+  email: v.string(),
+  website: v.string(),
+  description: v.string(),
+  location: v.string(),
+  visibility: Visibility,
+  admin: v.boolean(),
+  active: v.boolean(),
+  /** scrypt, see lib/hosting/passwords.ts; null when the account signs in with tokens or through the host only. */
+  password: v.nullable(v.string()),
+  createdAt: seconds,
+  updatedAt: seconds,
+})
+export type Account = v.InferOutput<typeof Account>
+
+export const accounts = collection({
+  name: 'account',
+  schema: Account,
+  id: (account) => [account.id],
+  unique: {
+    name: (account) => [account.name.toLowerCase()],
+    email: (account) =>
+      account.kind === 'user' && account.email !== '' ? [account.email.toLowerCase()] : undefined,
+  },
+  ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
+  counted: { kind: (account) => [account.kind] },
+})
+
+const Membership = v.object({ organization: id, member: id, owner: v.boolean(), createdAt: seconds })
+export type Membership = v.InferOutput<typeof Membership>
+
+export const memberships = collection({
+  name: 'membership',
+  schema: Membership,
+  id: (membership) => [membership.organization, membership.member],
+  ordered: {
+    member: (membership) => [membership.member],
+    organization: (membership) => [membership.organization],
+  },
+  counted: {
+    member: (membership) => [membership.member],
+    organization: (membership) => [membership.organization],
+    owners: (membership) => (membership.owner ? [membership.organization] : undefined),
+  },
+})
+
+const Token = v.object({
+  id,
+  account: id,
+  name: v.string(),
+  /** SHA-256 of the token, in hex. The token itself is kept nowhere. */
+  hash: v.string(),
+  lastEight: v.string(),
+  scopes: v.array(v.string()),
+  createdAt: seconds,
+})
+export type Token = v.InferOutput<typeof Token>
+
+export const tokens = collection({
+  name: 'token',
+  schema: Token,
+  id: (token) => [token.id],
+  unique: { hash: (token) => [token.hash], name: (token) => [token.account, token.name] },
+  ordered: { account: (token) => [token.account] },
+  counted: { account: (token) => [token.account] },
+})
+
+const Repository = v.object({
+  id,
+  owner: id,
+  name: v.string(),
+  description: v.string(),
+  website: v.string(),
+  private: v.boolean(),
+  audience,
+  empty: v.boolean(),
+  mirror: v.boolean(),
+  archived: v.boolean(),
+  parent: v.nullable(id),
+  defaultBranch: v.string(),
+  /** Bytes of git data, without LFS. */
+  size: bytes,
+  stars: integer,
+  forks: integer,
+  watchers: integer,
+  createdAt: seconds,
+  updatedAt: seconds,
+})
+export type Repository = v.InferOutput<typeof Repository>
+
+/** A repository's place among its owner's, for whoever may see it. */
+const ownersPlace = (repository: Repository) => [repository.owner, repository.audience] as const
+
+export const repositories = collection({
+  name: 'repository',
+  schema: Repository,
+  id: (repository) => [repository.id],
+  unique: { name: (repository) => [repository.owner, repository.name.toLowerCase()] },
+  ordered: {
+    id: (repository) => [...ownersPlace(repository)],
+    name: (repository) => [...ownersPlace(repository), repository.name.toLowerCase()],
+    size: (repository) => [...ownersPlace(repository), repository.size],
+    updated: (repository) => [...ownersPlace(repository), repository.updatedAt],
+    stars: (repository) => [...ownersPlace(repository), repository.stars],
+    forks: (repository) => [...ownersPlace(repository), repository.forks],
+    everyName: (repository) => [repository.audience, repository.name.toLowerCase()],
+    parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
+  },
+  counted: {
+    owner: (repository) => [...ownersPlace(repository)],
+  },
+})
+
+/** An account's relation to a repository: the star and the watch have the same shape. */
+const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
+export type Relation = v.InferOutput<typeof Relation>
+
+const relation = <N extends string>(name: N) =>
+  collection({
+    name,
+    schema: Relation,
+    id: (one: Relation) => [one.account, one.repository],
+    ordered: {
+      account: (one: Relation) => [one.account, one.audience],
+      repository: (one: Relation) => [one.repository],
+    },
+    counted: { account: (one: Relation) => [one.account, one.audience] },
+  })
+export const stars = relation('star')
+export const watches = relation('watch')
+
+const Follow = v.object({
+  follower: id,
+  followed: id,
+  followerAudience: audience,
+  followedAudience: audience,
+  createdAt: seconds,
+})
+export type Follow = v.InferOutput<typeof Follow>
+
+export const follows = collection({
+  name: 'follow',
+  schema: Follow,
+  id: (follow) => [follow.follower, follow.followed],
+  ordered: {
+    following: (follow) => [follow.follower, follow.followedAudience],
+    followers: (follow) => [follow.followed, follow.followerAudience],
+  },
+  counted: {
+    following: (follow) => [follow.follower, follow.followedAudience],
+    followers: (follow) => [follow.followed, follow.followerAudience],
+  },
+})
+
+const SshKey = v.object({
+  id,
+  account: id,
+  title: v.string(),
+  key: v.string(),
+  fingerprint: v.string(),
+  createdAt: seconds,
+})
+export type SshKey = v.InferOutput<typeof SshKey>
+
+export const sshKeys = collection({
+  name: 'sshKey',
+  schema: SshKey,
+  id: (key) => [key.id],
+  unique: { fingerprint: (key) => [key.fingerprint] },
+  ordered: { account: (key) => [key.account] },
+  counted: { account: (key) => [key.account] },
+})
+
+const openPgpPart = {
+  id,
+  keyId: v.string(),
+  publicKey: v.string(),
+  canSign: v.boolean(),
+  canEncryptComms: v.boolean(),
+  canEncryptStorage: v.boolean(),
+  canCertify: v.boolean(),
+  createdAt: seconds,
+  expiresAt: v.nullable(seconds),
+}
+const GpgKey = v.object({
+  ...openPgpPart,
+  account: id,
+  fingerprint: v.string(),
+  emails: v.array(v.string()),
+  subkeys: v.array(v.object(openPgpPart)),
+})
+export type GpgKey = v.InferOutput<typeof GpgKey>
+
+export const gpgKeys = collection({
+  name: 'gpgKey',
+  schema: GpgKey,
+  id: (key) => [key.id],
+  unique: { fingerprint: (key) => [key.fingerprint] },
+  ordered: { account: (key) => [key.account] },
+  counted: { account: (key) => [key.account] },
+})
+
+const Rule = v.object({ name: v.string(), limit: integer, subjects: v.array(v.string()), sequence: id })
+export type Rule = v.InferOutput<typeof Rule>
+
+export const rules = collection({
+  name: 'rule',
+  schema: Rule,
+  id: (rule) => [rule.name],
+  ordered: { sequence: (rule) => [rule.sequence] },
+  counted: { all: () => [] },
+})
+
+const Group = v.object({ name: v.string(), rules: v.array(v.string()), sequence: id })
+export type Group = v.InferOutput<typeof Group>
+
+export const groups = collection({
+  name: 'group',
+  schema: Group,
+  id: (group) => [group.name],
+  ordered: { sequence: (group) => [group.sequence] },
+  counted: { all: () => [] },
+})
+
+const Assignment = v.object({ owner: id, group: v.string() })
+export type Assignment = v.InferOutput<typeof Assignment>
+
+export const assignments = collection({
+  name: 'assignment',
+  schema: Assignment,
+  id: (assignment) => [assignment.owner, assignment.group],
+  ordered: {
+    owner: (assignment) => [assignment.owner],
+    group: (assignment) => [assignment.group],
+  },
+})
+
+const sizes = { lfs: bytes, issues: bytes, releases: bytes, artifacts: bytes, packages: bytes }
+
+/** What an owner uses, by kind: kept up in the transaction that changes what it counts, never summed on a request. */
+const OwnerUsage = v.object({ owner: id, reposPublic: bytes, reposPrivate: bytes, ...sizes })
+export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
+
+export const ownerUsages = collection({
+  name: 'usage',
+  schema: OwnerUsage,
+  id: (usage) => [usage.owner],
+})
+
+/** A repository as quota sees it: whose it is, and what it and everything in it takes. */
+const Container = v.object({ id, owner: id, private: v.boolean(), git: bytes, ...sizes })
+export type Container = v.InferOutput<typeof Container>
+
+export const containers = collection({
+  name: 'container',
+  schema: Container,
+  id: (container) => [container.id],
+})
+
+export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
+export type LedgerKind = v.InferOutput<typeof LedgerKind>
+
+const LedgerEntry = v.object({
+  kind: LedgerKind,
+  /** The caller's own stable name for the thing. */
+  key: v.string(),
+  owner: id,
+  /** Null for a package that belongs to its owner and to no repository. */
+  container: v.nullable(id),
+  name: v.string(),
+  size: bytes,
+  /** Attachments: where it hangs. */
+  on: v.nullable(v.picklist(['issue', 'release'])),
+  index: v.nullable(integer),
+  /** Artifacts: the run that made it. */
+  run: v.nullable(integer),
+  /** Packages. */
+  type: v.nullable(v.string()),
+  version: v.nullable(v.string()),
+  createdAt: seconds,
+})
+export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
+
+export const ledgerEntries = collection({
+  name: 'ledger',
+  schema: LedgerEntry,
+  id: (entry) => [entry.kind, entry.key],
+  ordered: {
+    // "Lists of what counts are ordered largest first, then by name." 0 - size, for -0 is not 0 in a key.
+    size: (entry) => [entry.owner, entry.kind, 0 - entry.size, entry.name],
+    container: (entry) => (entry.container === null ? undefined : [entry.container]),
+  },
+  counted: { owner: (entry) => [entry.owner, entry.kind] },
+})
+
+/** Facts about the store itself, such as the version of this schema. */
+export const marks = counter('mark')
+
+export const collections = [
+  accounts,
+  memberships,
+  tokens,
+  repositories,
+  stars,
+  watches,
+  follows,
+  sshKeys,
+  gpgKeys,
+  rules,
+  groups,
+  assignments,
+  ownerUsages,
+  containers,
+  ledgerEntries,
+] as const

@@ -1,0 +1,40 @@
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import { createSequences, type Sequences } from './sequence.ts'
+
+/** A write transaction that can say what must happen once its changes are durable (drop a memo, tell the host). */
+export interface Change extends WriteTransaction {
+  afterCommit(action: () => void): void
+}
+
+export interface Store {
+  readonly driver: StorageDriver
+  /** Numbers for new records, never used twice. */
+  readonly sequences: Sequences
+  read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
+  write<T>(work: (tx: Change) => Promise<T>): Promise<T>
+}
+
+export const createStore = (driver: StorageDriver): Store => ({
+  driver,
+  sequences: createSequences(driver),
+  read: (work) => driver.read(work),
+  async write(work) {
+    let actions: (() => void)[] = []
+    const result = await driver.write((tx) => {
+      actions = []
+      return work(changeOf(tx, actions))
+    })
+    for (const action of actions) action()
+    return result
+  },
+})
+
+const changeOf = (tx: WriteTransaction, actions: (() => void)[]): Change => ({
+  get: (key) => tx.get(key),
+  getMany: (keys) => tx.getMany(keys),
+  range: (range) => tx.range(range),
+  put: (key, value) => tx.put(key, value),
+  delete: (key) => tx.delete(key),
+  afterCommit: (action) => void actions.push(action),
+})

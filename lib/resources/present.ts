@@ -1,0 +1,93 @@
+import { AllotError } from '../errors.ts'
+import { canRead, type Permission, permissionOn, type Viewer } from '../hosting/access.ts'
+import { type Account, accounts, type Repository as Record, repositories } from '../records/schema.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { type Repository, type RepositorySurroundings, repositoryResource } from './repository.ts'
+import { userResource } from './user.ts'
+
+/** Where the service is, as the request reached it; without a slash at the end. */
+export interface Urls {
+  readonly baseUrl: string
+  readonly apiUrl: string
+}
+
+/** Records as the viewer is sent them, with their owners, permissions and parents, read in one snapshot. */
+export const presentRepositories = (
+  store: Store,
+  viewer: Viewer,
+  urls: Urls,
+  records: readonly Record[],
+): Promise<Repository[]> =>
+  store.read(async (tx) => {
+    const owners = await ownersOf(tx, records)
+    // An owner may have been deleted, with its repositories, after they were found.
+    const standing = records.filter((record) => owners.has(record.owner))
+    return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners)))
+  })
+
+export const presentRepository = async (
+  store: Store,
+  viewer: Viewer,
+  urls: Urls,
+  record: Record,
+): Promise<Repository> => {
+  const [repository] = await presentRepositories(store, viewer, urls, [record])
+  if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
+  return repository
+}
+
+type Owners = ReadonlyMap<number, Account>
+
+const ownersOf = async (tx: ReadTransaction, records: readonly Record[]): Promise<Owners> => {
+  const ids = [...new Set(records.map((record) => record.owner))]
+  const found = await accounts.getMany(
+    tx,
+    ids.map((id) => [id]),
+  )
+  return new Map(found.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])))
+}
+
+const present = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  urls: Urls,
+  record: Record,
+  owners: Owners,
+): Promise<Repository> => {
+  const permissions = await permissionOn(tx, viewer, record)
+  const parent = await presentParent(tx, viewer, urls, record)
+  return resourceOf(record, viewer, urls, owners, permissions, parent)
+}
+
+const presentParent = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  urls: Urls,
+  { parent: id }: Record,
+): Promise<RepositorySurroundings['parent']> => {
+  const parent = id === null ? undefined : await repositories.get(tx, [id])
+  if (parent === undefined || !(await canRead(tx, viewer, parent))) return null
+  const permissions = await permissionOn(tx, viewer, parent)
+  return {
+    ...resourceOf(parent, viewer, urls, await ownersOf(tx, [parent]), permissions, null),
+    parent: null,
+  }
+}
+
+const resourceOf = (
+  record: Record,
+  viewer: Viewer,
+  { baseUrl, apiUrl }: Urls,
+  owners: Owners,
+  permissions: Permission,
+  parent: RepositorySurroundings['parent'],
+): Repository => {
+  const owner = owners.get(record.owner)!
+  return repositoryResource(
+    record,
+    { owner: userResource(owner, viewer, baseUrl), permissions, parent },
+    baseUrl,
+    apiUrl,
+  )
+}

@@ -1,0 +1,116 @@
+import * as v from 'valibot'
+import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
+import type { Standing } from '../quota/standing.ts'
+import { Subject, type Usage } from '../quota/subjects.ts'
+import type { LedgerEntry } from '../records/schema.ts'
+
+/** Bytes, or -1 for unlimited. */
+const limit = v.pipe(v.number(), v.safeInteger())
+
+/** The name is shown to administrators only. */
+export const QuotaRuleInfo = v.object({ name: v.optional(v.string()), limit, subjects: v.array(Subject) })
+export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
+
+export const QuotaGroupInfo = v.object({ name: v.optional(v.string()), rules: v.array(QuotaRuleInfo) })
+export type QuotaGroupInfo = v.InferOutput<typeof QuotaGroupInfo>
+
+const bytes = v.number()
+export const QuotaInfo = v.object({
+  used: v.object({
+    size: v.object({
+      repos: v.object({ public: bytes, private: bytes }),
+      git: v.object({ LFS: bytes }),
+      assets: v.object({
+        attachments: v.object({ issues: bytes, releases: bytes }),
+        artifacts: bytes,
+        packages: v.object({ all: bytes }),
+      }),
+    }),
+  }),
+  groups: v.array(QuotaGroupInfo),
+})
+export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
+
+export const ruleResource = (rule: QuotaRule, named = true): QuotaRuleInfo => ({
+  ...(named ? { name: rule.name } : {}),
+  limit: rule.limit,
+  subjects: [...rule.subjects],
+})
+
+export const groupResource = (group: QuotaGroup, named = true): QuotaGroupInfo => ({
+  ...(named ? { name: group.name } : {}),
+  rules: group.rules.map((rule) => ruleResource(rule, named)),
+})
+
+export const quotaResource = ({ usage, shown }: Standing, named: boolean): QuotaInfo => ({
+  used: { size: sizesOf(usage) },
+  groups: shown.map((group) => groupResource(group, named)),
+})
+
+const sizesOf = (usage: Usage): QuotaInfo['used']['size'] => ({
+  repos: { public: usage.reposPublic, private: usage.reposPrivate },
+  git: { LFS: usage.lfs },
+  assets: {
+    attachments: { issues: usage.issues, releases: usage.releases },
+    artifacts: usage.artifacts,
+    packages: { all: usage.packages },
+  },
+})
+
+export const QuotaUsedAttachment = v.object({
+  name: v.string(),
+  size: v.number(),
+  api_url: v.string(),
+  contained_in: v.object({ api_url: v.string(), html_url: v.string() }),
+})
+export type QuotaUsedAttachment = v.InferOutput<typeof QuotaUsedAttachment>
+
+export const QuotaUsedPackage = v.object({
+  name: v.string(),
+  type: v.string(),
+  version: v.string(),
+  size: v.number(),
+  html_url: v.string(),
+})
+export type QuotaUsedPackage = v.InferOutput<typeof QuotaUsedPackage>
+
+export const QuotaUsedArtifact = v.object({ name: v.string(), size: v.number(), html_url: v.string() })
+export type QuotaUsedArtifact = v.InferOutput<typeof QuotaUsedArtifact>
+
+/** Where an entry belongs: `owner/name` of its repository, or the owner alone. */
+export interface EntryPlace {
+  baseUrl: string
+  apiUrl: string
+  owner: string
+  repository: string | undefined
+}
+
+export const usedAttachmentResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedAttachment => {
+  const kind = entry.on === 'issue' ? 'issues' : 'releases'
+  const path = `${place.owner}/${place.repository}/${kind}/${entry.index ?? 0}`
+  const container = `${place.apiUrl}/repos/${path}`
+  return {
+    name: entry.name,
+    size: entry.size,
+    api_url: `${container}/assets/${encodeURIComponent(entry.key)}`,
+    contained_in: { api_url: container, html_url: `${place.baseUrl}/${path}` },
+  }
+}
+
+export const usedPackageResource = (entry: LedgerEntry, { baseUrl, owner }: EntryPlace): QuotaUsedPackage => {
+  const [type, version] = [entry.type ?? '', entry.version ?? '']
+  const path = [type, entry.name, version].map(encodeURIComponent).join('/')
+  return {
+    name: entry.name,
+    type,
+    version,
+    size: entry.size,
+    html_url: `${baseUrl}/${owner}/-/packages/${path}`,
+  }
+}
+
+export const usedArtifactResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedArtifact => ({
+  name: entry.name,
+  size: entry.size,
+  html_url: `${place.baseUrl}/${place.owner}/${place.repository}/actions/runs/${entry.run ?? 0}`,
+})

@@ -1,0 +1,84 @@
+import * as v from 'valibot'
+import type { Permission as Rights } from '../hosting/access.ts'
+import type { Repository as Record } from '../records/schema.ts'
+import { timestamp } from './time.ts'
+import { hostOf, User } from './user.ts'
+
+export const Permission = v.object({ admin: v.boolean(), push: v.boolean(), pull: v.boolean() })
+
+const entries = {
+  id: v.number(),
+  owner: User,
+  name: v.string(),
+  full_name: v.string(),
+  description: v.string(),
+  empty: v.boolean(),
+  private: v.boolean(),
+  fork: v.boolean(),
+  mirror: v.boolean(),
+  /** KiB, rounded down, as on Gitea and Forgejo. */
+  size: v.number(),
+  html_url: v.string(),
+  url: v.string(),
+  ssh_url: v.string(),
+  clone_url: v.string(),
+  website: v.string(),
+  stars_count: v.number(),
+  forks_count: v.number(),
+  watchers_count: v.number(),
+  open_issues_count: v.number(),
+  default_branch: v.string(),
+  archived: v.boolean(),
+  created_at: v.string(),
+  updated_at: v.string(),
+  permissions: Permission,
+}
+
+/** A repository whose own parent is left out, as the parent of a fork. */
+const ParentRepository = v.object({ ...entries, parent: v.null() })
+
+export const Repository = v.object({ ...entries, parent: v.nullable(ParentRepository) })
+export type Repository = v.InferOutput<typeof Repository>
+
+/** What a repository is sent with, besides its record. */
+export interface RepositorySurroundings {
+  owner: User
+  permissions: Rights
+  parent: v.InferOutput<typeof ParentRepository> | null
+}
+
+export const repositoryResource = (
+  record: Record,
+  { owner, permissions, parent }: RepositorySurroundings,
+  baseUrl: string,
+  apiUrl: string,
+): Repository => {
+  const path = `${owner.login}/${record.name}`
+  return {
+    id: record.id,
+    owner,
+    name: record.name,
+    full_name: path,
+    description: record.description,
+    empty: record.empty,
+    private: record.private,
+    fork: record.parent !== null,
+    mirror: record.mirror,
+    size: Math.floor(record.size / 1024),
+    html_url: `${baseUrl}/${path}`,
+    url: `${apiUrl}/repos/${path}`,
+    ssh_url: `git@${hostOf(baseUrl)}:${path}.git`,
+    clone_url: `${baseUrl}/${path}.git`,
+    website: record.website,
+    stars_count: record.stars,
+    forks_count: record.forks,
+    watchers_count: record.watchers,
+    open_issues_count: 0,
+    default_branch: record.defaultBranch,
+    archived: record.archived,
+    created_at: timestamp(record.createdAt),
+    updated_at: timestamp(record.updatedAt),
+    permissions,
+    parent,
+  }
+}

@@ -1,0 +1,21 @@
+import type { Identity } from '../hosting/identity.ts'
+import type { Hosting } from '../hosting/index.ts'
+import { routesFor } from '../http/index.ts'
+import type { Markdown } from '../markdown/index.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import type { Store } from '../records/store.ts'
+
+/** What the handlers of the API work with. */
+export interface Services {
+  readonly store: Store
+  readonly hosting: Hosting
+  readonly quota: QuotaEngine
+  readonly markdown: Markdown
+  readonly version: string
+  /** `forgejo` is for clients written against a real Forgejo, and changes a few answers and nothing else. */
+  readonly dialect: 'document' | 'forgejo'
+  /** What `GET /settings/api` tells of paging. */
+  readonly pageLimits: { readonly default: number; readonly max: number }
+}
+
+export const { route, reply, pageOf } = routesFor<Identity, Services>()

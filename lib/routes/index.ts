@@ -1,0 +1,36 @@
+import { adminUserRoutes } from './admin-users.ts'
+import { followingRoutes } from './following.ts'
+import { gpgKeyRoutes } from './gpg-keys.ts'
+import { ledgerRoutes } from './ledger.ts'
+import { markdownRoutes } from './markdown.ts'
+import { organizationRoutes } from './organizations.ts'
+import { quotaRoutes } from './quota.ts'
+import { quotaRuleRoutes } from './quota-rules.ts'
+import { repositoryRoutes } from './repositories.ts'
+import { settingsRoutes } from './settings.ts'
+import { sshKeyRoutes } from './ssh-keys.ts'
+import { starredRoutes } from './starred.ts'
+import { subscriptionRoutes } from './subscriptions.ts'
+import { tokenRoutes } from './tokens.ts'
+import { userRoutes } from './users.ts'
+import { versionRoutes } from './version.ts'
+
+/** The whole API: the router, the OpenAPI document and the specs that walk all routes are made from this list. */
+export const routes = [
+  ...markdownRoutes,
+  ...repositoryRoutes,
+  ...subscriptionRoutes,
+  ...userRoutes,
+  ...followingRoutes,
+  ...starredRoutes,
+  ...sshKeyRoutes,
+  ...gpgKeyRoutes,
+  ...tokenRoutes,
+  ...organizationRoutes,
+  ...versionRoutes,
+  ...settingsRoutes,
+  ...quotaRoutes,
+  ...quotaRuleRoutes,
+  ...ledgerRoutes,
+  ...adminUserRoutes,
+]

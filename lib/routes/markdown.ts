@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import { Html, ValidationError } from '../http/index.ts'
+import { reply, route } from './declare.ts'
+
+/** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
+const MarkdownOption = v.object({
+  Text: v.optional(v.string()),
+  Mode: v.optional(v.string()),
+  Context: v.optional(v.string()),
+  Wiki: v.optional(v.boolean()),
+  text: v.optional(v.string()),
+  mode: v.optional(v.string()),
+  context: v.optional(v.string()),
+  wiki: v.optional(v.boolean()),
+})
+
+export const markdownRoutes = [
+  route({
+    method: 'POST',
+    path: '/markdown',
+    operationId: 'renderMarkdown',
+    tag: 'miscellaneous',
+    summary: 'Render a markdown document as HTML',
+    auth: 'optional',
+    body: MarkdownOption,
+    responses: { 200: Html, 422: ValidationError },
+    handle: async ({ body, baseUrl }, { markdown }) =>
+      reply(
+        200,
+        await markdown.render({
+          text: body.Text ?? body.text ?? '',
+          mode: body.Mode ?? body.mode ?? '',
+          context: body.Context ?? body.context ?? '',
+          wiki: body.Wiki ?? body.wiki ?? false,
+          baseUrl,
+        }),
+      ),
+  }),
+  route({
+    method: 'POST',
+    path: '/markdown/raw',
+    operationId: 'renderMarkdownRaw',
+    tag: 'miscellaneous',
+    summary: 'Render raw markdown as HTML',
+    auth: 'optional',
+    accepts: 'text/plain',
+    body: v.string(),
+    responses: { 200: Html, 422: ValidationError },
+    handle: async ({ body, baseUrl }, { markdown }) =>
+      reply(200, await markdown.render({ text: body, mode: 'markdown', baseUrl })),
+  }),
+]

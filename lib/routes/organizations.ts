@@ -1,0 +1,169 @@
+import * as v from 'valibot'
+import { AllotError } from '../errors.ts'
+import type { Identity } from '../hosting/identity.ts'
+import type { NewOrganization } from '../hosting/organizations.ts'
+import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { Visibility } from '../records/schema.ts'
+import { Organization, organizationResource } from '../resources/organization.ts'
+import { pageOf, reply, route, type Services } from './declare.ts'
+import { accountNamed, organizationNamed } from './named.ts'
+
+const CreateOrgOption = v.object({
+  username: v.string(),
+  full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  description: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  website: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  visibility: v.optional(Visibility),
+})
+
+const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({
+  name: body.username,
+  fullName: body.full_name,
+  description: body.description,
+  website: body.website,
+  location: body.location,
+  visibility: body.visibility,
+})
+
+/** The organization, where the caller may change who belongs to it. */
+const administered = async (services: Services, user: Identity, name: string) => {
+  const organization = await organizationNamed(services, user, name)
+  if (organization === undefined || user.admin) return organization
+  if (!(await services.hosting.organizations.isOwner(organization.id, user.id)))
+    throw new AllotError('forbidden', `only owners of ${organization.name} may do this`)
+  return organization
+}
+
+export const organizationRoutes = [
+  route({
+    method: 'POST',
+    path: '/orgs',
+    operationId: 'orgCreate',
+    tag: 'organization',
+    summary: 'Create an organization that the signed-in user owns',
+    auth: 'required',
+    scope: 'write:organization',
+    body: CreateOrgOption,
+    responses: { 201: Organization, 403: Forbidden, 422: ValidationError },
+    handle: async ({ user, body, baseUrl }, { hosting }) =>
+      reply(
+        201,
+        organizationResource(await hosting.organizations.create(user.id, newOrganization(body)), baseUrl),
+      ),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/users/{username}/orgs',
+    operationId: 'adminCreateOrg',
+    tag: 'admin',
+    summary: 'Create an organization that a user owns',
+    auth: 'admin',
+    scope: 'write:admin',
+    body: CreateOrgOption,
+    responses: { 201: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async ({ user, params, body, baseUrl }, services) => {
+      const owner = await accountNamed(services, user, params.username)
+      if (owner?.kind !== 'user') return reply(404)
+      const organization = await services.hosting.organizations.create(owner.id, newOrganization(body))
+      return reply(201, organizationResource(organization, baseUrl))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/orgs/{org}',
+    operationId: 'orgGet',
+    tag: 'organization',
+    summary: 'An organization',
+    auth: 'optional',
+    scope: 'read:organization',
+    responses: { 200: Organization, 404: NotFound },
+    handle: async ({ user, params, baseUrl }, services) => {
+      const organization = await organizationNamed(services, user, params.org)
+      return organization === undefined ? reply(404) : reply(200, organizationResource(organization, baseUrl))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/user/orgs',
+    operationId: 'orgListCurrentUserOrgs',
+    tag: 'organization',
+    summary: 'The organizations that the signed-in user belongs to',
+    auth: 'required',
+    scope: ['read:user', 'read:organization'],
+    paging: 'lenient',
+    responses: { 200: v.array(Organization) },
+    handle: async ({ user, page, baseUrl }, { hosting }) => {
+      const { items, total } = await hosting.organizations.of(user, user.id, page)
+      return pageOf(
+        items.map((organization) => organizationResource(organization, baseUrl)),
+        total,
+      )
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/orgs/{org}/members/{username}',
+    operationId: 'orgIsMember',
+    tag: 'organization',
+    summary: 'Whether a user is a member of an organization: 204 when so, 404 otherwise',
+    auth: 'required',
+    scope: 'read:organization',
+    responses: { 204: Empty, 404: NotFound },
+    handle: async ({ user, params }, services) => {
+      const organization = await organizationNamed(services, user, params.org)
+      const account = await accountNamed(services, user, params.username)
+      if (organization === undefined || account === undefined) return reply(404)
+      return (await services.hosting.organizations.isMember(organization.id, account.id))
+        ? reply(204)
+        : reply(404)
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/orgs/{org}/members/{username}',
+    operationId: 'orgAddMember',
+    tag: 'organization',
+    summary: 'Add a user to an organization, or with `role: owner` make them one of its owners',
+    auth: 'required',
+    scope: 'write:organization',
+    body: v.object({ role: v.optional(v.picklist(['member', 'owner'])) }),
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
+    handle: async ({ user, params, body }, services) => {
+      const organization = await administered(services, user, params.org)
+      const account = await accountNamed(services, user, params.username)
+      if (organization === undefined || account?.kind !== 'user') return reply(404)
+      const options = body.role === undefined ? {} : { owner: body.role === 'owner' }
+      await services.hosting.organizations.setMember(organization.id, account.id, options)
+      return reply(204)
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/orgs/{org}/members/{username}',
+    operationId: 'orgDeleteMember',
+    tag: 'organization',
+    summary: 'Take a user out of an organization',
+    auth: 'required',
+    scope: 'write:organization',
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
+    handle: async ({ user, params }, services) => {
+      const organization = await leavable(services, user, params)
+      const account = await accountNamed(services, user, params.username)
+      if (organization === undefined || account === undefined) return reply(404)
+      return (await services.hosting.organizations.removeMember(organization.id, account.id))
+        ? reply(204)
+        : reply(404)
+    },
+  }),
+]
+
+/** Owners may take out anyone, and everyone may leave. */
+const leavable = (
+  services: Services,
+  user: Identity,
+  { org, username }: { org: string; username: string },
+) =>
+  username.toLowerCase() === user.username.toLowerCase()
+    ? organizationNamed(services, user, org)
+    : administered(services, user, org)

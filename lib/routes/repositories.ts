@@ -1,0 +1,302 @@
+import * as v from 'valibot'
+import { AllotError } from '../errors.ts'
+import type { Identity } from '../hosting/identity.ts'
+import { ORDERS, type RepositoryOrder } from '../hosting/listings.ts'
+import type { NewRepository } from '../hosting/repositories.ts'
+import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import type { Account } from '../records/schema.ts'
+import { presentRepositories, presentRepository } from '../resources/present.ts'
+import { Repository } from '../resources/repository.ts'
+import { pageOf, reply, route, type Services } from './declare.ts'
+import { accountNamed, organizationNamed } from './named.ts'
+import { type Asked, repositoryPage } from './pages.ts'
+
+const CreateRepoOption = v.object({
+  name: v.string(),
+  description: v.optional(v.pipe(v.string(), v.maxLength(2048))),
+  private: v.optional(v.boolean()),
+  auto_init: v.optional(v.boolean()),
+  gitignores: v.optional(v.string()),
+  license: v.optional(v.string()),
+  readme: v.optional(v.string()),
+  default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+})
+type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
+
+const EditRepoOption = v.object({
+  name: v.optional(v.string()),
+  description: v.optional(v.pipe(v.string(), v.maxLength(2048))),
+  website: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+  private: v.optional(v.boolean()),
+  archived: v.optional(v.boolean()),
+  default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+})
+
+const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
+
+const SearchResults = v.object({ ok: v.boolean(), data: v.array(Repository) })
+const SearchError = v.object({ ok: v.boolean(), error: v.string() })
+
+const newRepository = (body: CreateRepoOption): NewRepository => ({
+  name: body.name,
+  description: body.description,
+  private: body.private,
+  autoInit: body.auto_init,
+  gitignores: body.gitignores,
+  license: body.license,
+  readme: body.readme,
+  defaultBranch: body.default_branch,
+})
+
+const create = async (
+  services: Services,
+  request: Asked & { user: Identity; body: CreateRepoOption },
+  owner: Account,
+) => {
+  const { hosting, store } = services
+  const creator = await hosting.accounts.byId(request.user.id)
+  if (creator === undefined) throw new AllotError('unauthenticated', 'the signed-in account is gone')
+  const record = await hosting.repositories.create(owner, creator, newRepository(request.body))
+  return reply(201, await presentRepository(store, request.user, request, record))
+}
+
+const createInOrganization = async (
+  services: Services,
+  request: Asked & { user: Identity; body: CreateRepoOption; params: { org: string } },
+) => {
+  const { user, params } = request
+  const organization = await organizationNamed(services, user, params.org)
+  if (organization === undefined) return reply(404)
+  if (!user.admin && !(await services.hosting.organizations.isMember(organization.id, user.id)))
+    throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
+  return create(services, request, organization)
+}
+
+/** The repository, where the caller may administer it: 404 for whoever may not read it, 403 for other readers. */
+const administered = async ({ hosting }: Services, user: Identity, owner: string, name: string) => {
+  const repository = await hosting.repositories.find(user, owner, name)
+  if (repository === undefined) return undefined
+  const isOwner =
+    user.admin ||
+    repository.owner === user.id ||
+    (await hosting.organizations.isOwner(repository.owner, user.id))
+  if (!isOwner) throw new AllotError('forbidden', 'only owners may do this')
+  return repository
+}
+
+const created = {
+  201: Repository,
+  403: Forbidden,
+  404: NotFound,
+  409: ErrorBody,
+  422: ValidationError,
+} as const
+
+export const repositoryRoutes = [
+  route({
+    method: 'POST',
+    path: '/org/{org}/repos',
+    operationId: 'createOrgRepoDeprecated',
+    tag: 'organization',
+    summary: 'Create a repository in an organization',
+    auth: 'required',
+    scope: 'write:organization',
+    body: CreateRepoOption,
+    responses: created,
+    handle: (request, services) => createInOrganization(services, request),
+  }),
+  route({
+    method: 'POST',
+    path: '/orgs/{org}/repos',
+    operationId: 'createOrgRepo',
+    tag: 'organization',
+    summary: 'Create a repository in an organization',
+    auth: 'required',
+    scope: 'write:organization',
+    body: CreateRepoOption,
+    responses: created,
+    handle: (request, services) => createInOrganization(services, request),
+  }),
+  route({
+    method: 'GET',
+    path: '/orgs/{org}/repos',
+    operationId: 'orgListRepos',
+    tag: 'organization',
+    summary: "An organization's repositories",
+    auth: 'optional',
+    scope: 'read:organization',
+    paging: 'lenient',
+    responses: { 200: v.array(Repository), 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params, page } = request
+      const organization = await organizationNamed(services, user, params.org)
+      if (organization === undefined) return reply(404)
+      return repositoryPage(
+        services,
+        request,
+        await services.hosting.listings.of(user, organization.id, 'name', page),
+      )
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/user/repos',
+    operationId: 'createCurrentUserRepo',
+    tag: 'repository',
+    summary: 'Create a repository of the signed-in user',
+    auth: 'required',
+    scope: ['write:user', 'write:repository'],
+    body: CreateRepoOption,
+    responses: created,
+    handle: async (request, services) => {
+      const owner = await services.hosting.accounts.byId(request.user.id)
+      return owner === undefined ? reply(404) : create(services, request, owner)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/user/repos',
+    operationId: 'userCurrentListRepos',
+    tag: 'user',
+    summary: "The signed-in user's repositories, and those of the user's organizations",
+    auth: 'required',
+    scope: ['read:user', 'read:repository'],
+    paging: 'lenient',
+    query: v.object({ order_by: order }),
+    responses: { 200: v.array(Repository), 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, query, page } = request
+      return repositoryPage(
+        services,
+        request,
+        await services.hosting.listings.mine(user, query.order_by ?? 'name', page),
+      )
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/users/{username}/repos',
+    operationId: 'userListRepos',
+    tag: 'user',
+    summary: "A user's repositories",
+    auth: 'optional',
+    scope: ['read:user', 'read:repository'],
+    paging: 'lenient',
+    query: v.object({ order_by: order }),
+    responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, query, page } = request
+      const account = await accountNamed(services, user, params.username)
+      if (account === undefined) return reply(404)
+      const found = await services.hosting.listings.of(user, account.id, query.order_by ?? 'id', page)
+      return repositoryPage(services, request, found)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/repos/search',
+    operationId: 'repoSearch',
+    tag: 'repository',
+    summary: 'Search repositories by a part of the name',
+    auth: 'optional',
+    scope: 'read:repository',
+    paging: 'lenient',
+    query: v.object({ q: v.optional(v.string()), uid: v.optional(v.pipe(v.number(), v.integer())) }),
+    responses: { 200: SearchResults, 500: SearchError },
+    failure: (message: string) => ({ ok: false, error: message }),
+    handle: async (request, { hosting, store }) => {
+      const { user, query, page } = request
+      const found = await hosting.search.repositories(
+        user,
+        { q: query.q, owner: query.uid || undefined },
+        page,
+      )
+      const answer = pageOf(await presentRepositories(store, user, request, found.items), found.total)
+      return { ...answer, body: { ok: true, data: answer.body } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/repos/{owner}/{repo}',
+    operationId: 'repoGet',
+    tag: 'repository',
+    summary: 'A repository',
+    auth: 'optional',
+    scope: 'read:repository',
+    responses: { 200: Repository, 404: NotFound },
+    handle: async (request, { hosting, store }) => {
+      const { user, params } = request
+      const repository = await hosting.repositories.find(user, params.owner, params.repo)
+      return repository === undefined
+        ? reply(404)
+        : reply(200, await presentRepository(store, user, request, repository))
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/repos/{owner}/{repo}',
+    operationId: 'repoEdit',
+    tag: 'repository',
+    summary: 'Change a repository: its name, description, privacy',
+    auth: 'required',
+    scope: 'write:repository',
+    body: EditRepoOption,
+    responses: { 200: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, body } = request
+      const { default_branch: defaultBranch, ...edit } = body
+      const repository = await administered(services, user, params.owner, params.repo)
+      const edited =
+        repository && (await services.hosting.repositories.edit(repository.id, { ...edit, defaultBranch }))
+      return edited === undefined
+        ? reply(404)
+        : reply(200, await presentRepository(services.store, user, request, edited))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/repos/{owner}/{repo}',
+    operationId: 'repoDelete',
+    tag: 'repository',
+    summary: 'Delete a repository, with everything that counts in it',
+    auth: 'required',
+    scope: 'write:repository',
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+    handle: async ({ user, params }, services) => {
+      const repository = await administered(services, user, params.owner, params.repo)
+      const removed = repository !== undefined && (await services.hosting.repositories.remove(repository.id))
+      return removed ? reply(204) : reply(404)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/transfer',
+    operationId: 'repoTransfer',
+    tag: 'repository',
+    summary: 'Give a repository to another owner, with its usage',
+    auth: 'required',
+    scope: 'write:repository',
+    body: v.object({ new_owner: v.string() }),
+    responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, body } = request
+      const repository = await administered(services, user, params.owner, params.repo)
+      const owner = await accountNamed(services, user, body.new_owner)
+      if (repository === undefined || owner === undefined) return reply(404)
+      await refuseForeignOwner(services, user, owner)
+      const moved = await services.hosting.repositories.transfer(repository.id, owner.id)
+      return moved === undefined
+        ? reply(404)
+        : reply(202, await presentRepository(services.store, user, request, moved))
+    },
+  }),
+]
+
+/** Nobody can be made to pay for a repository by a stranger: it goes to oneself or to an organization one owns. */
+const refuseForeignOwner = async ({ hosting }: Services, user: Identity, owner: Account) => {
+  if (user.admin || owner.id === user.id || (await hosting.organizations.isOwner(owner.id, user.id))) return
+  throw new AllotError(
+    'forbidden',
+    `only administrators and owners of ${owner.name} may give it a repository`,
+  )
+}

@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { PublicKey, publicKeyResource } from '../resources/keys.ts'
+import { userResource } from '../resources/user.ts'
+import { pageOf, reply, route } from './declare.ts'
+import { accountNamed } from './named.ts'
+import { keyId } from './parameters.ts'
+
+const CreateKeyOption = v.object({ title: v.string(), key: v.string() })
+
+export const sshKeyRoutes = [
+  route({
+    method: 'GET',
+    path: '/user/keys',
+    operationId: 'userCurrentListKeys',
+    tag: 'user',
+    summary: "The signed-in user's SSH public keys",
+    auth: 'required',
+    scope: 'read:user',
+    paging: 'lenient',
+    responses: { 200: v.array(PublicKey) },
+    handle: async ({ user, page, apiUrl }, { hosting }) => {
+      const { items, total } = await hosting.sshKeys.list(user.id, page)
+      return pageOf(
+        items.map((key) => publicKeyResource(key, apiUrl)),
+        total,
+      )
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/user/keys',
+    operationId: 'userCurrentPostKey',
+    tag: 'user',
+    summary: 'Add an SSH public key',
+    auth: 'required',
+    scope: 'write:user',
+    body: CreateKeyOption,
+    responses: { 201: PublicKey, 422: ValidationError },
+    handle: async ({ user, body, baseUrl, apiUrl }, { hosting }) => {
+      const key = await hosting.sshKeys.add(user.id, body)
+      const account = await hosting.accounts.byId(user.id)
+      return reply(201, publicKeyResource(key, apiUrl, account && userResource(account, user, baseUrl)))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/user/keys/{id}',
+    operationId: 'userCurrentGetKey',
+    tag: 'user',
+    summary: "One of the signed-in user's SSH public keys",
+    auth: 'required',
+    scope: 'read:user',
+    params: keyId,
+    responses: { 200: PublicKey, 404: NotFound },
+    handle: async ({ user, params, apiUrl }, { hosting }) => {
+      const key = await hosting.sshKeys.get(user.id, params.id)
+      return key === undefined ? reply(404) : reply(200, publicKeyResource(key, apiUrl))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/user/keys/{id}',
+    operationId: 'userCurrentDeleteKey',
+    tag: 'user',
+    summary: 'Delete an SSH public key',
+    auth: 'required',
+    scope: 'write:user',
+    params: keyId,
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      (await hosting.sshKeys.remove(user.id, params.id)) ? reply(204) : reply(404),
+  }),
+  route({
+    method: 'GET',
+    path: '/users/{username}/keys',
+    operationId: 'userListKeys',
+    tag: 'user',
+    summary: "A user's SSH public keys",
+    auth: 'optional',
+    scope: 'read:user',
+    paging: 'lenient',
+    responses: { 200: v.array(PublicKey), 404: NotFound },
+    handle: async ({ user, params, page, apiUrl }, services) => {
+      const account = await accountNamed(services, user, params.username)
+      if (account === undefined) return reply(404)
+      const { items, total } = await services.hosting.sshKeys.list(account.id, page)
+      return pageOf(
+        items.map((key) => publicKeyResource(key, apiUrl)),
+        total,
+      )
+    },
+  }),
+]

@@ -1,0 +1,22 @@
+import * as v from 'valibot'
+import { reply, route } from './declare.ts'
+
+const ServerVersion = v.object({ Version: v.string(), version: v.string() })
+
+/** The level of the API that clients of Gitea and Forgejo ask for. */
+const API_LEVEL = '1.22.0'
+
+export const versionRoutes = [
+  route({
+    method: 'GET',
+    path: '/version',
+    operationId: 'getVersion',
+    tag: 'miscellaneous',
+    summary: 'The running application version',
+    auth: 'optional',
+    responses: { 200: ServerVersion },
+    // In this order: Go reads members without case, and the last one wins.
+    handle: (_request, { version }) =>
+      reply(200, { Version: version, version: `${API_LEVEL}+allot-${version}` }),
+  }),
+]

@@ -1,0 +1,15 @@
+import { AllotError, type ErrorCode } from '../errors.ts'
+
+/** Why a store cannot do what it is asked. All but `full` are answered with 503: the service is down, not wrong. */
+export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full'
+
+export class StorageError extends AllotError {
+  override readonly name = 'StorageError'
+  readonly reason: StorageReason
+
+  constructor(reason: StorageReason, message: string, options?: { cause?: unknown }) {
+    const code: ErrorCode = reason === 'full' ? 'storage_full' : 'unavailable'
+    super(code, message, options)
+    this.reason = reason
+  }
+}
