@@ -33,8 +33,7 @@ const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}
 
 /** What git's own commands strip from a name: these would end it, or the line. */
 const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   text
-    .replace(/[\u0000-\u001f\u007f<>]/g, ' ')
+    .replace(/[\p{Cc}<>]/gu, ' ')
     .replace(/ +/g, ' ')
     .trim()

@@ -95,14 +95,14 @@ export const coerced = (
   for (const { name, kind, optional } of members) {
     const text = read(name)
     if (text === null || text === undefined) continue
-    const value = valueOf(kind, text)
+    const value = readAs(kind, text)
     if (value !== undefined) input[name] = value
     else if (!optional) input[name] = text
   }
   return validated(schema, input)
 }
 
-const valueOf = (kind: Kind, text: string): unknown => {
+const readAs = (kind: Kind, text: string): unknown => {
   if (kind === 'text') return text
   if (kind === 'boolean') return booleans.get(text)
   const number = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN

@@ -86,6 +86,8 @@ const options: sanitizeHtml.IOptions = {
   allowedClasses: { a: ['mention', 'ref-issue'], code: ['language-*'], li: ['task-list-item'] },
   allowedSchemes: ['http', 'https', 'mailto', 'ftp', 'ftps', 'irc', 'ircs', 'xmpp', 'tel', 'ssh', 'git'],
   allowedSchemesByTag: { img: ['http', 'https'] },
+  // `[here]()` is a link to the page itself.
+  allowedEmptyAttributes: ['alt', 'href'],
   disallowedTagsMode: 'discard',
   nonTextTags: [
     'script',

@@ -21,7 +21,10 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
       return watched(source.range(range), check)
     },
   }
-  return { tx, end: () => void (ended = true) }
+  const end = () => {
+    ended = true
+  }
+  return { tx, end }
 }
 
 /** Changes are kept in the buffer and seen by the transaction's own reads. */

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { createMarkdown } from '../../lib/markdown/index.ts'
+
+const markdown = createMarkdown({ deadline: 2000 })
+after(() => markdown.close())
+
+const baseUrl = 'http://allot.test'
+const at = `${baseUrl}/alice/demo`
+
+const CASES: [text: string, mode: string, context: string, wiki: boolean, expected: string | RegExp][] = [
+  ['[a](b.md)', 'gfm', '/alice/demo', false, `href="${at}/b.md"`],
+  ['[a](b.md)', 'gfm', 'alice/demo/', false, `href="${at}/b.md"`],
+  ['[a](b.md)', 'gfm', at, false, `href="${at}/b.md"`],
+  ['[a](./c/../b.md)', 'comment', '/alice/demo', false, `href="${at}/b.md"`],
+  ['![a](b.png)', 'gfm', '/alice/demo', false, `src="${at}/b.png"`],
+  ['[a](page)', 'gfm', '/alice/demo', true, `href="${at}/wiki/page"`],
+  ['[a](page)', 'wiki', '/alice/demo', false, `href="${at}/wiki/page"`],
+  ['![a](b.png)', 'wiki', '/alice/demo', false, `src="${at}/wiki/raw/b.png"`],
+  ['[a](http://x.test/y)', 'gfm', '/alice/demo', false, 'href="http://x.test/y"'],
+  ['[a](#part)', 'gfm', '/alice/demo', false, 'href="#part"'],
+  ['[a](mailto:a@b.test)', 'gfm', '/alice/demo', false, 'href="mailto:a@b.test"'],
+  ['[a](b.md)', 'markdown', '/alice/demo', false, 'href="b.md"'],
+  ['[a](b.md)', 'gfm', '', false, 'href="b.md"'],
+  ['hello @bob, bye', 'gfm', '', false, `<a href="${baseUrl}/bob" class="mention" rel="nofollow">@bob</a>,`],
+  ['hello @bob.', 'comment', '', false, `>@bob</a>.`],
+  ['@bob', 'markdown', '/alice/demo', false, '<p>@bob</p>'],
+  ['`@bob #1`', 'gfm', '/alice/demo', false, '<code>@bob #1</code>'],
+  ['[@bob](x)', 'gfm', '/alice/demo', false, />@bob<\/a><\/p>/],
+  ['me@bob', 'gfm', '/alice/demo', false, '<p>me@bob</p>'],
+  [
+    'see #12',
+    'gfm',
+    '/alice/demo',
+    false,
+    `<a href="${at}/issues/12" class="ref-issue" rel="nofollow">#12</a>`,
+  ],
+  ['see #12', 'gfm', '', false, '<p>see #12</p>'],
+  ['a#12 #12b', 'gfm', '/alice/demo', false, '<p>a#12 #12b</p>'],
+  ['see #12', 'markdown', '/alice/demo', false, '<p>see #12</p>'],
+  ['a\nb', 'comment', '', false, /a<br ?\/?>\s*b/],
+  ['a\nb', 'gfm', '', false, '<p>a\nb</p>'],
+]
+
+describe('The context of a text turns its references into links', () => {
+  for (const [text, mode, context, wiki, expected] of CASES)
+    it(`${JSON.stringify(text)} in mode ${mode} with context ${JSON.stringify(context)}${wiki ? ' and wiki' : ''}`, async () => {
+      const html = await markdown.render({ text, mode, context, wiki, baseUrl })
+      if (typeof expected === 'string') assert.ok(html.includes(expected), html)
+      else assert.match(html, expected)
+    })
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { tests } from 'commonmark-spec'
+import { createMarkdown } from '../../lib/markdown/index.ts'
+import { normalised } from './normalised.ts'
+
+const markdown = createMarkdown({ deadline: 2000 })
+after(() => markdown.close())
+
+const baseUrl = 'http://allot.test'
+const render = (text: string, mode: string) => markdown.render({ text, mode, baseUrl })
+
+/** Raw HTML is taken apart by the sanitiser, so its examples cannot come out as they are written. */
+const holdsRawHtml = ({
+  section,
+  html,
+  markdown: text,
+}: {
+  section: string
+  html: string
+  markdown: string
+}) => /HTML/.test(section) || rawTags(text).some((tag) => html.includes(tag))
+const rawTags = (text: string) => text.match(/<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/gi) ?? []
+
+const tabs = (text: string) => text.replaceAll('→', '\t')
+
+describe('The mode `markdown` is CommonMark', () => {
+  // The specification writes a tab as an arrow.
+  const tabbed = tests.map((one) => ({ ...one, markdown: tabs(one.markdown), html: tabs(one.html) }))
+  const examples = tabbed.filter((example) => !holdsRawHtml(example))
+
+  it('leaves most of the examples of CommonMark 0.31.2 to compare', () => {
+    assert.ok(tests.length >= 652 && examples.length >= 560, `${examples.length} of ${tests.length}`)
+  })
+
+  for (const { number, section, markdown: text, html } of examples)
+    it(`renders example ${number} (${section}) as the specification does`, async () => {
+      assert.equal(normalised(await render(text, 'markdown')), normalised(html))
+    })
+})
+
+interface GfmExample {
+  number: number
+  section: string
+  markdown: string
+  html: string
+}
+
+describe('The mode `gfm` is GitHub Flavored Markdown', () => {
+  const file = new URL('./gfm/examples.json', import.meta.url)
+  const examples = JSON.parse(readFileSync(file, 'utf8')) as GfmExample[]
+
+  /** Known differences, by the number of the example. */
+  const misses = new Map([
+    [630, 'an address after one that is no address is left as text (marked 18)'],
+    [653, 'disallowed raw HTML is taken out by the sanitiser, and not shown as text'],
+  ])
+
+  it('is compared on all 24 examples of the extensions, of which at least 22 are right', () => {
+    assert.equal(examples.length, 24)
+    assert.ok(misses.size <= 2)
+  })
+
+  for (const { number, section, markdown: text, html } of examples)
+    it(`renders example ${number} (${section}) ${misses.has(number) ? `otherwise: ${misses.get(number)}` : 'as the specification does'}`, async () => {
+      const same = normalised(await render(text, 'gfm')) === normalised(html)
+      if (misses.has(number)) assert.ok(!same, 'this example is right now: take it off the list')
+      else assert.equal(normalised(await render(text, 'gfm')), normalised(html))
+    })
+})

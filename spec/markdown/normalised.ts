@@ -1,0 +1,47 @@
+import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
+
+type Node = DefaultTreeAdapterTypes.ChildNode
+type Element = DefaultTreeAdapterTypes.Element
+
+/**
+ * HTML in a form that can be compared: as a browser's parser reads it, with attributes in order. What differs on purpose
+ * is dropped from both sides: `rel`, which the sanitiser sets; addresses with a scheme that it does not let through
+ * (CommonMark's examples make up a few); and white space that no browser shows.
+ */
+export const normalised = (html: string): string =>
+  parseFragment(html)
+    .childNodes.map((node) => shown(node, false))
+    .join('')
+    .replace(/ *\n\s*/g, '\n')
+    .trim()
+
+const shown = (node: Node, preformatted: boolean): string => {
+  if ('tagName' in node) return element(node, preformatted)
+  if (node.nodeName === '#text' && 'value' in node)
+    return preformatted ? node.value : node.value.replace(/\s+/g, ' ')
+  return ''
+}
+
+const BLOCKS = new Set(
+  'p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre table thead tbody tr th td hr div br'.split(' '),
+)
+
+const element = (node: Element, preformatted: boolean): string => {
+  const name = node.tagName
+  const inside = node.childNodes.map((child) => shown(child, preformatted || name === 'pre')).join('')
+  const text = BLOCKS.has(name) && name !== 'pre' ? inside.trim() : inside
+  const whole = `<${name}${attributes(node)}>${text}</${name}>`
+  return BLOCKS.has(name) ? `\n${whole}\n` : whole
+}
+
+const attributes = (node: Element): string =>
+  node.attrs
+    .filter(({ name, value }) => name !== 'rel' && !(name === 'href' && hasOddScheme(value)))
+    .map(({ name, value }) => ` ${name}="${value}"`)
+    .sort()
+    .join('')
+
+const hasOddScheme = (href: string): boolean => {
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):/i.exec(href) ?? []
+  return scheme !== undefined && !/^(?:https?|mailto|ftps?|ircs?|xmpp|tel|ssh|git)$/i.test(scheme)
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
+import { AllotError } from '../../lib/errors.ts'
+import { createMarkdown } from '../../lib/markdown/index.ts'
+
+const DEADLINE = 800
+const markdown = createMarkdown({ deadline: DEADLINE })
+after(() => markdown.close())
+
+const baseUrl = 'http://allot.test'
+const MODES = ['markdown', 'gfm', 'comment', 'wiki'] as const
+
+/** What a browser could make of an answer: everything that could run a script, named. */
+const dangers = (html: string): string[] => {
+  const found: string[] = []
+  const look = (nodes: readonly DefaultTreeAdapterTypes.ChildNode[]) => {
+    for (const node of nodes) {
+      if (!('tagName' in node)) continue
+      if (FORBIDDEN.test(node.tagName)) found.push(`<${node.tagName}>`)
+      for (const { name, value } of node.attrs) {
+        if (/^on|^style$|^srcdoc$|^formaction$|^xlink|^srcset$/i.test(name))
+          found.push(`${node.tagName} ${name}`)
+        if (isScriptUrl(name, value)) found.push(`${node.tagName} ${name}=${value}`)
+        if (name === 'id' && !value.startsWith('user-content-')) found.push(`id=${value}`)
+      }
+      look(node.childNodes)
+    }
+  }
+  look(parseFragment(html).childNodes)
+  return found
+}
+
+const FORBIDDEN =
+  /^(?:script|style|iframe|frame|frameset|object|embed|applet|form|button|select|textarea|link|meta|base|svg|math|template|noscript|audio|video|portal|marquee|isindex|xml|bgsound)$/
+
+/** Browsers take out control characters and white space before they look at the scheme. */
+const isScriptUrl = (name: string, value: string): boolean =>
+  /^(?:href|src|action|cite|background|poster|data)$/.test(name) &&
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what browsers take out
+  /^(?:javascript|vbscript|data|file|blob|livescript|mocha):/i.test(value.replace(/[\u0000-\u0020]/g, ''))
+
+const VECTORS = [
+  '<script>alert(1)</script>',
+  '<ScRiPt src=//evil.test/x.js></sCrIpT>',
+  '<script\n>alert(1)</script\n>',
+  '<scr<script>ipt>alert(1)</scr</script>ipt>',
+  '<<script>alert(1)//<</script>',
+  '<img src=x onerror=alert(1)>',
+  '<img src="x" onerror = "alert(1)">',
+  '<img/src=x/onerror=alert(1)>',
+  '<img src=`x` onerror=`alert(1)`>',
+  '<img """><script>alert(1)</script>">',
+  '<img src="javascript:alert(1)">',
+  '<img src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">',
+  '<img srcset="javascript:alert(1) 1x">',
+  '<a href="javascript:alert(1)">x</a>',
+  '<a href="JaVaScRiPt:alert(1)">x</a>',
+  '<a href=" javascript:alert(1)">x</a>',
+  '<a href="java\tscript:alert(1)">x</a>',
+  '<a href="java&#10;script:alert(1)">x</a>',
+  '<a href="&#106;&#97;&#118;&#97;&#115;&#99;&#114;&#105;&#112;&#116;&#58;alert(1)">x</a>',
+  '<a href="&#x6A&#x61&#x76&#x61&#x73&#x63&#x72&#x69&#x70&#x74&#x3A&#x61lert(1)">x</a>',
+  '<a href="javascript&colon;alert(1)">x</a>',
+  '<a href="\u0001javascript:alert(1)">x</a>',
+  '<a href="vbscript:msgbox(1)">x</a>',
+  '<a href="data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==">x</a>',
+  '<a href="file:///etc/passwd">x</a>',
+  '[x](javascript:alert(1))',
+  '[x](JAVASCRIPT:alert(1))',
+  '[x](<javascript:alert(1)>)',
+  '[x](java&#9;script:alert(1))',
+  '[x](&#106;avascript:alert(1))',
+  '[x](javascript&colon;alert(1))',
+  '[x](vbscript:msgbox)',
+  '[x](data:text/html,<script>alert(1)</script>)',
+  '![x](javascript:alert(1))',
+  '![x](data:image/svg+xml,<svg/onload=alert(1)>)',
+  '[x]: javascript:alert(1)\n\n[x]',
+  '<javascript:alert(1)>',
+  '<data:text/html,x>',
+  '[a](http://ok.test "\\" onmouseover=alert(1) x=\\"")',
+  '![a\\" onerror=alert(1) x=\\"](http://ok.test/x.png)',
+  '<iframe src="javascript:alert(1)"></iframe>',
+  '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  '<object data="javascript:alert(1)"></object>',
+  '<embed src="javascript:alert(1)">',
+  '<form action="javascript:alert(1)"><button>x</button></form>',
+  '<button formaction="javascript:alert(1)">x</button>',
+  '<input type="image" src="javascript:alert(1)">',
+  '<input type="text" autofocus onfocus=alert(1)>',
+  '<svg onload=alert(1)>',
+  '<svg><script>alert(1)</script></svg>',
+  '<svg><a xlink:href="javascript:alert(1)"><text>x</text></a></svg>',
+  '<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>',
+  '<math href="javascript:alert(1)">x</math>',
+  '<meta http-equiv="refresh" content="0;url=javascript:alert(1)">',
+  '<base href="javascript:alert(1)//">',
+  '<link rel="stylesheet" href="javascript:alert(1)">',
+  '<style>@import "javascript:alert(1)";</style>',
+  '<div style="background:url(javascript:alert(1))">x</div>',
+  '<p style="width:expression(alert(1))">x</p>',
+  '<table background="javascript:alert(1)"><tr><td>x</td></tr></table>',
+  '<details open ontoggle=alert(1)>x</details>',
+  '<video><source onerror=alert(1)></video>',
+  '<audio src=x onerror=alert(1)>',
+  '<body onload=alert(1)>',
+  '<marquee onstart=alert(1)>x</marquee>',
+  '<template><script>alert(1)</script></template>',
+  '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+  '<p id="getElementById">x</p><a id="forms">y</a>',
+  '<textarea><img src=x onerror=alert(1)></textarea>',
+  '<!--><img src=x onerror=alert(1)>-->',
+  '<![CDATA[<script>alert(1)</script>]]>',
+  '<?xml version="1.0"?><script>alert(1)</script>',
+  '```"><script>alert(1)</script>\nx\n```',
+  '``` x" onmouseover="alert(1)\nx\n```',
+  '|<script>alert(1)</script>|b|\n|-|-|\n|<img src=x onerror=alert(1)>|2|',
+  '@"><script>alert(1)</script> #1"><img src=x onerror=alert(1)>',
+  'www.x.test/"onmouseover="alert(1)',
+  'http://x.test/<script>alert(1)</script>',
+]
+
+describe('Rendered markdown is safe to show', () => {
+  for (const mode of MODES)
+    it(`holds nothing that can run a script, whatever the ${VECTORS.length} tricks in the mode ${mode}`, async () => {
+      for (const text of VECTORS) {
+        const html = await markdown.render({ text, mode, context: '/alice/demo', baseUrl })
+        assert.deepEqual(dangers(html), [], `${text}\n→ ${html}`)
+      }
+    })
+
+  it('holds nothing that can run a script, whatever the context is', async () => {
+    for (const context of [
+      'javascript:alert(1)',
+      'data:text/html,',
+      '"><script>alert(1)</script>',
+      '//x" onclick="y',
+    ]) {
+      const html = await markdown.render({ text: '[a](b) #1 @x ![i](j)', mode: 'gfm', context, baseUrl })
+      assert.deepEqual(dangers(html), [], `${context}\n→ ${html}`)
+    }
+  })
+
+  it('keeps that promise for any text put together from the pieces of markdown and HTML', async () => {
+    const piece = fc.constantFrom(
+      ...VECTORS,
+      '<',
+      '>',
+      '"',
+      "'",
+      '`',
+      '[',
+      '](',
+      ')',
+      '\n',
+      '\n\n',
+      '> ',
+      '- ',
+      '&',
+      '&#',
+      ';',
+      '|',
+      '~~',
+      'a',
+      '\\',
+    )
+    const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
+    await fc.assert(
+      fc.asyncProperty(text, fc.constantFrom(...MODES), async (given, mode) => {
+        const html = await markdown.render({ text: given, mode, context: '/a/b', baseUrl }).catch(refusal)
+        assert.deepEqual(dangers(html), [])
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+/** A text may be refused; nothing else may go wrong. */
+const refusal = (error: unknown): string => {
+  assert.ok(error instanceof AllotError && error.code === 'invalid', String(error))
+  return ''
+}
+
+const repeat = (piece: string, bytes: number) => piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes)
+
+const HOSTILE: [name: string, text: string][] = [
+  ['nested brackets', `${'['.repeat(50_000)}a${']'.repeat(50_000)}`],
+  ['unclosed links', repeat('[a](', 60_000)],
+  ['unclosed emphasis', repeat('*a_ ', 60_000)],
+  ['strong in emphasis', repeat('*a **a ', 60_000)],
+  ['backticks of growing length', Array.from({ length: 500 }, (_, at) => `e${'`'.repeat(at)}`).join('')],
+  ['deep block quotes', `${'> '.repeat(50_000)}a`],
+  ['deep lists', Array.from({ length: 1000 }, (_, at) => `${' '.repeat(at * 2)}* a`).join('\n')],
+  ['many headings', repeat('# a\n', 240_000)],
+  ['unclosed HTML', repeat('<a ', 120_000)],
+  ['one mebibyte of text', repeat('some *words* and `code`, again and again. ', 1_048_576)],
+  ['one mebibyte of brackets', '['.repeat(1_048_576)],
+  ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
+]
+
+describe('Rendering is bounded in time and holds up nothing else', () => {
+  for (const [name, text] of HOSTILE)
+    for (const mode of ['markdown', 'gfm'])
+      it(`answers, or refuses at its deadline, ${name} (${text.length} bytes) in the mode ${mode}`, async () => {
+        let longest = 0
+        let last = performance.now()
+        const heartbeat = setInterval(() => {
+          longest = Math.max(longest, performance.now() - last)
+          last = performance.now()
+        }, 5)
+        const begun = performance.now()
+        await markdown.render({ text, mode, baseUrl }).catch(refusal)
+        clearInterval(heartbeat)
+        assert.ok(performance.now() - begun < DEADLINE + 3000, 'it took far longer than its deadline')
+        assert.ok(longest < 1000, `the event loop was held up for ${longest} ms`)
+      })
+
+  it('goes on with the next text after a worker was ended at the deadline', async () => {
+    const hurried = createMarkdown({ deadline: 300 })
+    try {
+      await assert.rejects(hurried.render({ text: '['.repeat(1_000_000), mode: 'markdown', baseUrl }), {
+        code: 'invalid',
+      })
+      await assert.rejects(hurried.render({ text: repeat('[a](', 200_000), mode: 'gfm', baseUrl }), {
+        code: 'invalid',
+      })
+    } finally {
+      await hurried.close()
+    }
+    const text = repeat('plain words ', 10_000)
+    assert.match(await markdown.render({ text, mode: 'markdown', baseUrl }), /plain words/)
+  })
+})
