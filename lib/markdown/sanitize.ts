@@ -87,7 +87,7 @@ const options: sanitizeHtml.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto', 'ftp', 'ftps', 'irc', 'ircs', 'xmpp', 'tel', 'ssh', 'git'],
   allowedSchemesByTag: { img: ['http', 'https'] },
   // `[here]()` is a link to the page itself.
-  allowedEmptyAttributes: ['alt', 'href'],
+  nonBooleanAttributes: [],
   disallowedTagsMode: 'discard',
   nonTextTags: [
     'script',

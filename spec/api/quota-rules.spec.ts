@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { subjects } from '../../lib/index.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
+import { type Ask, type Running, start } from '../running.ts'
+
+let allot: Running
+let user: string
+before(async () => {
+  allot = await start()
+  user = (await allot.person()).token
+})
+after(() => allot.stop())
+
+const asRoot = (method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
+
+/** Rules are the server's own, so each test makes its own by another name. */
+let made = 0
+const aRule = async (rule: { limit?: number; subjects?: string[] } = {}) => {
+  const name = `rule-${++made}`
+  const answer = await asRoot('POST', '/admin/quota/rules', {
+    name,
+    limit: 1000,
+    subjects: ['size:all'],
+    ...rule,
+  })
+  assert.equal(answer.status, 201, answer.text)
+  return name
+}
+
+describe('POST /admin/quota/rules', () => {
+  it('creates a rule and returns it', async () => {
+    const rule = { name: 'first', limit: 1073741824, subjects: ['size:git:lfs', 'size:assets:all'] }
+    const answer = await asRoot('POST', '/admin/quota/rules', rule)
+    assert.equal(answer.status, 201)
+    assert.deepEqual(answer.body, rule)
+    assert.deepEqual((await asRoot('GET', '/admin/quota/rules/first')).body, rule)
+  })
+
+  it('takes every subject of the specification', async () => {
+    const name = await aRule({ subjects: [...subjects] })
+    assert.deepEqual((await asRoot('GET', `/admin/quota/rules/${name}`)).body.subjects, [...subjects])
+  })
+
+  for (const limit of [0, -1, -5, 2 ** 53 - 1, -(2 ** 53 - 1)])
+    it(`takes the limit ${limit}`, async () => {
+      const name = await aRule({ limit })
+      assert.equal((await asRoot('GET', `/admin/quota/rules/${name}`)).body.limit, limit)
+    })
+
+  it('takes no subjects at all, and the same one twice', async () => {
+    assert.deepEqual(
+      (await asRoot('POST', '/admin/quota/rules', { name: 'bare', limit: 1 })).body.subjects,
+      [],
+    )
+    const twice = ['size:all', 'size:all']
+    const name = await aRule({ subjects: twice })
+    assert.deepEqual((await asRoot('GET', `/admin/quota/rules/${name}`)).body.subjects, twice)
+  })
+
+  it('ignores members that it does not know', async () => {
+    const body = { name: 'more', limit: 1, subjects: [], colour: 'red', __proto__: { limit: 2 } }
+    assert.deepEqual((await asRoot('POST', '/admin/quota/rules', body)).body, {
+      name: 'more',
+      limit: 1,
+      subjects: [],
+    })
+  })
+
+  it('answers 409 when the name exists, and leaves that rule as it is', async () => {
+    const name = await aRule({ limit: 7 })
+    assertError(await asRoot('POST', '/admin/quota/rules', { name, limit: 8 }), 409, /already exists/)
+    assert.equal((await asRoot('GET', `/admin/quota/rules/${name}`)).body.limit, 7)
+  })
+
+  it('compares names exactly', async () => {
+    await asRoot('POST', '/admin/quota/rules', { name: 'case', limit: 1 })
+    assert.equal((await asRoot('POST', '/admin/quota/rules', { name: 'CASE', limit: 1 })).status, 201)
+  })
+
+  const BAD: [what: string, body: unknown, message: RegExp][] = [
+    ['no limit', { name: 'bad', subjects: [] }, /Limit is required/],
+    ['a limit of null', { name: 'bad', limit: null }, /Limit is required/],
+    [
+      'a limit in a string',
+      { name: 'bad', limit: '5' },
+      /^limit: expected a number, received the string "5"/,
+    ],
+    ['a fraction', { name: 'bad', limit: 1.5 }, /^limit: /],
+    ['a limit beyond 2^53-1', { name: 'bad', limit: 2 ** 53 }, /^limit: /],
+    ['a limit below -(2^53-1)', { name: 'bad', limit: -(2 ** 53) }, /^limit: /],
+    ['a huge limit', '{"name":"bad","limit":1e400}', /^limit: /],
+    ['a limit in an array', { name: 'bad', limit: [5] }, /^limit: /],
+    ['no name', { limit: 5 }, /Name is required/],
+    ['an empty name', { name: '', limit: 5 }, /^name: /],
+    ['a name that is a number', { name: 5, limit: 5 }, /^name: expected a string/],
+    ['a name of 256 characters', { name: 'x'.repeat(256), limit: 5 }, /^name: /],
+    ['an unknown subject', { name: 'bad', limit: 5, subjects: ['size:nothing'] }, /^subjects\[0\]: /],
+    [
+      'an unknown subject after a good one',
+      { name: 'bad', limit: 5, subjects: ['size:all', 'x'] },
+      /^subjects\[1\]: /,
+    ],
+    ['a subject in capitals', { name: 'bad', limit: 5, subjects: ['SIZE:ALL'] }, /^subjects\[0\]: /],
+    [
+      'the wiki subject of a Forgejo',
+      { name: 'bad', limit: 5, subjects: ['size:assets:wiki'] },
+      /^subjects\[0\]: /,
+    ],
+    ['a subject named __proto__', { name: 'bad', limit: 5, subjects: ['__proto__'] }, /^subjects\[0\]: /],
+    ['subjects that are no array', { name: 'bad', limit: 5, subjects: 'size:all' }, /^subjects: /],
+    ['an empty body', '', /Name is required/],
+    ['an array', '[]', /JSON object/],
+    ['a string', '"x"', /JSON object/],
+    ['null', 'null', /JSON object/],
+    ['broken JSON', '{"name":', /no JSON/],
+    ['JSON with something after it', '{"name":"bad","limit":1} x', /no JSON/],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /UTF-8/],
+  ]
+  for (const [what, body, message] of BAD)
+    it(`answers 422 to ${what}, and creates nothing`, async () => {
+      const options = { token: allot.root.token, body, headers: { 'content-type': 'application/json' } }
+      assertError(await allot.ask('POST', '/admin/quota/rules', options), 422, message)
+      assertNotFound(await asRoot('GET', '/admin/quota/rules/bad'))
+    })
+})
+
+describe('GET /admin/quota/rules', () => {
+  it('lists the rules in the order they were made, in pages', async () => {
+    const own = await start()
+    try {
+      const token = own.root.token
+      for (const name of ['b', 'a', 'c'])
+        await own.ask('POST', '/admin/quota/rules', { token, body: { name, limit: 1 } })
+      assertList(await own.ask('GET', '/admin/quota/rules', { token }), 'name', ['b', 'a', 'c'])
+      assertList(await own.ask('GET', '/admin/quota/rules?page=2&limit=2', { token }), 'name', ['c'], 3)
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('GET /admin/quota/rules/{quotarule}', () => {
+  it('finds a rule by a name that has to be encoded in a path', async () => {
+    for (const name of ['a/b', 'ä ö', '50%', '?x=1']) {
+      await asRoot('POST', '/admin/quota/rules', { name, limit: 1 })
+      const answer = await asRoot('GET', `/admin/quota/rules/${encodeURIComponent(name)}`)
+      assert.equal(answer.body?.name, name)
+    }
+  })
+
+  it('answers 404 when there is no such rule', async () => {
+    assertNotFound(await asRoot('GET', '/admin/quota/rules/nothing'))
+    assertNotFound(await asRoot('GET', '/admin/quota/rules/__proto__'))
+  })
+})
+
+describe('PATCH /admin/quota/rules/{quotarule}', () => {
+  it('leaves unchanged what is omitted', async () => {
+    const name = await aRule({ limit: 5, subjects: ['size:git:lfs'] })
+    const limit = await asRoot('PATCH', `/admin/quota/rules/${name}`, { limit: 6 })
+    assert.deepEqual([limit.status, limit.body], [200, { name, limit: 6, subjects: ['size:git:lfs'] }])
+    const replaced = await asRoot('PATCH', `/admin/quota/rules/${name}`, { subjects: ['size:all'] })
+    assert.deepEqual(replaced.body, { name, limit: 6, subjects: ['size:all'] })
+    assert.deepEqual((await asRoot('PATCH', `/admin/quota/rules/${name}`, {})).body, replaced.body)
+  })
+
+  it('takes the subjects as the new complete list, an empty one too', async () => {
+    const name = await aRule({ subjects: ['size:all', 'size:git:lfs'] })
+    assert.deepEqual(
+      (await asRoot('PATCH', `/admin/quota/rules/${name}`, { subjects: [] })).body.subjects,
+      [],
+    )
+  })
+
+  it('does not change the name', async () => {
+    const name = await aRule()
+    assert.equal((await asRoot('PATCH', `/admin/quota/rules/${name}`, { name: 'other' })).body.name, name)
+    assertNotFound(await asRoot('GET', '/admin/quota/rules/other'))
+  })
+
+  const BAD: [what: string, body: unknown][] = [
+    ['an unknown subject', { limit: 9, subjects: ['size:all', 'size:nothing'] }],
+    ['a fraction', { limit: 0.5, subjects: [] }],
+    ['a limit in a string', { limit: '9' }],
+    ['a limit beyond 2^53-1', { limit: 2 ** 60 }],
+    ['an array', []],
+  ]
+  for (const [what, body] of BAD)
+    it(`answers 422 to ${what}, and changes nothing`, async () => {
+      const name = await aRule({ limit: 5, subjects: ['size:git:lfs'] })
+      assertError(await asRoot('PATCH', `/admin/quota/rules/${name}`, body), 422)
+      const rule = (await asRoot('GET', `/admin/quota/rules/${name}`)).body
+      assert.deepEqual(rule, { name, limit: 5, subjects: ['size:git:lfs'] })
+    })
+
+  it('answers 404 when there is no such rule', async () => {
+    assertNotFound(await asRoot('PATCH', '/admin/quota/rules/nothing', { limit: 1 }))
+  })
+})
+
+describe('DELETE /admin/quota/rules/{quotarule}', () => {
+  it('removes the rule, also from its groups', async () => {
+    const name = await aRule()
+    const { groups } = allot.allot.quota
+    await groups.create({ name: 'with-rule', rules: [name] })
+    assertNoContent(await asRoot('DELETE', `/admin/quota/rules/${name}`))
+    assertNotFound(await asRoot('GET', `/admin/quota/rules/${name}`))
+    assertNotFound(await asRoot('DELETE', `/admin/quota/rules/${name}`))
+    assert.deepEqual(await groups.get('with-rule'), { name: 'with-rule', rules: [] })
+  })
+})
+
+describe('Every rule endpoint', () => {
+  const ENDPOINTS: [method: string, path: string, body?: unknown][] = [
+    ['GET', '/admin/quota/rules'],
+    ['POST', '/admin/quota/rules', { name: 'x', limit: 1 }],
+    ['GET', '/admin/quota/rules/x'],
+    ['PATCH', '/admin/quota/rules/x', { limit: 1 }],
+    ['DELETE', '/admin/quota/rules/x'],
+  ]
+  for (const [method, path, body] of ENDPOINTS) {
+    const options = (token?: string): Ask => ({ ...(token ? { token } : {}), ...(body ? { body } : {}) })
+    it(`${method} ${path} answers 403 to whoever may not administer the service`, async () => {
+      assertError(await allot.ask(method, path, options(user)), 403)
+      const narrow = await allot.scoped(allot.root, 'read:user')
+      assertError(await allot.ask(method, path, options(narrow)), 403, /(?:read|write):admin/)
+    })
+    it(`${method} ${path} answers 401 without credentials`, async () => {
+      assertError(await allot.ask(method, path, options()), 401)
+    })
+  }
+})

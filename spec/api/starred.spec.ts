@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
+
+const aRepository = async (owner: Person, name: string, more = {}) => {
+  const answer = await as(owner, 'POST', '/user/repos', { name, ...more })
+  assert.equal(answer.status, 201, answer.text)
+  return `${owner.name}/${name}`
+}
+
+describe('user starred repository', () => {
+  it('is set by PUT, checked by GET and cleared by DELETE, and counted once', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const demo = await aRepository(alice, 'demo')
+    const stars = async () => (await as(bob, 'GET', `/repos/${demo}`)).body.stars_count
+    assertNotFound(await as(bob, 'GET', `/user/starred/${demo}`))
+    for (const _ of [1, 2]) assertNoContent(await as(bob, 'PUT', `/user/starred/${demo.toUpperCase()}`))
+    assertNoContent(await as(bob, 'GET', `/user/starred/${demo}`))
+    assert.equal(await stars(), 1)
+    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [demo])
+    assertList(await as(undefined, 'GET', `/users/${bob.name}/starred`), 'full_name', [demo])
+    for (const _ of [1, 2]) assertNoContent(await as(bob, 'DELETE', `/user/starred/${demo}`))
+    assert.equal(await stars(), 0)
+    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
+  })
+
+  it('is counted right when many star at the same time', async () => {
+    const alice = await allot.person()
+    const demo = await aRepository(alice, 'busy')
+    const people = await Promise.all(Array.from({ length: 20 }, () => allot.person()))
+    await Promise.all(people.flatMap((one) => [1, 2].map(() => as(one, 'PUT', `/user/starred/${demo}`))))
+    assert.equal((await as(undefined, 'GET', `/repos/${demo}`)).body.stars_count, 20)
+  })
+
+  it('to a private repository is seen by nobody who may not read that', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const [open, secret] = [
+      await aRepository(alice, 'open'),
+      await aRepository(alice, 'secret', { private: true }),
+    ]
+    for (const name of [open, secret]) assertNoContent(await as(alice, 'PUT', `/user/starred/${name}`))
+    assertList(await as(alice, 'GET', '/user/starred'), 'full_name', [open, secret])
+    for (const viewer of [undefined, bob]) {
+      assertList(await as(viewer, 'GET', `/users/${alice.name}/starred`), 'full_name', [open])
+      assert.equal((await as(viewer, 'GET', `/users/${alice.name}`)).body.starred_repos_count, 1)
+    }
+    assertList(await as(allot.root, 'GET', `/users/${alice.name}/starred`), 'full_name', [open, secret])
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      assertNotFound(await as(bob, method, `/user/starred/${secret}`))
+  })
+
+  it('follows a repository that turns private and back', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const demo = await aRepository(alice, 'turning')
+    await as(bob, 'PUT', `/user/starred/${demo}`)
+    await as(alice, 'PATCH', `/repos/${demo}`, { private: true })
+    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
+    await as(alice, 'PATCH', `/repos/${demo}`, { private: false })
+    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [demo])
+  })
+
+  it('ends with the repository', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const demo = await aRepository(alice, 'ending')
+    await as(bob, 'PUT', `/user/starred/${demo}`)
+    assertNoContent(await as(alice, 'DELETE', `/repos/${demo}`))
+    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
+    assertNotFound(await as(bob, 'GET', `/user/starred/${demo}`))
+  })
+
+  it('is listed in pages that lose nothing', async () => {
+    const alice = await allot.person()
+    const names: string[] = []
+    for (let at = 0; at < 7; at++)
+      names.push(await aRepository(alice, `paged-${at}`, { private: at % 2 === 0 }))
+    for (const name of names) await as(alice, 'PUT', `/user/starred/${name}`)
+    const seen: string[] = []
+    for (let page = 1; page <= 4; page++) {
+      const { body } = await as(alice, 'GET', `/user/starred?limit=2&page=${page}`)
+      seen.push(...body.map((one: { full_name: string }) => one.full_name))
+    }
+    assert.deepEqual(seen, names)
+    assertList(await as(alice, 'GET', '/user/starred?limit=2&page=5'), 'full_name', [], 7)
+  })
+
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    for (const path of ['nobody/demo', 'root/nothing', '__proto__/constructor', 'a%2Fb/c', 'root/..%2Fx'])
+      it(`${method} answers 404 for the repository ${path}, which does not exist`, async () => {
+        assertNotFound(await as(allot.root, method, `/user/starred/${path}`))
+      })
+
+  for (const [method, path] of [
+    ['GET', '/user/starred'],
+    ['GET', '/user/starred/root/x'],
+    ['PUT', '/user/starred/root/x'],
+    ['DELETE', '/user/starred/root/x'],
+  ] as const)
+    it(`${method} ${path} answers 401 without credentials, and 403 without both scopes`, async () => {
+      assertError(await as(undefined, method, path), 401)
+      const token = await allot.scoped(allot.root, 'write:user')
+      assertError(await allot.ask(method, path, { token }), 403, /repository/)
+    })
+})

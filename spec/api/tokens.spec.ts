@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
+import { basic, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start()
+})
+after(() => allot.stop())
+
+describe('GET /users/{username}/tokens', () => {
+  it("lists a user's tokens without the tokens themselves", async () => {
+    const alice = await allot.person('alice')
+    const answer = await allot.ask('GET', '/users/ALICE/tokens', { token: alice.token })
+    assertList(answer, 'name', ['spec'])
+    const { id, created_at, ...rest } = answer.body[0]
+    assert.ok(Number.isInteger(id))
+    assert.match(created_at, RFC3339)
+    assert.deepEqual(rest, {
+      name: 'spec',
+      sha1: '',
+      token_last_eight: alice.token.slice(-8),
+      scopes: ['all'],
+    })
+  })
+
+  it('is for the user and for administrators', async () => {
+    const [bob, eve] = [await allot.person('bob'), await allot.person('eve')]
+    assert.equal((await allot.ask('GET', '/users/bob/tokens', { token: allot.root.token })).status, 200)
+    assertError(await allot.ask('GET', '/users/bob/tokens', { token: eve.token }), 403)
+    assertError(await allot.ask('GET', '/users/bob/tokens'), 401)
+    assertError(await allot.ask('GET', '/users/nobody/tokens', { token: bob.token }), 403)
+    assertNotFound(await allot.ask('GET', '/users/nobody/tokens', { token: allot.root.token }))
+  })
+})
+
+describe('POST /users/{username}/tokens', () => {
+  it('shows the token once, and that token works with its scopes', async () => {
+    const carol = await allot.person('carol', { password: 'correct horse' })
+    const made = await allot.ask('POST', '/users/carol/tokens', {
+      headers: basic('carol', 'correct horse'),
+      body: { name: 'ci', scopes: ['write:user', 'read:repository', 'write:user'] },
+    })
+    assert.equal(made.status, 201, made.text)
+    assert.match(made.body.sha1, /^[0-9a-f]{40}$/)
+    assert.deepEqual(made.body.scopes, ['read:repository', 'write:user'])
+    const token = made.body.sha1
+    assert.equal((await allot.ask('GET', '/user', { token })).body.login, 'carol')
+    assertError(await allot.ask('PUT', '/repos/a/b/subscription', { token }), 403, /write:repository/)
+    assertList(await allot.ask('GET', '/users/carol/tokens', { token: carol.token }), 'name', ['spec', 'ci'])
+  })
+
+  it('does not let a token make one that may do more than itself', async () => {
+    const dave = await allot.person('dave')
+    const narrow = await allot.scoped(dave, 'write:user')
+    const ask = (scopes: string[]) =>
+      allot.ask('POST', '/users/dave/tokens', { token: narrow, body: { name: `n${scopes}`, scopes } })
+    assertError(await ask(['all']), 403, /scope all/)
+    assertError(await ask(['read:user', 'write:admin']), 403, /write:admin/)
+    assert.equal((await ask(['read:user'])).status, 201)
+  })
+
+  const BAD: [what: string, body: unknown, status: number][] = [
+    ['no name', { scopes: ['all'] }, 422],
+    ['an empty name', { name: '', scopes: ['all'] }, 422],
+    ['a name of 256 characters', { name: 'x'.repeat(256), scopes: ['all'] }, 422],
+    ['a name that is a number', { name: 1, scopes: ['all'] }, 422],
+    ['no scopes', { name: 'x' }, 400],
+    ['an unknown scope', { name: 'x', scopes: ['read:everything'] }, 400],
+    ['scopes in a string', { name: 'x', scopes: 'all' }, 422],
+    ['a name that is taken', { name: 'spec', scopes: ['all'] }, 400],
+  ]
+  for (const [what, body, status] of BAD)
+    it(`answers ${status} to ${what}, and makes nothing`, async () => {
+      const person = await allot.person()
+      const path = `/users/${person.name}/tokens`
+      assertError(await allot.ask('POST', path, { token: person.token, body }), status)
+      assertList(await allot.ask('GET', path, { token: person.token }), 'name', ['spec'])
+    })
+})
+
+describe('DELETE /users/{username}/tokens/{token}', () => {
+  it('revokes a token at once, by its id or its name', async () => {
+    const frank = await allot.person('frank')
+    for (const by of ['id', 'name'] as const) {
+      const { token, secret } = await allot.allot.hosting.tokens.create(frank.id, `by ${by}`, ['all'])
+      assert.equal((await allot.ask('GET', '/user', { token: secret })).status, 200)
+      const path = `/users/frank/tokens/${encodeURIComponent(token[by])}`
+      assertNoContent(await allot.ask('DELETE', path, { token: frank.token }))
+      assertError(await allot.ask('GET', '/user', { token: secret }), 401)
+      assertNotFound(await allot.ask('DELETE', path, { token: frank.token }))
+    }
+  })
+
+  it("does not reach another user's tokens", async () => {
+    const [gina, hugo] = [await allot.person('gina'), await allot.person('hugo')]
+    const { token } = await allot.allot.hosting.tokens.create(gina.id, 'mine', ['all'])
+    assertNotFound(await allot.ask('DELETE', `/users/hugo/tokens/${token.id}`, { token: hugo.token }))
+    assertError(await allot.ask('DELETE', `/users/gina/tokens/${token.id}`, { token: hugo.token }), 403)
+  })
+})

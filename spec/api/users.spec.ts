@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNotFound, RFC3339 } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start()
+})
+after(() => allot.stop())
+
+const as = (person: Person | undefined, path: string) =>
+  allot.ask('GET', path, person ? { token: person.token } : {})
+
+describe('GET /user', () => {
+  it('returns the signed-in user, with the email', async () => {
+    const alice = await allot.person('alice', { email: 'Alice@Example.test' })
+    const { status, body } = await as(alice, '/user')
+    assert.equal(status, 200)
+    const { created, avatar_url, ...rest } = body
+    assert.match(created, RFC3339)
+    assert.match(avatar_url, new RegExp(`^${allot.base}/avatars/[0-9a-f]{64}$`))
+    assert.deepEqual(rest, {
+      id: alice.id,
+      login: 'alice',
+      full_name: '',
+      email: 'Alice@Example.test',
+      html_url: `${allot.base}/alice`,
+      is_admin: false,
+      active: true,
+      location: '',
+      website: '',
+      description: '',
+      visibility: 'public',
+      username: 'alice',
+      followers_count: 0,
+      following_count: 0,
+      starred_repos_count: 0,
+    })
+  })
+
+  it('answers 401 without credentials, and 403 without the scope', async () => {
+    assertError(await as(undefined, '/user'), 401)
+    const token = await allot.scoped(allot.root, 'read:repository')
+    assertError(await allot.ask('GET', '/user', { token }), 403, /read:user/)
+  })
+})
+
+describe('GET /users/{username}', () => {
+  it("shows the email to the user and to administrators only, and else one at the server's noreply", async () => {
+    const [bob, other] = [await allot.person('Bob', { email: 'bob@example.test' }), await allot.person()]
+    for (const viewer of [bob, allot.root])
+      assert.equal((await as(viewer, '/users/bob')).body.email, 'bob@example.test')
+    for (const viewer of [other, undefined]) {
+      const { body } = await as(viewer, '/users/BOB')
+      assert.deepEqual([body.login, body.email], ['Bob', 'bob@noreply.127.0.0.1'])
+    }
+  })
+
+  it('tells of administrators only to themselves and to each other', async () => {
+    assert.equal((await as(allot.root, '/users/root')).body.is_admin, true)
+    assert.equal((await as(undefined, '/users/root')).body.is_admin, false)
+  })
+
+  it('serves organizations too', async () => {
+    await allot.allot.hosting.organizations.create(allot.root.id, { name: 'acme', fullName: 'Acme' })
+    const { body } = await as(undefined, '/users/acme')
+    assert.deepEqual([body.login, body.full_name, body.email], ['acme', 'Acme', ''])
+  })
+
+  for (const name of ['nobody', '1', '__proto__', 'constructor', '%20', 'a%2Fb', '..%2f', 'x'.repeat(2000)])
+    it(`answers 404 for ${name.slice(0, 20)}`, async () => {
+      assertNotFound(await as(undefined, `/users/${name}`))
+    })
+
+  it('answers 404 for a private user to anyone but the user and administrators', async () => {
+    const [shy, other] = [await allot.person('shy'), await allot.person()]
+    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
+    for (const viewer of [undefined, other]) assertNotFound(await as(viewer, '/users/shy'))
+    for (const viewer of [shy, allot.root]) assert.equal((await as(viewer, '/users/shy')).status, 200)
+  })
+})
+
+describe('GET /users/search', () => {
+  it('finds users by a part of the login or the full name, without case, in a bare array', async () => {
+    const zed = await allot.person('zed-findable')
+    await allot.allot.hosting.accounts.edit(zed.id, { fullName: 'Zacharias Éxample' })
+    await allot.person('other-Findable')
+    await allot.allot.hosting.organizations.create(zed.id, { name: 'findable-org' })
+    assertList(await as(undefined, '/users/search?q=FINDABLE'), 'login', ['other-Findable', 'zed-findable'])
+    assertList(await as(undefined, '/users/search?q=zacharias'), 'login', ['zed-findable'])
+    assertList(await as(undefined, '/users/search?q=findable&limit=1&page=2'), 'login', ['zed-findable'], 2)
+    assertList(await as(undefined, `/users/search?uid=${zed.id}`), 'login', ['zed-findable'])
+    assertList(await as(undefined, `/users/search?q=other&uid=${zed.id}`), 'login', [])
+    assertList(await as(undefined, '/users/search?q=nobody-at-all'), 'login', [])
+  })
+
+  it('answers everyone it may when it is asked for nothing, and takes nonsense as nothing', async () => {
+    const all = (await as(undefined, '/users/search')).headers.get('x-total-count')
+    for (const query of ['?q=', '?uid=abc', '?uid=', '?uid=0', '?page=x&limit=-3'])
+      assert.equal((await as(undefined, `/users/search${query}`)).headers.get('x-total-count'), all)
+  })
+
+  it('finds private users for administrators only', async () => {
+    const hidden = await allot.person('hidden-one')
+    await allot.allot.hosting.accounts.edit(hidden.id, { visibility: 'private' })
+    assertList(await as(undefined, '/users/search?q=hidden'), 'login', [])
+    assertList(await as(allot.root, '/users/search?q=hidden'), 'login', ['hidden-one'])
+  })
+})

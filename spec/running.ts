@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memory } from '../drivers/memory/index.ts'
+import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
+
+/** An answer, read to its end. */
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The body as JSON; undefined when there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: an answer can be anything, and a spec says what it expects of it
+  body: any
+}
+
+export interface Ask {
+  token?: string
+  /** Sent as JSON when it is no string or bytes. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface Person {
+  name: string
+  id: number
+  token: string
+  password: string
+}
+
+/** A started server, spoken to over a socket. */
+export interface Running {
+  allot: Allot
+  /** Without a slash at the end. */
+  base: string
+  api: string
+  root: Person
+  ask(method: string, path: string, options?: Ask): Promise<Answer>
+  /** A new user with a token of all scopes; the password is set for those who need one. */
+  person(name?: string, options?: { password?: string; email?: string; admin?: boolean }): Promise<Person>
+  /** A token of a person with the given scopes. */
+  scoped(person: Person, ...scopes: string[]): Promise<string>
+  stop(): Promise<void>
+}
+
+const quiet = { error: () => undefined, info: () => undefined }
+
+/** How the listener is put into a server: plain, unless a spec mounts it elsewhere. */
+export type Mount = (handler: Allot['handler']) => RequestListener
+
+export const start = async (
+  options: Partial<AllotOptions> = {},
+  { mount = (handler) => handler, prefix = '' }: { mount?: Mount; prefix?: string } = {},
+): Promise<Running> => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-'))
+  const repositories = { directory: join(folder, 'repositories') }
+  const allot = await createAllot({ driver: memory(), log: quiet, repositories, ...options })
+  const server = createServer(mount(allot.handler))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`
+  const api = `${base}${options.basePath ?? '/api/v1'}`
+  const ask = asker(api)
+  let people = 0
+
+  const person: Running['person'] = async (name, given = {}) => {
+    const login = name ?? `user${++people}`
+    const { hosting } = allot
+    const account = await hosting.accounts.createUser({ name: login, ...given })
+    const { secret } = await hosting.tokens.create(account.id, 'spec', ['all'])
+    return { name: login, id: account.id, token: secret, password: given.password ?? '' }
+  }
+
+  return {
+    allot,
+    base,
+    api,
+    ask,
+    person,
+    root: options.authenticate === undefined ? await person('root', { admin: true }) : nobody,
+    async scoped({ id }, ...scopes) {
+      return (await allot.hosting.tokens.create(id, `scoped ${++people}`, scopes)).secret
+    },
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await allot.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const nobody: Person = { name: '', id: 0, token: '', password: '' }
+
+export const asker =
+  (api: string): Running['ask'] =>
+  async (method, path, { token, body, headers = {} } = {}) => {
+    const sent = new Headers(headers)
+    if (token !== undefined) sent.set('authorization', `token ${token}`)
+    const raw = typeof body === 'string' || body instanceof Uint8Array
+    if (body !== undefined && !raw && !sent.has('content-type')) sent.set('content-type', 'application/json')
+    const answer = await fetch(api + path, {
+      method,
+      headers: sent,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text !== ''
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    }
+  }
+
+/** `Basic` credentials. */
+export const basic = (name: string, password: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+})
