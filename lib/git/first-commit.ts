@@ -16,7 +16,7 @@ export const firstCommit = (branch: string, commit: FirstCommit): string => {
     `commit refs/heads/${branch}\nauthor ${author}\ncommitter ${author}\n${data('Initial commit\n')}`,
     ...filesOf(commit).map(([path, text]) => `M 100644 inline ${path}\n${data(text)}`),
     'done\n',
-  ].join('\n')
+  ].join('')
 }
 
 const filesOf = (commit: FirstCommit): [path: string, text: string][] => {

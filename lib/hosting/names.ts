@@ -23,6 +23,12 @@ export const checkRepositoryName = (name: string): void => {
   if (/\.(?:git|wiki)$/i.test(name)) throw invalid('name: a repository name must not end in .git or .wiki')
 }
 
+/** What `git check-ref-format` takes, and a little less: nothing that a command could take for an option. */
+export const checkBranchName = (name: string): void => {
+  const taken = /^[A-Za-z0-9_][\w./+#-]*$/.test(name) && !/\.\.|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(name)
+  if (!taken) throw invalid('default_branch: this is no name for a branch')
+}
+
 const checkName = (member: string, name: string, longest: number): void => {
   if (name.length < 1 || name.length > longest)
     throw invalid(`${member}: must have 1 to ${longest} characters`)

@@ -8,7 +8,7 @@ import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
 import { readableRepository } from './lookup.ts'
-import { checkRepositoryName } from './names.ts'
+import { checkBranchName, checkRepositoryName } from './names.ts'
 import { watch } from './relations.ts'
 
 export interface NewRepository {
@@ -63,6 +63,7 @@ export const createRepositories = (
 ): Repositories => ({
   async create(owner, creator, repository) {
     checkRepositoryName(repository.name)
+    if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
     await files?.check(repository)
     await store.read((tx) => refuseTaken(tx, owner.id, repository.name))
     const id = await store.sequences.next('repository')
@@ -89,6 +90,7 @@ export const createRepositories = (
   edit: (id, edit) =>
     change(store, id, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
+      if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
       if (after.name !== before.name) checkRepositoryName(after.name)

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
+import { basic, type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
+
+describe('POST /admin/users', () => {
+  it('creates a user who can sign in with the password', async () => {
+    const body = {
+      username: 'New.User_1',
+      email: 'new@example.test',
+      password: 'long enough',
+      full_name: 'New User',
+    }
+    const made = await as(allot.root, 'POST', '/admin/users', body)
+    assert.equal(made.status, 201, made.text)
+    assert.deepEqual(
+      [made.body.login, made.body.email, made.body.full_name],
+      ['New.User_1', body.email, 'New User'],
+    )
+    for (const login of ['new.user_1', 'NEW@example.test']) {
+      const signedIn = await allot.ask('GET', '/user', { headers: basic(login, 'long enough') })
+      assert.equal(signedIn.body?.login, 'New.User_1')
+    }
+    assertError(await allot.ask('GET', '/user', { headers: basic('New.User_1', 'wrong') }), 401)
+  })
+
+  const BAD: [what: string, body: unknown, message: RegExp][] = [
+    ['no name', { email: 'a@b.test' }, /Username is required/],
+    ['a name of 41 characters', { username: 'x'.repeat(41) }, /^name: /],
+    ['a name with a slash', { username: 'a/b' }, /^name: /],
+    ['a name with two dots', { username: 'a..b' }, /^name: /],
+    ['a name that ends in a dot', { username: 'a.' }, /^name: /],
+    ['a name that begins with a hyphen', { username: '-a' }, /^name: /],
+    ['a name in another script', { username: 'алиса' }, /^name: /],
+    ['__proto__', { username: '__proto__' }, /^name: /],
+    ['a reserved name', { username: 'username' }, /reserved/],
+    ['a name that is taken, in other letters', { username: 'RooT' }, /taken/],
+    ['an email that is none', { username: 'x', email: 'not an email' }, /^email: /],
+    ['an email that is taken, in other letters', { username: 'x', email: 'TAKEN@example.test' }, /^email: /],
+    ['a short password', { username: 'x', password: 'short' }, /^password: /],
+    ['a password of 256 characters', { username: 'x', password: 'x'.repeat(256) }, /^password: /],
+    ['a number for a name', { username: 1 }, /^username: /],
+  ]
+  before(() => as(allot.root, 'POST', '/admin/users', { username: 'holder', email: 'taken@example.test' }))
+  for (const [what, body, message] of BAD)
+    it(`answers 422 to ${what}, and creates nothing`, async () => {
+      const total = async () => (await as(allot.root, 'GET', '/admin/users')).headers.get('x-total-count')
+      const before = await total()
+      assertError(await as(allot.root, 'POST', '/admin/users', body), 422, message)
+      assert.equal(await total(), before)
+    })
+})
+
+describe('GET /admin/users', () => {
+  it('lists all users, private ones too, by name', async () => {
+    const own = await start({ repositories: false })
+    try {
+      for (const name of ['zoe', 'Anna']) await own.person(name)
+      await own.allot.hosting.organizations.create(own.root.id, { name: 'no-user' })
+      const token = own.root.token
+      assertList(await own.ask('GET', '/admin/users', { token }), 'login', ['Anna', 'root', 'zoe'])
+      assertList(await own.ask('GET', '/admin/users?limit=2&page=2', { token }), 'login', ['zoe'], 3)
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('PATCH /admin/users/{username}', () => {
+  it('changes what is given and nothing else, and what it takes away holds at once', async () => {
+    const eve = await allot.person('eve', { email: 'eve@example.test', password: 'first password' })
+    const path = '/admin/users/EVE'
+    const edited = await as(allot.root, 'PATCH', path, { full_name: 'Eve', admin: true })
+    assert.deepEqual(
+      [edited.body.full_name, edited.body.is_admin, edited.body.email],
+      ['Eve', true, 'eve@example.test'],
+    )
+    assert.equal((await as(eve, 'GET', '/admin/users')).status, 200)
+    await as(allot.root, 'PATCH', path, { admin: false })
+    assertError(await as(eve, 'GET', '/admin/users'), 403)
+    await as(allot.root, 'PATCH', path, { password: 'second password' })
+    assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'first password') }), 401)
+    assert.equal((await allot.ask('GET', '/user', { headers: basic('eve', 'second password') })).status, 200)
+    await as(allot.root, 'PATCH', path, { active: false })
+    assertError(await as(eve, 'GET', '/user'), 403)
+    assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'second password') }), 403)
+    await as(allot.root, 'PATCH', path, { prohibit_login: false })
+    assert.equal((await as(eve, 'GET', '/user')).status, 200)
+  })
+
+  it('answers 422 to bad input and changes nothing, and 404 where there is no such user', async () => {
+    await allot.person('steady', { email: 'steady@example.test' })
+    for (const body of [
+      { email: 'x' },
+      { admin: 'yes' },
+      { password: 'short' },
+      { visibility: 'x' },
+      { email: 'taken@example.test' },
+    ])
+      assertError(await as(allot.root, 'PATCH', '/admin/users/steady', body), 422)
+    assert.equal((await as(allot.root, 'GET', '/users/steady')).body.email, 'steady@example.test')
+    assertNotFound(await as(allot.root, 'PATCH', '/admin/users/nobody', {}))
+  })
+})
+
+describe('DELETE /admin/users/{username}', () => {
+  it('removes the user with everything that was only theirs', async () => {
+    const [gone, stays] = [await allot.person('gone', { email: 'gone@example.test' }), await allot.person()]
+    await as(stays, 'POST', '/user/repos', { name: 'starred' })
+    await as(gone, 'PUT', `/user/starred/${stays.name}/starred`)
+    await as(gone, 'PUT', `/user/following/${stays.name}`)
+    await as(stays, 'PUT', '/user/following/gone')
+    assertNoContent(await as(allot.root, 'DELETE', '/admin/users/gone'))
+    assertNotFound(await as(allot.root, 'DELETE', '/admin/users/gone'))
+    assertNotFound(await as(undefined, 'GET', '/users/gone'))
+    assertError(await as(gone, 'GET', '/user'), 401)
+    assert.equal((await as(stays, 'GET', `/repos/${stays.name}/starred`)).body.stars_count, 0)
+    assertList(await as(stays, 'GET', '/user/followers'), 'login', [])
+    assertList(await as(stays, 'GET', '/user/following'), 'login', [])
+    const again = await as(allot.root, 'POST', '/admin/users', {
+      username: 'gone',
+      email: 'gone@example.test',
+    })
+    assert.equal(again.status, 201)
+  })
+
+  it('refuses one who owns repositories or is the last owner of an organization, unless purge is asked for', async () => {
+    const owner = await allot.person('owner')
+    await as(owner, 'POST', '/user/repos', { name: 'mine' })
+    assertError(await as(allot.root, 'DELETE', '/admin/users/owner'), 422, /repositories/)
+    assertNoContent(await as(allot.root, 'DELETE', '/admin/users/owner?purge=true'))
+    assertNotFound(await as(allot.root, 'GET', '/repos/owner/mine'))
+    const chief = await allot.person('chief')
+    await as(chief, 'POST', '/orgs', { username: 'led' })
+    assertError(await as(allot.root, 'DELETE', '/admin/users/chief?purge=true'), 422, /only owner/)
+    assert.equal((await as(chief, 'GET', '/user')).status, 200)
+  })
+})
+
+describe('Every administration endpoint of users', () => {
+  for (const [method, path] of [
+    ['GET', '/admin/users'],
+    ['POST', '/admin/users'],
+    ['PATCH', '/admin/users/root'],
+    ['DELETE', '/admin/users/root'],
+    ['POST', '/admin/users/root/orgs'],
+  ] as const)
+    it(`${method} ${path} answers 401 without credentials and 403 to users, whatever the body`, async () => {
+      const body = method === 'GET' ? {} : { body: '{broken' }
+      assertError(await allot.ask(method, path, body), 401)
+      assertError(await allot.ask(method, path, { ...body, token: (await allot.person()).token }), 403)
+      const token = await allot.scoped(allot.root, 'write:user')
+      assertError(await allot.ask(method, path, { ...body, token }), 403, /admin/)
+    })
+})

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { subjects } from '../../lib/index.ts'
+import { assertError, assertList } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
+
+const ZERO = {
+  repos: { public: 0, private: 0 },
+  git: { LFS: 0 },
+  assets: { attachments: { issues: 0, releases: 0 }, artifacts: 0, packages: { all: 0 } },
+}
+const used = async (person: Person) => (await as(person, 'GET', '/user/quota')).body.used.size
+
+/** Records something of an owner's repository on the ledger. */
+const put = (kind: string, key: string, body: Record<string, unknown>) =>
+  as(allot.root, 'PUT', `/admin/ledger/${kind}/${encodeURIComponent(key)}`, body)
+
+/** A person with a public and a private repository, and one of everything that counts. */
+const someone = async () => {
+  const person = await allot.person()
+  const { repositories } = allot.allot.hosting
+  for (const [name, hidden, size] of [
+    ['open', false, 1000],
+    ['hidden', true, 200],
+  ] as const) {
+    const { id } = (await as(person, 'POST', '/user/repos', { name, private: hidden })).body
+    await repositories.resize(id, size)
+  }
+  const repository = `${person.name}/open`
+  const at = { repository, name: 'x' }
+  await put('lfs', `${repository} lfs`, { ...at, size: 40_000 })
+  await put('attachments', `${repository} i`, { ...at, size: 3, on: 'issue', index: 1 })
+  await put('attachments', `${repository} r`, { ...at, size: 50, on: 'release', index: 2 })
+  await put('artifacts', `${repository} a`, { ...at, size: 600_000, run: 7 })
+  await put('packages', `${repository} p`, {
+    owner: person.name,
+    name: 'x',
+    size: 7_000_000,
+    type: 'npm',
+    version: '1',
+  })
+  return person
+}
+
+describe('GET /user/quota', () => {
+  it('reports what is used by kind, in bytes, and the groups', async () => {
+    const person = await allot.person()
+    assert.deepEqual((await as(person, 'GET', '/user/quota')).body, { used: { size: ZERO }, groups: [] })
+    assert.deepEqual(await used(await someone()), {
+      repos: { public: 1000, private: 200 },
+      git: { LFS: 40_000 },
+      assets: { attachments: { issues: 3, releases: 50 }, artifacts: 600_000, packages: { all: 7_000_000 } },
+    })
+  })
+
+  it('shows the names of groups and rules to administrators only', async () => {
+    const person = await allot.person()
+    const { rules, groups } = allot.allot.quota
+    await rules.create({ name: 'named', limit: 5, subjects: ['size:all'] })
+    await groups.create({ name: 'naming', rules: ['named'] })
+    await groups.assign(person.name, 'naming')
+    await groups.assign('root', 'naming')
+    assert.deepEqual((await as(person, 'GET', '/user/quota')).body.groups, [
+      { rules: [{ limit: 5, subjects: ['size:all'] }] },
+    ])
+    assert.deepEqual((await as(allot.root, 'GET', '/user/quota')).body.groups, [
+      { name: 'naming', rules: [{ name: 'named', limit: 5, subjects: ['size:all'] }] },
+    ])
+  })
+
+  it('counts toward the owner of the repository, not toward who made the thing', async () => {
+    const owner = await allot.person()
+    await as(owner, 'POST', '/orgs', { username: 'payer' })
+    await as(owner, 'POST', '/org/payer/repos', { name: 'shared' })
+    await put('attachments', 'payer a', {
+      repository: 'payer/shared',
+      name: 'a',
+      size: 9,
+      on: 'issue',
+      index: 1,
+    })
+    assert.deepEqual(await used(owner), ZERO)
+    assert.equal((await allot.allot.quota.info('payer')).used.size.assets.attachments.issues, 9)
+  })
+
+  it('follows a repository that turns private, is renamed, transferred and deleted', async () => {
+    const person = await someone()
+    const total = await used(person)
+    await as(person, 'PATCH', `/repos/${person.name}/open`, { private: true, name: 'shut' })
+    assert.deepEqual(await used(person), { ...total, repos: { public: 0, private: 1200 } })
+    const org = `org-${person.name}`
+    await as(person, 'POST', '/orgs', { username: org })
+    await as(person, 'POST', `/repos/${person.name}/shut/transfer`, { new_owner: org })
+    const own = {
+      ...ZERO,
+      repos: { public: 0, private: 200 },
+      assets: { ...ZERO.assets, packages: { all: 7_000_000 } },
+    }
+    assert.deepEqual(await used(person), own)
+    assert.equal((await allot.allot.quota.info(org)).used.size.repos.private, 1000)
+    assert.equal((await allot.allot.quota.info(org)).used.size.assets.artifacts, 600_000)
+    await as(person, 'DELETE', `/repos/${org}/shut`)
+    assert.deepEqual((await allot.allot.quota.info(org)).used.size, ZERO)
+    await as(person, 'DELETE', `/repos/${person.name}/hidden`)
+    assert.deepEqual(await used(person), { ...own, repos: { public: 0, private: 0 } })
+  })
+
+  it('is never older than the last acknowledged change, however readers and writers race', async () => {
+    const person = await allot.person()
+    const { id } = (await as(person, 'POST', '/user/repos', { name: 'racing' })).body
+    const { repositories } = allot.allot.hosting
+    let acknowledged = 0
+    let done = false
+    const readers = Array.from({ length: 4 }, async () => {
+      while (!done) {
+        const least = acknowledged
+        const seen = (await used(person)).repos.public
+        assert.ok(seen >= least, `read ${seen} after ${least} was acknowledged`)
+      }
+    })
+    for (let size = 1; size <= 150; size++) {
+      await repositories.resize(id, size)
+      acknowledged = size
+    }
+    done = true
+    await Promise.all(readers)
+  })
+
+  it('answers 401 without credentials, and 403 without the scope', async () => {
+    for (const path of ['', '/check?subject=size:all', '/attachments', '/packages', '/artifacts']) {
+      assertError(await as(undefined, 'GET', `/user/quota${path}`), 401)
+      const token = await allot.scoped(allot.root, 'read:admin')
+      assertError(await allot.ask('GET', `/user/quota${path}`, { token }), 403, /read:user/)
+    }
+  })
+})
+
+describe('GET /user/quota/check', () => {
+  const check = async (person: Person, subject: string) => {
+    const answer = await as(person, 'GET', `/user/quota/check?subject=${encodeURIComponent(subject)}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+
+  it('answers a bare false for every subject where nothing limits', async () => {
+    const person = await someone()
+    for (const subject of subjects) assert.equal(await check(person, subject), false)
+    assert.equal((await as(person, 'GET', '/user/quota/check?subject=size:all')).text, 'false')
+  })
+
+  it('answers true once usage reaches the limit, and false below it', async () => {
+    const person = await someone()
+    const { rules, groups } = allot.allot.quota
+    await rules.create({ name: 'check-lfs', limit: 40_001, subjects: ['size:git:lfs'] })
+    await groups.create({ name: 'check', rules: ['check-lfs'] })
+    await groups.assign(person.name, 'check')
+    assert.equal(await check(person, 'size:git:lfs'), false)
+    await rules.edit('check-lfs', { limit: 40_000 })
+    assert.equal(await check(person, 'size:git:lfs'), true, 'equal is over')
+    assert.equal(await check(person, 'size:all'), false, 'the rule does not cover it')
+    await as(allot.root, 'PATCH', '/admin/quota/rules/check-lfs', { subjects: ['size:all'] })
+    for (const subject of subjects)
+      assert.equal(await check(person, subject), subject !== 'size:wiki', subject)
+    await groups.unassign(person.name, 'check')
+    assert.equal(await check(person, 'size:all'), false)
+  })
+
+  for (const query of [
+    '',
+    '?subject=',
+    '?subject=size:nothing',
+    '?subject=SIZE:ALL',
+    '?subject=__proto__',
+    '?subject=size:assets:wiki',
+    '?subject=none',
+    '?other=size:all',
+  ])
+    it(`answers 422 to the query ${JSON.stringify(query)}`, async () => {
+      assertError(await as(allot.root, 'GET', `/user/quota/check${query}`), 422, /subject/i)
+    })
+
+  it('takes the first of several subjects', async () => {
+    assert.equal((await as(allot.root, 'GET', '/user/quota/check?subject=size:all&subject=x')).status, 200)
+  })
+})
+
+describe('The lists of what counts', () => {
+  it('show attachments, packages and artifacts with where they are', async () => {
+    const person = await someone()
+    const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
+    const key = encodeURIComponent(`${person.name}/open r`)
+    const attachments = await as(person, 'GET', '/user/quota/attachments')
+    assertList(attachments, 'size', [50, 3])
+    assert.deepEqual(attachments.body[0], {
+      name: 'x',
+      size: 50,
+      api_url: `${api}/releases/2/assets/${key}`,
+      contained_in: { api_url: `${api}/releases/2`, html_url: `${html}/releases/2` },
+    })
+    assert.deepEqual((await as(person, 'GET', '/user/quota/artifacts')).body, [
+      { name: 'x', size: 600_000, html_url: `${html}/actions/runs/7` },
+    ])
+    assert.deepEqual((await as(person, 'GET', '/user/quota/packages')).body, [
+      {
+        name: 'x',
+        type: 'npm',
+        version: '1',
+        size: 7_000_000,
+        html_url: `${allot.base}/${person.name}/-/packages/npm/x/1`,
+      },
+    ])
+  })
+
+  it('are ordered largest first, then by name, and lose nothing in pages', async () => {
+    const person = await someone()
+    const repository = `${person.name}/open`
+    const things: [name: string, size: number][] = [
+      ['c', 5],
+      ['a', 5],
+      ['b', 5],
+      ['zero', 0],
+      ['big', 999],
+    ]
+    for (const [name, size] of things)
+      await put('artifacts', `${repository} thing ${name}`, { repository, name, size })
+    const expected = ['x', 'big', 'a', 'b', 'c', 'zero']
+    assertList(await as(person, 'GET', '/user/quota/artifacts'), 'name', expected)
+    const seen: string[] = []
+    for (let page = 1; page <= 3; page++)
+      seen.push(
+        ...(await as(person, 'GET', `/user/quota/artifacts?limit=2&page=${page}`)).body.map(
+          (one: { name: string }) => one.name,
+        ),
+      )
+    assert.deepEqual(seen, expected)
+    assertList(await as(person, 'GET', '/user/quota/artifacts?limit=2&page=4'), 'name', [], 6)
+    const second = await as(person, 'GET', '/user/quota/artifacts?limit=2&page=2')
+    const url = `${allot.api}/user/quota/artifacts?limit=2`
+    assert.equal(
+      second.headers.get('link'),
+      `<${url}&page=3>; rel="next", <${url}&page=3>; rel="last", <${url}&page=1>; rel="first", <${url}&page=1>; rel="prev"`,
+    )
+    assert.equal(second.headers.get('access-control-expose-headers'), 'Link, X-Total-Count')
+  })
+
+  for (const list of ['attachments', 'packages', 'artifacts'])
+    for (const query of ['page=-1', 'page=x', 'page=1.5', 'limit=-1', 'limit=many', 'limit=1e3', 'page='])
+      it(`${list} answer 422 to ${query}`, async () => {
+        assertError(await as(allot.root, 'GET', `/user/quota/${list}?${query}`), 422, /page|limit/)
+      })
+
+  it('take page=0 and limit=0 for the defaults, and a page far past the end for an empty one', async () => {
+    for (const query of ['page=0', 'limit=0', 'page=99999999999999999999', 'limit=100000'])
+      assert.equal((await as(allot.root, 'GET', `/user/quota/artifacts?${query}`)).status, 200)
+  })
+})
+
+describe('The configured defaults', () => {
+  it('judge owners without an explicit group, and nobody else', async () => {
+    const own = await start({ repositories: false, quota: { defaultGroups: ['free', 'missing'] } })
+    try {
+      const { rules, groups } = own.allot.quota
+      await rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
+      await rules.create({ name: 'much', limit: -1, subjects: ['size:all'] })
+      await groups.create({ name: 'free', rules: ['none'] })
+      await groups.create({ name: 'paid', rules: ['much'] })
+      const person = await own.person()
+      const isOver = async () =>
+        (await own.ask('GET', '/user/quota/check?subject=size:all', { token: person.token })).body
+      assert.equal(await isOver(), true)
+      assert.equal((await own.ask('GET', '/user/quota', { token: person.token })).body.groups.length, 1)
+      await groups.assign(person.name, 'paid')
+      assert.equal(await isOver(), false)
+    } finally {
+      await own.stop()
+    }
+  })
+
+  it('may be one total, which is shown as no group', async () => {
+    const own = await start({ repositories: false, quota: { defaultTotal: '1 KiB' } })
+    try {
+      const person = await own.person()
+      const { id } = (await own.ask('POST', '/user/repos', { token: person.token, body: { name: 'x' } })).body
+      const isOver = () => own.allot.quota.isOver(person.name, 'size:repos:public')
+      await own.allot.hosting.repositories.resize(id, 1023)
+      assert.equal(await isOver(), false)
+      await own.allot.hosting.repositories.resize(id, 1024)
+      assert.equal(await isOver(), true)
+      assert.deepEqual((await own.ask('GET', '/user/quota', { token: person.token })).body.groups, [])
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('The quota engine enforces nothing', () => {
+  it('lets an owner who is over every limit go on', async () => {
+    const own = await start({ quota: { defaultTotal: 0 } })
+    try {
+      const person = await own.person()
+      const { token } = person
+      assert.equal((await own.ask('GET', '/user/quota/check?subject=size:all', { token })).body, true)
+      const made = await own.ask('POST', '/user/repos', { token, body: { name: 'more', auto_init: true } })
+      assert.equal(made.status, 201)
+    } finally {
+      await own.stop()
+    }
+  })
+})

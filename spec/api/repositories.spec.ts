@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let folder: string
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'allot-git-'))
+  allot = await start({ repositories: { directory: folder } })
+})
+after(async () => {
+  await allot.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
+
+const anOrganization = async (owner: Person, name: string, more = {}) => {
+  assert.equal((await as(owner, 'POST', '/orgs', { username: name, ...more })).status, 201)
+  return name
+}
+
+/** The folder of the repository that was made last. */
+const bare = (id: number) => join(folder, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
+const git = (id: number, ...args: string[]) =>
+  execFileSync('git', ['--git-dir', bare(id), ...args], { encoding: 'utf8' })
+
+describe('POST /org/{org}/repos', () => {
+  it('creates a repository in the organization and returns it whole', async () => {
+    const alice = await allot.person('alice')
+    await anOrganization(alice, 'Acme')
+    const { status, body } = await as(alice, 'POST', '/org/acme/repos', {
+      name: 'Demo',
+      description: 'A demo',
+    })
+    assert.equal(status, 201)
+    const { id, owner, created_at, updated_at, ...rest } = body
+    assert.ok(id > 0)
+    assert.equal(owner.login, 'Acme')
+    assert.match(created_at, RFC3339)
+    assert.match(updated_at, RFC3339)
+    assert.deepEqual(rest, {
+      name: 'Demo',
+      full_name: 'Acme/Demo',
+      description: 'A demo',
+      empty: true,
+      private: false,
+      fork: false,
+      parent: null,
+      mirror: false,
+      size: 0,
+      html_url: `${allot.base}/Acme/Demo`,
+      url: `${allot.api}/repos/Acme/Demo`,
+      ssh_url: 'git@127.0.0.1:Acme/Demo.git',
+      clone_url: `${allot.base}/Acme/Demo.git`,
+      website: '',
+      stars_count: 0,
+      forks_count: 0,
+      watchers_count: 1,
+      open_issues_count: 0,
+      default_branch: 'main',
+      archived: false,
+      permissions: { admin: true, push: true, pull: true },
+    })
+    assert.deepEqual((await as(alice, 'GET', '/repos/acme/DEMO')).body, body)
+  })
+
+  it('is open to members and administrators; others get 403, and 404 where there is no such organization', async () => {
+    const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
+    const org = await anOrganization(owner, 'members-only')
+    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    assert.equal((await as(member, 'POST', `/org/${org}/repos`, { name: 'by-member' })).status, 201)
+    assert.equal((await as(allot.root, 'POST', `/orgs/${org}/repos`, { name: 'by-admin' })).status, 201)
+    assertError(await as(other, 'POST', `/org/${org}/repos`, { name: 'by-other' }), 403)
+    assertError(await as(undefined, 'POST', `/org/${org}/repos`, { name: 'by-none' }), 401)
+    assertNotFound(await as(owner, 'POST', '/org/nothing/repos', { name: 'x' }))
+    assertNotFound(await as(owner, 'POST', `/org/${owner.name}/repos`, { name: 'x' }))
+    assertList(await as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
+  })
+
+  it('hides a private organization from those who do not belong to it', async () => {
+    const [owner, other] = [await allot.person(), await allot.person()]
+    const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
+    assertNotFound(await as(other, 'POST', `/org/${org}/repos`, { name: 'x' }))
+    assert.equal((await as(owner, 'POST', `/org/${org}/repos`, { name: 'open' })).status, 201)
+    assertNotFound(await as(other, 'GET', `/repos/${org}/open`))
+    assertNotFound(await as(other, 'GET', `/orgs/${org}/repos`))
+    assertList(await as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['open'])
+  })
+
+  const BAD: [what: string, body: unknown, status: number, message?: RegExp][] = [
+    ['no name', {}, 422, /Name is required/],
+    ['an empty name', { name: '' }, 422],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }, 422],
+    ['a name with a space', { name: 'a b' }, 422],
+    ['a name with a slash', { name: 'a/b' }, 422],
+    ['a name that climbs', { name: '../x' }, 422],
+    ['two dots within', { name: 'a..b' }, 422],
+    ['a dot first', { name: '.a' }, 422],
+    ['a hyphen last', { name: 'a-' }, 422],
+    ['a name that ends in .git', { name: 'demo.git' }, 422],
+    ['a name that ends in .GIT', { name: 'demo.GIT' }, 422],
+    ['a name in another script', { name: 'дема' }, 422],
+    ['a NUL', { name: 'a\u0000b' }, 422],
+    ['a number for a name', { name: 5 }, 422, /^name: expected a string/],
+    ['a word for private', { name: 'x', private: 'yes' }, 422, /^private: /],
+    ['a number for auto_init', { name: 'x', auto_init: 1 }, 422, /^auto_init: /],
+    ['a description of 2049 characters', { name: 'x', description: 'x'.repeat(2049) }, 422, /^description: /],
+    ['a list for gitignores', { name: 'x', gitignores: ['Go'] }, 422, /^gitignores: /],
+    ['an unknown license', { name: 'x', auto_init: true, license: 'NOPE-1.0' }, 422, /NOPE-1\.0/],
+    ['a license that climbs', { name: 'x', auto_init: true, license: '../../package' }, 422],
+    ['an unknown gitignore', { name: 'x', auto_init: true, gitignores: 'Go,Nope' }, 422, /Nope/],
+    ['a gitignore that climbs', { name: 'x', auto_init: true, gitignores: '../Go' }, 422],
+    ['an unknown readme', { name: 'x', auto_init: true, readme: 'Fancy' }, 422, /Fancy/],
+    ['a branch that is an option', { name: 'x', default_branch: '--help' }, 422, /branch/],
+    ['a branch with two dots', { name: 'x', default_branch: 'a..b' }, 422, /branch/],
+    ['broken JSON', '{', 422],
+    ['a name that is taken, in other letters', { name: 'TAKEN' }, 409, /already/],
+  ]
+  for (const [what, body, status, message] of BAD)
+    it(`answers ${status} to ${what}, and creates nothing`, async () => {
+      const owner = await allot.person()
+      const org = await anOrganization(owner, `bad-${owner.name}`)
+      await as(owner, 'POST', `/org/${org}/repos`, { name: 'taken' })
+      const before = readdirSync(folder, { recursive: true }).length
+      const headers = { 'content-type': 'application/json' }
+      assertError(
+        await allot.ask('POST', `/org/${org}/repos`, { token: owner.token, body, headers }),
+        status,
+        message,
+      )
+      assertList(await as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['taken'])
+      assert.equal(readdirSync(folder, { recursive: true }).length, before, 'no file was left behind')
+    })
+})
+
+describe('auto_init', () => {
+  it('makes a bare repository with one commit that holds README, .gitignore and LICENSE', async () => {
+    const owner = await allot.person('initial', { email: 'initial@example.test' })
+    const { status, body } = await as(owner, 'POST', '/user/repos', {
+      name: 'real',
+      description: 'Really <made>',
+      auto_init: true,
+      gitignores: 'Node, Go',
+      license: 'mit',
+      readme: 'Default',
+    })
+    assert.equal(status, 201)
+    assert.equal(body.empty, false)
+    assert.ok(body.size >= 1)
+    assert.equal(git(body.id, 'rev-list', '--all', '--count').trim(), '1')
+    assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), 'refs/heads/main')
+    assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), '.gitignore\nLICENSE\nREADME.md')
+    assert.equal(git(body.id, 'show', 'main:README.md'), '# real\n\nReally <made>\n')
+    assert.match(git(body.id, 'show', 'main:.gitignore'), /node_modules[\s\S]*\*\.test/)
+    assert.match(
+      git(body.id, 'show', 'main:LICENSE'),
+      new RegExp(`MIT License\\s+Copyright \\(c\\) ${new Date().getUTCFullYear()} initial`),
+    )
+    assert.equal(git(body.id, 'log', '-1', '--format=%an <%ae>').trim(), 'initial <initial@example.test>')
+    git(body.id, 'fsck', '--strict')
+  })
+
+  it('counts what the repository takes on disk toward the quota of its owner, at once', async () => {
+    const owner = await allot.person()
+    const { body } = await as(owner, 'POST', '/user/repos', {
+      name: 'sized',
+      auto_init: true,
+      license: 'GPL-3.0-only',
+    })
+    const files = readdirSync(bare(body.id), { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    )
+    const bytes = files.reduce((sum, one) => sum + readFileSync(join(one.parentPath, one.name)).length, 0)
+    const used = (await as(owner, 'GET', '/user/quota')).body.used.size.repos
+    assert.deepEqual(used, { public: bytes, private: 0 })
+    assert.equal(body.size, Math.floor(bytes / 1024))
+  })
+
+  it('cannot be led astray by what people write', async () => {
+    const owner = await allot.person()
+    await allot.allot.hosting.accounts.edit(owner.id, { fullName: 'A <b>\nM 100644 inline x\u0000' })
+    const description = 'data 3\nabc\n`$(touch /tmp/x)` "\'\n'
+    const { status, body } = await as(owner, 'POST', '/user/repos', {
+      name: 'odd',
+      description,
+      auto_init: true,
+    })
+    assert.equal(status, 201)
+    assert.equal(git(body.id, 'show', 'main:README.md'), `# odd\n\n${description}\n`)
+    assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), 'README.md')
+    git(body.id, 'fsck', '--strict')
+  })
+
+  it('without it the repository is empty, and can be cloned all the same', async () => {
+    const owner = await allot.person()
+    const { body } = await as(owner, 'POST', '/user/repos', {
+      name: 'bare',
+      default_branch: 'trunk',
+      license: 'mit',
+    })
+    assert.equal(body.empty, true)
+    assert.equal(git(body.id, 'rev-list', '--all', '--count').trim(), '0')
+    assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), 'refs/heads/trunk')
+  })
+})
+
+describe('A repository', () => {
+  it('that is private does not exist for whoever may not read it', async () => {
+    const [owner, other] = [await allot.person(), await allot.person()]
+    await as(owner, 'POST', '/user/repos', { name: 'secret', private: true })
+    const path = `/repos/${owner.name}/secret`
+    for (const viewer of [undefined, other]) {
+      assertNotFound(await as(viewer, 'GET', path))
+      assertList(await as(viewer, 'GET', `/users/${owner.name}/repos`), 'name', [])
+    }
+    assertNotFound(await as(other, 'PATCH', path, { description: 'x' }))
+    assertNotFound(await as(other, 'DELETE', path))
+    for (const viewer of [owner, allot.root]) assert.equal((await as(viewer, 'GET', path)).status, 200)
+  })
+
+  it('of an organization is read by its members, pushed to by them, administered by its owners', async () => {
+    const [owner, member] = [await allot.person(), await allot.person()]
+    const org = await anOrganization(owner, 'rights')
+    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    await as(owner, 'POST', `/orgs/${org}/repos`, { name: 'secret', private: true })
+    const rights = async (one: Person) => (await as(one, 'GET', `/repos/${org}/secret`)).body.permissions
+    assert.deepEqual(await rights(member), { admin: false, push: true, pull: true })
+    assert.deepEqual(await rights(owner), { admin: true, push: true, pull: true })
+    assertError(await as(member, 'DELETE', `/repos/${org}/secret`), 403)
+    await as(owner, 'DELETE', `/orgs/${org}/members/${member.name}`)
+    assertNotFound(await as(member, 'GET', `/repos/${org}/secret`))
+  })
+
+  it('is renamed, described and hidden by PATCH, which leaves the rest unchanged', async () => {
+    const owner = await allot.person()
+    await as(owner, 'POST', '/user/repos', { name: 'old', description: 'kept' })
+    await as(owner, 'POST', '/user/repos', { name: 'taken' })
+    const path = `/repos/${owner.name}/old`
+    const edited = await as(owner, 'PATCH', path, { name: 'new', private: true, website: 'http://x.test' })
+    const { name, description, website, private: hidden } = edited.body
+    assert.deepEqual([name, description, website, hidden], ['new', 'kept', 'http://x.test', true])
+    assertNotFound(await as(owner, 'GET', path))
+    const renamed = `/repos/${owner.name}/new`
+    assertError(await as(owner, 'PATCH', renamed, { name: 'TAKEN' }), 409)
+    assertError(await as(owner, 'PATCH', renamed, { name: 'a b' }), 422)
+    assertError(await as(owner, 'PATCH', renamed, { private: 'no' }), 422)
+    assertError(await as(owner, 'PATCH', renamed, { default_branch: 'a b' }), 422)
+    assert.equal((await as(owner, 'GET', renamed)).body.name, 'new')
+    assert.equal((await as(owner, 'PATCH', renamed, { name: 'NEW' })).body.full_name, `${owner.name}/NEW`)
+  })
+
+  it('is deleted with its files', async () => {
+    const owner = await allot.person()
+    const { id } = (await as(owner, 'POST', '/user/repos', { name: 'gone', auto_init: true })).body
+    assertNoContent(await as(owner, 'DELETE', `/repos/${owner.name}/gone`))
+    assertNotFound(await as(owner, 'DELETE', `/repos/${owner.name}/gone`))
+    assert.throws(() => readdirSync(bare(id)), { code: 'ENOENT' })
+    assert.equal((await as(owner, 'POST', '/user/repos', { name: 'gone' })).status, 201)
+  })
+
+  it('is transferred to oneself or to an organization that one owns, and by administrators to anyone', async () => {
+    const [owner, other] = [await allot.person(), await allot.person()]
+    const org = await anOrganization(owner, `to-${owner.name}`)
+    await as(owner, 'POST', '/user/repos', { name: 'moving' })
+    const to = (who: Person, from: string, new_owner: string) =>
+      as(who, 'POST', `/repos/${from}/moving/transfer`, { new_owner })
+    assertError(await to(owner, owner.name, other.name), 403)
+    assertNotFound(await to(owner, owner.name, 'nobody'))
+    assertError(await as(owner, 'POST', `/repos/${owner.name}/moving/transfer`, {}), 422)
+    assert.equal((await to(owner, owner.name, org)).body.full_name, `${org}/moving`)
+    assertNotFound(await as(owner, 'GET', `/repos/${owner.name}/moving`))
+    assert.equal((await to(allot.root, org, other.name)).body.owner.login, other.name)
+  })
+})
+
+describe('GET /user/repos', () => {
+  it('lists own repositories and those of the organizations that one belongs to, by name', async () => {
+    const [owner, member] = [await allot.person(), await allot.person()]
+    const org = await anOrganization(owner, 'shared')
+    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    await as(owner, 'POST', `/orgs/${org}/repos`, { name: 'b-org', private: true })
+    for (const name of ['c-own', 'A-own'])
+      await as(member, 'POST', '/user/repos', { name, private: name === 'c-own' })
+    assertList(await as(member, 'GET', '/user/repos'), 'name', ['A-own', 'b-org', 'c-own'])
+    assertList(await as(member, 'GET', '/user/repos?limit=2&page=2'), 'name', ['c-own'], 3)
+  })
+
+  it('is ordered as asked: size is smallest first, reversesize largest first', async () => {
+    const owner = await allot.person()
+    const { repositories } = allot.allot.hosting
+    const sizes = { 'b-mid': 2000, 'a-large': 3000, 'c-small': 1000 }
+    for (const [name, size] of Object.entries(sizes)) {
+      const { id } = (await as(owner, 'POST', '/user/repos', { name })).body
+      await repositories.resize(id, size)
+    }
+    await as(owner, 'PUT', `/user/starred/${owner.name}/b-mid`)
+    const ORDERS: [string, string[]][] = [
+      ['size', ['c-small', 'b-mid', 'a-large']],
+      ['reversesize', ['a-large', 'b-mid', 'c-small']],
+      ['name', ['a-large', 'b-mid', 'c-small']],
+      ['alphabetically', ['a-large', 'b-mid', 'c-small']],
+      ['reversealphabetically', ['c-small', 'b-mid', 'a-large']],
+      ['id', ['b-mid', 'a-large', 'c-small']],
+      ['oldest', ['b-mid', 'a-large', 'c-small']],
+      ['newest', ['c-small', 'a-large', 'b-mid']],
+      ['moststars', ['b-mid', 'c-small', 'a-large']],
+    ]
+    for (const [order, names] of ORDERS)
+      assertList(await as(owner, 'GET', `/user/repos?order_by=${order}`), 'name', names)
+    for (const order of ['feweststars', 'mostforks', 'fewestforks', 'recentupdate', 'leastupdate'])
+      assert.equal((await as(owner, 'GET', `/user/repos?order_by=${order}`)).body.length, 3)
+    for (const order of ['SIZE', 'nothing', '', '__proto__'])
+      assertError(await as(owner, 'GET', `/user/repos?order_by=${order}`), 422, /order_by/)
+  })
+
+  it('answers 401 without credentials, and 403 without both scopes', async () => {
+    assertError(await as(undefined, 'GET', '/user/repos'), 401)
+    const token = await allot.scoped(allot.root, 'read:user')
+    assertError(await allot.ask('GET', '/user/repos', { token }), 403, /read:repository/)
+  })
+})

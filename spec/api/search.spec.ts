@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+let bob: Person
+before(async () => {
+  allot = await start({ repositories: false })
+  alice = await allot.person('alice')
+  bob = await allot.person('bob')
+  for (const [owner, name, hidden] of [
+    [alice, 'Apple-tree', false],
+    [alice, 'apple-secret', true],
+    [bob, 'pineapple', false],
+    [bob, 'cherry', false],
+  ] as const)
+    await allot.ask('POST', '/user/repos', { token: owner.token, body: { name, private: hidden } })
+  await allot.ask('POST', '/orgs', { token: bob.token, body: { username: 'orchard' } })
+  await allot.ask('POST', '/org/orchard/repos', {
+    token: bob.token,
+    body: { name: 'apple-press', private: true },
+  })
+})
+after(() => allot.stop())
+
+const found = async (query: string, person?: Person) => {
+  const { status, body, headers } = await allot.ask(
+    'GET',
+    `/repos/search${query}`,
+    person ? { token: person.token } : {},
+  )
+  assert.equal(status, 200)
+  assert.equal(body.ok, true)
+  return {
+    names: body.data.map((one: { name: string }) => one.name),
+    total: Number(headers.get('x-total-count')),
+  }
+}
+
+describe('GET /repos/search', () => {
+  it('finds public repositories by a part of the name, without case', async () => {
+    assert.deepEqual(await found('?q=APPLE'), { names: ['Apple-tree', 'pineapple'], total: 2 })
+    assert.deepEqual((await found('?q=no-such')).names, [])
+    assert.deepEqual((await found('?q=%25')).names, [], 'there are no wildcards')
+  })
+
+  it('finds private ones for their owner, for members of their organization and for administrators', async () => {
+    assert.deepEqual((await found('?q=apple', alice)).names, ['apple-secret', 'Apple-tree', 'pineapple'])
+    assert.deepEqual((await found('?q=apple', bob)).names, ['apple-press', 'Apple-tree', 'pineapple'])
+    assert.equal((await found('?q=apple', allot.root)).total, 4)
+  })
+
+  it('searches within one owner', async () => {
+    assert.deepEqual((await found(`?uid=${bob.id}`)).names, ['cherry', 'pineapple'])
+    assert.deepEqual((await found(`?uid=${alice.id}&q=apple`)).names, ['Apple-tree'])
+    assert.deepEqual((await found(`?uid=${alice.id}&q=apple`, alice)).names, ['apple-secret', 'Apple-tree'])
+    assert.deepEqual((await found('?uid=99999')).names, [])
+  })
+
+  it('pages, and caps the limit', async () => {
+    assert.deepEqual(await found('?q=e&limit=1&page=2'), { names: ['cherry'], total: 3 })
+    assert.equal((await found('?limit=1000')).names.length, 3)
+    for (const query of ['?uid=abc', '?uid=0', '?uid=', '?limit=-1', '?page=x', '?limit=9'.padEnd(400, '9')])
+      assert.equal((await found(query)).total, 3)
+    assert.deepEqual((await found('?page=99999999999999999999')).names, [])
+  })
+
+  it('answers 401 to bad credentials, as everywhere', async () => {
+    assertError(await allot.ask('GET', '/repos/search', { token: '0'.repeat(40) }), 401)
+  })
+})
