@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList } from '../expectations.ts'
+import { basic, type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+before(async () => {
+  allot = await start({ repositories: false })
+  alice = await allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' })
+})
+after(() => allot.stop())
+
+const whoami = (authorization: string) => allot.ask('GET', '/user', { headers: { authorization } })
+
+describe('Credentials', () => {
+  const GOOD: [what: string, header: () => string][] = [
+    ['token T', () => `token ${alice.token}`],
+    ['Bearer T', () => `Bearer ${alice.token}`],
+    ['a scheme in other letters', () => `TOKEN   ${alice.token}`],
+    ['Basic with the password', () => basic('alice', 'open: sesame').authorization!],
+    ['Basic with the name in other letters', () => basic('ALICE', 'open: sesame').authorization!],
+    ['Basic with the email', () => basic('alice@example.test', 'open: sesame').authorization!],
+    ['Basic with a token as the password', () => basic('alice', alice.token).authorization!],
+    ['Basic with a token as the name', () => basic(alice.token, '').authorization!],
+    [
+      'Basic with a token as the name and x-oauth-basic',
+      () => basic(alice.token, 'x-oauth-basic').authorization!,
+    ],
+  ]
+  for (const [what, header] of GOOD)
+    it(`are taken as ${what}`, async () => {
+      assert.equal((await whoami(header())).body?.login, 'alice')
+    })
+
+  const BAD: [what: string, header: string][] = [
+    ['a token that does not exist', `token ${'0'.repeat(40)}`],
+    ['a token in capitals', `token ${'A'.repeat(40)}`],
+    ['a token that is too short', 'token abc'],
+    ['a wrong password', basic('alice', 'wrong').authorization!],
+    ['an empty password', basic('alice', '').authorization!],
+    ['an unknown user', basic('nobody', 'open: sesame').authorization!],
+    ['a user without a password', basic('root', '').authorization!],
+    ['Basic without a colon', `Basic ${Buffer.from('alice').toString('base64')}`],
+    ['Basic that is no base64', 'Basic ****'],
+    ['__proto__', basic('__proto__', 'x').authorization!],
+  ]
+  for (const [what, authorization] of BAD)
+    it(`that are bad get 401 wherever they are sent: ${what}`, async () => {
+      for (const path of ['/user', '/version', '/repos/search', '/no/such/path'])
+        assertError(await allot.ask('GET', path, { headers: { authorization } }), 401)
+      assertError(await allot.ask('PATCH', '/version', { headers: { authorization } }), 401)
+    })
+
+  it('of an unknown scheme, or none, are no credentials', async () => {
+    for (const authorization of ['', 'Digest x', alice.token, 'token', `token ${alice.token} more`]) {
+      assertError(await whoami(authorization), 401, /token is required/)
+      assert.equal((await allot.ask('GET', '/version', { headers: { authorization } })).status, 200)
+    }
+  })
+
+  it('in the query are not looked at', async () => {
+    assertError(await allot.ask('GET', `/user?token=${alice.token}&access_token=${alice.token}`), 401)
+  })
+
+  it('are not repeated in the answer', async () => {
+    const { text } = await whoami(basic('alice', 'a wrong secret').authorization!)
+    assert.ok(!text.includes('secret'))
+  })
+
+  it('with write:x may also read x', async () => {
+    const token = await allot.scoped(alice, 'write:user')
+    assert.equal((await allot.ask('GET', '/user', { token })).status, 200)
+  })
+})
+
+describe('A host that brings its own identity', () => {
+  it('is asked for every request, and its new users are made on first sight', async () => {
+    const host = await start({
+      repositories: false,
+      authenticate: (req) => {
+        const username = req.headers['x-user']
+        if (typeof username !== 'string') return null
+        return {
+          username,
+          admin: username === 'boss',
+          ...(username === 'reader' ? { scopes: ['read:user'] } : {}),
+        }
+      },
+    })
+    try {
+      const as = (user: string, method = 'GET', path = '/user') =>
+        host.ask(method, path, { headers: { 'x-user': user } })
+      assert.equal((await as('newcomer')).body.login, 'newcomer')
+      assert.equal((await as('NEWCOMER')).body.login, 'newcomer')
+      assertList(await as('boss', 'GET', '/admin/users'), 'login', ['boss', 'newcomer'])
+      assertError(await as('newcomer', 'GET', '/admin/users'), 403)
+      assertError(await as('reader', 'PUT', '/user/following/boss'), 403, /write:user/)
+      assertError(await as('not a name'), 401)
+      assertError(await host.ask('GET', '/user'), 401)
+      assert.equal((await host.ask('GET', '/version')).status, 200)
+      assertError(await host.ask('GET', '/user', { token: alice.token }), 401)
+    } finally {
+      await host.stop()
+    }
+  })
+
+  it('that fails is a 500, and its secret stays inside', async () => {
+    const told: object[] = []
+    const host = await start({
+      repositories: false,
+      log: { error: (fields) => told.push(fields), info: () => undefined },
+      authenticate: () => {
+        throw new Error('the password of the database is hunter2')
+      },
+    })
+    try {
+      const answer = await host.ask('GET', '/user')
+      assertError(answer, 500)
+      assert.ok(!answer.text.includes('hunter2'))
+      const [{ err, requestId }] = told as [{ err: Error; requestId: string }]
+      assert.match(err.message, /hunter2/)
+      assert.ok(answer.body.message.includes(requestId))
+    } finally {
+      await host.stop()
+    }
+  })
+})

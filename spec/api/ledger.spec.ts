@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+before(async () => {
+  allot = await start({ repositories: false })
+  alice = await allot.person('alice')
+  for (const name of ['demo', 'other'])
+    await allot.ask('POST', '/user/repos', { token: alice.token, body: { name } })
+})
+after(() => allot.stop())
+
+const as = (token: string, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { token, ...(body === undefined ? {} : { body }) })
+const asRoot = (method: string, path: string, body?: unknown) => as(allot.root.token, method, path, body)
+const lines = (text: string, token = allot.root.token) =>
+  allot.ask('POST', '/admin/ledger', {
+    token,
+    body: text,
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+const ndjson = (...operations: unknown[]) => operations.map((one) => JSON.stringify(one)).join('\n')
+
+const total = async () => {
+  const { size } = (await allot.allot.quota.info('alice')).used
+  return (
+    size.git.LFS +
+    size.assets.artifacts +
+    size.assets.packages.all +
+    size.assets.attachments.issues +
+    size.assets.attachments.releases
+  )
+}
+
+const ENTRIES: [kind: string, body: Record<string, unknown>][] = [
+  ['attachments', { repository: 'alice/demo', name: 'a.png', size: 10, on: 'issue', index: 3 }],
+  ['attachments', { repository: 'alice/demo', name: 'a.zip', size: 20, on: 'release', index: 1 }],
+  ['artifacts', { repository: 'alice/demo', name: 'build', size: 30, run: 9 }],
+  ['packages', { repository: 'alice/demo', name: 'pkg', size: 40, type: 'npm', version: '1.0.0' }],
+  ['packages', { owner: 'alice', name: 'pkg', size: 50, type: 'npm', version: '1.0.0' }],
+  ['lfs', { repository: 'alice/demo', name: 'object', size: 60 }],
+]
+
+describe('PUT /admin/ledger/{kind}/{key}', () => {
+  for (const [at, [kind, body]] of ENTRIES.entries())
+    it(`records ${kind} ${JSON.stringify(body)}, once however often it is sent`, async () => {
+      const before = await total()
+      const path = `/admin/ledger/${kind}/entry-${at}`
+      const made = await asRoot('PUT', path, body)
+      assert.equal(made.status, 201, made.text)
+      assert.deepEqual(made.body, { kind, key: `entry-${at}`, ...body })
+      const again = await asRoot('PUT', path, body)
+      assert.deepEqual([again.status, again.body], [200, made.body])
+      assert.equal(await total(), before + (body.size as number))
+      assert.deepEqual((await asRoot('GET', path)).body, made.body)
+      assertNoContent(await asRoot('DELETE', path))
+      assertNotFound(await asRoot('DELETE', path))
+      assertNotFound(await asRoot('GET', path))
+      assert.equal(await total(), before)
+    })
+
+  it('replaces the entry of that kind and key, wherever it was before', async () => {
+    const before = await total()
+    const path = '/admin/ledger/artifacts/moving'
+    await asRoot('PUT', path, { repository: 'alice/demo', name: 'x', size: 100 })
+    await asRoot('PUT', path, { repository: 'ALICE/Other', name: 'y', size: 7 })
+    assert.equal(await total(), before + 7)
+    assert.equal((await asRoot('GET', path)).body.repository, 'alice/other')
+    await asRoot('DELETE', path)
+  })
+
+  it('takes any text of at most 255 bytes for a key', async () => {
+    for (const key of ['a/b', 'ä ö ü', '..', '%', '?&=#', '\u0001', '😀', 'x'.repeat(255), '__proto__']) {
+      const path = `/admin/ledger/lfs/${encodeURIComponent(key)}`
+      if (key === '..') continue
+      const made = await asRoot('PUT', path, { repository: 'alice/demo', name: 'x', size: 1 })
+      assert.deepEqual([made.status, made.body.key], [201, key])
+      assertNoContent(await asRoot('DELETE', path))
+    }
+  })
+
+  it('keeps entries of different kinds with the same key apart', async () => {
+    for (const kind of ['lfs', 'artifacts']) {
+      const made = await asRoot('PUT', `/admin/ledger/${kind}/same`, {
+        repository: 'alice/demo',
+        name: 'x',
+        size: 1,
+      })
+      assert.equal(made.status, 201)
+    }
+    assertNoContent(await asRoot('DELETE', '/admin/ledger/lfs/same'))
+    assert.equal((await asRoot('GET', '/admin/ledger/artifacts/same')).status, 200)
+    await asRoot('DELETE', '/admin/ledger/artifacts/same')
+  })
+
+  const good = { repository: 'alice/demo', name: 'x', size: 1 }
+  const BAD: [what: string, kind: string, body: unknown, message: RegExp][] = [
+    ['no size', 'lfs', { ...good, size: undefined }, /Size is required/],
+    ['a negative size', 'lfs', { ...good, size: -1 }, /^size: /],
+    ['a fraction', 'lfs', { ...good, size: 0.5 }, /^size: /],
+    ['a size beyond 2^53-1', 'lfs', { ...good, size: 2 ** 53 }, /^size: /],
+    ['a size in a string', 'lfs', { ...good, size: '1' }, /^size: /],
+    ['no name', 'lfs', { ...good, name: undefined }, /Name is required/],
+    ['an empty name', 'lfs', { ...good, name: '' }, /^name: /],
+    ['a name of 256 characters', 'lfs', { ...good, name: 'x'.repeat(256) }, /^name: /],
+    ['no repository', 'lfs', { name: 'x', size: 1 }, /Repository is required/],
+    ['an unknown repository', 'lfs', { ...good, repository: 'alice/none' }, /^repository: /],
+    ['an unknown owner of it', 'lfs', { ...good, repository: 'nobody/demo' }, /^repository: /],
+    ['a repository without an owner', 'lfs', { ...good, repository: 'demo' }, /^repository: /],
+    ['a path with three parts', 'lfs', { ...good, repository: 'alice/demo/x' }, /^repository: /],
+    ['a repository named __proto__', 'lfs', { ...good, repository: '__proto__/__proto__' }, /^repository: /],
+    [
+      'an owner in the place of a repository',
+      'lfs',
+      { owner: 'alice', name: 'x', size: 1 },
+      /Repository is required/,
+    ],
+    ['an attachment that hangs nowhere', 'attachments', good, /on: required/],
+    ['an attachment on a wiki', 'attachments', { ...good, on: 'wiki' }, /^on: /],
+    ['an index in a string', 'attachments', { ...good, on: 'issue', index: '1' }, /^index: /],
+    ['a package without a type', 'packages', { ...good, version: '1' }, /type: required/],
+    ['a package without a version', 'packages', { ...good, type: 'npm' }, /version: required/],
+    [
+      'a package of nobody',
+      'packages',
+      { name: 'x', size: 1, type: 'npm', version: '1' },
+      /Repository or Owner/,
+    ],
+    [
+      'a package of an unknown owner',
+      'packages',
+      { owner: 'nobody', name: 'x', size: 1, type: 'npm', version: '1' },
+      /^owner: /,
+    ],
+    ['an array', 'lfs', [], /JSON object/],
+  ]
+  for (const [what, kind, body, message] of BAD)
+    it(`answers 422 to ${what}, and counts nothing`, async () => {
+      const before = await total()
+      assertError(await asRoot('PUT', `/admin/ledger/${kind}/bad`, body), 422, message)
+      assertNotFound(await asRoot('GET', `/admin/ledger/${kind}/bad`))
+      assert.equal(await total(), before)
+    })
+
+  it('answers 422 where the total could no longer be counted exactly, and counts nothing', async () => {
+    const before = await total()
+    const huge = { repository: 'alice/demo', name: 'x', size: Number.MAX_SAFE_INTEGER }
+    await asRoot('PUT', '/admin/ledger/lfs/one', { ...huge, size: 1 })
+    assertError(await asRoot('PUT', '/admin/ledger/lfs/two', huge), 422, /2\^53-1/)
+    assert.equal(await total(), before + 1)
+    await asRoot('DELETE', '/admin/ledger/lfs/one')
+  })
+
+  it('answers 422 to a key of 256 bytes, and 404 to an unknown kind', async () => {
+    assertError(await asRoot('PUT', `/admin/ledger/lfs/${'x'.repeat(256)}`, good), 422, /^key: /)
+    assertNotFound(await asRoot('PUT', '/admin/ledger/nothing/x', good))
+  })
+})
+
+describe('POST /admin/ledger', () => {
+  const put = (key: string, more = {}) => ({
+    op: 'put',
+    kind: 'lfs',
+    key,
+    repository: 'alice/demo',
+    name: 'x',
+    size: 5,
+    ...more,
+  })
+
+  it('applies puts and deletes in their order, and says how many', async () => {
+    const before = await total()
+    const answer = await lines(
+      ndjson(put('b1'), put('b2'), put('b1', { size: 7 }), { op: 'delete', kind: 'lfs', key: 'b2' }),
+    )
+    assert.deepEqual([answer.status, answer.body], [200, { applied: 4 }])
+    assert.equal(await total(), before + 7)
+    await asRoot('DELETE', '/admin/ledger/lfs/b1')
+  })
+
+  it('takes an empty body and a line feed at the end', async () => {
+    assert.deepEqual((await lines('')).body, { applied: 0 })
+    assert.deepEqual((await lines(`${ndjson(put('feed'))}\n`)).body, { applied: 1 })
+    await asRoot('DELETE', '/admin/ledger/lfs/feed')
+  })
+
+  const BAD: [what: string, text: string, message: RegExp][] = [
+    ['broken JSON', `${ndjson(put('x'))}\n{"op"`, /^line 2: is no JSON/],
+    ['an empty line within', `${ndjson(put('x'))}\n\n${ndjson(put('y'))}`, /^line 2: /],
+    ['an unknown operation', ndjson(put('x'), { ...put('y'), op: 'move' }), /^line 2: op/],
+    ['an unknown kind', ndjson(put('x'), put('y', { kind: 'wiki' })), /^line 2: kind/],
+    ['a negative size', ndjson(put('x'), put('y', { size: -5 })), /^line 2: size/],
+    [
+      'an unknown repository',
+      ndjson(put('x'), put('y'), put('z', { repository: 'alice/none' })),
+      /^line 3: repository/,
+    ],
+    ['a key of 256 bytes', ndjson(put('x'), put('y'.repeat(256))), /^line 2: key/],
+    [
+      'half a character in a key',
+      `${ndjson(put('x'))}\n{"op":"put","kind":"lfs","key":"\\ud800","repository":"alice/demo","name":"x","size":1}`,
+      /^line 2: key/,
+    ],
+    ['an array', `${ndjson(put('x'))}\n[]`, /^line 2: /],
+    ['a list in the place of lines', JSON.stringify([put('x')]), /^line 1: /],
+  ]
+  for (const [what, text, message] of BAD)
+    it(`answers 422 that names the line to ${what}, and applies nothing`, async () => {
+      const before = await total()
+      assertError(await lines(text), 422, message)
+      assertNotFound(await asRoot('GET', '/admin/ledger/lfs/x'))
+      assert.equal(await total(), before)
+    })
+
+  it('takes 10,000 lines, and answers 413 to one more', async () => {
+    const before = await total()
+    const many = Array.from({ length: 10_000 }, (_, at) => put(`many ${at}`, { kind: 'artifacts', size: 1 }))
+    assert.deepEqual((await lines(ndjson(...many))).body, { applied: 10_000 })
+    assert.equal(await total(), before + 10_000)
+    assertError(await lines(ndjson(...many, put('one more'))), 413)
+    const undo = many.map(({ kind, key }) => ({ op: 'delete', kind, key }))
+    assert.deepEqual((await lines(ndjson(...undo))).body, { applied: 10_000 })
+    assert.equal(await total(), before)
+  })
+
+  it('answers 415 to another content type', async () => {
+    assertError(await asRoot('POST', '/admin/ledger', put('x')), 415)
+  })
+})
+
+describe('The ledger', () => {
+  it('lets go of what belongs to a repository that is deleted, and takes its key again', async () => {
+    const bob = await allot.person()
+    await as(bob.token, 'POST', '/user/repos', { name: 'demo' })
+    const body = { repository: `${bob.name}/demo`, name: 'x', size: 5, on: 'issue', index: 1 }
+    await asRoot('PUT', '/admin/ledger/attachments/of-bob', body)
+    await as(bob.token, 'DELETE', `/repos/${bob.name}/demo`)
+    assertNotFound(await asRoot('GET', '/admin/ledger/attachments/of-bob'))
+    assertList(await as(bob.token, 'GET', '/user/quota/attachments'), 'name', [])
+    await as(bob.token, 'POST', '/user/repos', { name: 'demo' })
+    assert.equal((await asRoot('PUT', '/admin/ledger/attachments/of-bob', body)).status, 201)
+  })
+
+  it('is for administrators with the scope write:admin', async () => {
+    const narrow = await allot.scoped(allot.root, 'read:admin')
+    for (const [method, path] of [
+      ['PUT', '/admin/ledger/lfs/x'],
+      ['DELETE', '/admin/ledger/lfs/x'],
+      ['POST', '/admin/ledger'],
+    ] as const) {
+      assertError(await allot.ask(method, path), 401)
+      assertError(await as(alice.token, method, path), 403)
+      assertError(await as(narrow, method, path), 403, /write:admin/)
+    }
+    assertError(await as(alice.token, 'GET', '/admin/ledger/lfs/x'), 403)
+    assertNotFound(await as(narrow, 'GET', '/admin/ledger/lfs/x'))
+  })
+})
