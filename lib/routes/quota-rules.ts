@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import { Subject } from '../quota/subjects.ts'
 import { QuotaRuleInfo, ruleResource } from '../resources/quota.ts'
 import { pageOf, reply, route } from './declare.ts'
+import { AskedSubject, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 /** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */
 const limit = v.pipe(v.number(), v.safeInteger())
-const subjects = v.array(Subject)
+const subjects = v.array(AskedSubject)
 
 const CreateQuotaRuleOptions = v.object({ name, limit, subjects: v.optional(subjects) })
 /** "An omitted member leaves that attribute unchanged. The name cannot be changed." */
@@ -42,8 +42,10 @@ export const quotaRuleRoutes = [
     scope: 'write:admin',
     body: CreateQuotaRuleOptions,
     responses: { 201: QuotaRuleInfo, 400: ErrorBody, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body }, { quota }) =>
-      reply(201, ruleResource(await quota.rules.create({ ...body, subjects: body.subjects ?? [] }))),
+    handle: async ({ body }, { quota, dialect }) => {
+      const rule = { ...body, subjects: subjectsIn(dialect, body.subjects ?? []) }
+      return reply(201, ruleResource(await quota.rules.create(rule)))
+    },
   }),
   route({
     method: 'GET',
@@ -69,8 +71,9 @@ export const quotaRuleRoutes = [
     scope: 'write:admin',
     body: EditQuotaRuleOptions,
     responses: { 200: QuotaRuleInfo, 400: ErrorBody, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ params, body }, { quota }) => {
-      const rule = await quota.rules.edit(params.quotarule, body)
+    handle: async ({ params, body }, { quota, dialect }) => {
+      const subjects = body.subjects && subjectsIn(dialect, body.subjects)
+      const rule = await quota.rules.edit(params.quotarule, { ...body, subjects })
       return rule === undefined ? reply(404) : reply(200, ruleResource(rule))
     },
   }),

@@ -1,8 +1,6 @@
 import * as v from 'valibot'
-import { invalid } from '../errors.ts'
 import { Forbidden, ValidationError } from '../http/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
-import { Subject } from '../quota/subjects.ts'
 import type { LedgerEntry } from '../records/schema.ts'
 import {
   type EntryPlace,
@@ -17,9 +15,7 @@ import {
 } from '../resources/quota.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import type { Asked } from './pages.ts'
-
-/** The subject, or what the dialect of a real Forgejo calls it. */
-const AskedSubject = v.object({ subject: v.union([Subject, v.literal('size:assets:wiki')]) })
+import { AskedSubject, subjectIn } from './subject.ts'
 
 /** A page of what counts toward an owner, each entry with the names of where it belongs now. */
 const usedPage = async <T>(
@@ -65,11 +61,11 @@ export const quotaRoutes = [
     summary: 'Whether the signed-in user is over quota for a subject',
     auth: 'required',
     scope: 'read:user',
-    query: AskedSubject,
+    query: v.object({ subject: AskedSubject }),
     responses: { 200: v.boolean(), 403: Forbidden, 422: ValidationError },
     handle: ({ user, query }, { quota, dialect }) => {
       const answer = (over: boolean) => reply(200, dialect === 'forgejo' ? !over : over)
-      const over = quota.isOver(user.id, subjectIn(dialect, query.subject))
+      const over = quota.isOver(user.id, subjectIn(dialect, query.subject, 'subject'))
       return over instanceof Promise ? over.then(answer) : answer(over)
     },
   }),
@@ -118,9 +114,3 @@ const ownerOf = ({ user }: { user: { id: number; username: string } }) => ({
   id: user.id,
   name: user.username,
 })
-
-const subjectIn = (dialect: Services['dialect'], subject: Subject | 'size:assets:wiki'): Subject => {
-  if (subject !== 'size:assets:wiki') return subject
-  if (dialect === 'forgejo') return 'size:wiki'
-  throw invalid(`subject: unrecognized quota limit subject: ${subject}`)
-}

@@ -1,0 +1,21 @@
+import * as v from 'valibot'
+import { invalid } from '../errors.ts'
+import { Subject, subjects } from '../quota/subjects.ts'
+import type { Services } from './declare.ts'
+
+/** What a Forgejo calls `size:wiki`. */
+const WIKI = 'size:assets:wiki'
+
+/** A subject as it is asked for: one of the specification's, or in the dialect of a real Forgejo its word for the wiki. */
+export const AskedSubject = v.picklist([...subjects, WIKI])
+export type AskedSubject = v.InferOutput<typeof AskedSubject>
+
+/** @param member what to name in the refusal, such as `subjects[0]`. */
+export const subjectIn = (dialect: Services['dialect'], asked: AskedSubject, member: string): Subject => {
+  if (asked !== WIKI) return asked
+  if (dialect === 'forgejo') return 'size:wiki'
+  throw invalid(`${member}: expected one of ${Subject.options.join(', ')}, received the string "${WIKI}"`)
+}
+
+export const subjectsIn = (dialect: Services['dialect'], asked: readonly AskedSubject[]): Subject[] =>
+  asked.map((subject, at) => subjectIn(dialect, subject, `subjects[${at}]`))

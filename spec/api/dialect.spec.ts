@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false, dialect: 'forgejo', quota: { defaultTotal: 100 } })
+})
+after(() => allot.stop())
+
+describe('The dialect `forgejo`', () => {
+  const check = async (subject: string) =>
+    (await allot.ask('GET', `/user/quota/check?subject=${subject}`, { token: allot.root.token })).body
+
+  it('answers /user/quota/check with true for within', async () => {
+    const { id } = (await allot.ask('POST', '/user/repos', { token: allot.root.token, body: { name: 'x' } }))
+      .body
+    assert.equal(await check('size:all'), true)
+    await allot.allot.hosting.repositories.resize(id, 100)
+    assert.equal(await check('size:all'), false)
+    assert.equal(await check('size:wiki'), true)
+  })
+
+  it('takes size:assets:wiki for size:wiki', async () => {
+    assert.equal(await check('size:assets:wiki'), true)
+    assertError(await allot.ask('GET', '/user/quota/check?subject=none', { token: allot.root.token }), 422)
+    const body = { name: 'wiki', limit: 5, subjects: ['size:assets:wiki'] }
+    const made = await allot.ask('POST', '/admin/quota/rules', { token: allot.root.token, body })
+    assert.deepEqual([made.status, made.body.subjects], [201, ['size:wiki']])
+  })
+
+  it('wraps what /users/search found', async () => {
+    const { body, headers } = await allot.ask('GET', '/users/search?q=root')
+    assert.equal(body.ok, true)
+    assert.deepEqual(
+      body.data.map((user: { login: string }) => user.login),
+      ['root'],
+    )
+    assert.equal(headers.get('x-total-count'), '1')
+  })
+
+  it('gives 404 a body', async () => {
+    assertError(await allot.ask('GET', '/users/nobody'), 404)
+    assertError(await allot.ask('GET', '/no/such/path'), 404)
+  })
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false, markdown: { deadline: 500 } })
+})
+after(() => allot.stop())
+
+const render = (body: unknown) => allot.ask('POST', '/markdown', { body })
+
+describe('POST /markdown', () => {
+  it('renders Text as HTML, for everyone', async () => {
+    const answer = await render({ Text: '# Hi *there*' })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
+    assert.equal(answer.text, '<h1>Hi <em>there</em></h1>\n')
+  })
+
+  it('takes Mode, Context and Wiki, and lower case too', async () => {
+    const Context = '/alice/demo'
+    const link = (path: string) => `<a href="${allot.base}/alice/demo/${path}" rel="nofollow">a</a>`
+    assert.ok((await render({ Text: '[a](b)', Mode: 'gfm', Context })).text.includes(link('b')))
+    assert.ok(
+      (await render({ Text: '[a](b)', Mode: 'gfm', Context, Wiki: true })).text.includes(link('wiki/b')),
+    )
+    const lower = { text: '[a](b)', mode: 'gfm', context: Context, wiki: true }
+    assert.ok((await render(lower)).text.includes(link('wiki/b')))
+    assert.equal((await render({ Text: '~~a~~', Mode: 'unknown' })).text, '<p>~~a~~</p>\n')
+    assert.equal((await render({ Text: '~~a~~', Mode: 'gfm' })).text, '<p><del>a</del></p>\n')
+  })
+
+  it('renders nothing as nothing', async () => {
+    for (const body of [{}, { Text: '' }, '']) {
+      const headers = { 'content-type': 'application/json' }
+      const { status, text } = await allot.ask('POST', '/markdown', { body, headers })
+      assert.deepEqual([status, text], [200, ''])
+    }
+  })
+
+  for (const [what, body, message] of [
+    ['a number for Text', { Text: 5 }, /^Text: expected a string/],
+    ['a list for Mode', { Text: 'x', Mode: ['gfm'] }, /^Mode: /],
+    ['a word for Wiki', { Text: 'x', Wiki: 'yes' }, /^Wiki: /],
+    ['an array', [], /JSON object/],
+    ['broken JSON', '{"Text":', /no JSON/],
+  ] as const)
+    it(`answers 422 to ${what}`, async () => {
+      const headers = { 'content-type': 'application/json' }
+      assertError(await allot.ask('POST', '/markdown', { body, headers }), 422, message)
+    })
+
+  it('answers 422 to a text that takes too long, and others meanwhile', async () => {
+    const hostile = render({ Text: '[a]('.repeat(100_000) })
+    const begun = performance.now()
+    assert.equal((await allot.ask('GET', '/version')).status, 200)
+    assert.ok(performance.now() - begun < 400)
+    assertError(await hostile, 422, /500 milliseconds/)
+  })
+})
+
+describe('POST /markdown/raw', () => {
+  const raw = (body: string | Uint8Array, type = 'text/plain') =>
+    allot.ask('POST', '/markdown/raw', { body, headers: { 'content-type': type } })
+
+  it('renders a text/plain body', async () => {
+    const answer = await raw('- a\n- b')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
+    assert.equal(answer.text, '<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n')
+    assert.equal((await raw('{"Text":"x"}')).text, '<p>{"Text":"x"}</p>\n')
+    assert.equal((await raw('')).text, '')
+  })
+
+  it('answers 415 to another type, 422 to what is no text, and 413 to what is too long', async () => {
+    assertError(await raw('x', 'application/json'), 415)
+    assertError(await raw(new Uint8Array([0xff, 0xfe])), 422, /UTF-8/)
+    assertError(await raw('x'.repeat(1024 * 1024 + 1)), 413)
+  })
+})

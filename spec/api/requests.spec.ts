@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import express from 'express'
+import { assertError, assertNotFound } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+/** Bytes over a socket of their own, and all that comes back until it ends. */
+const raw = (bytes: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
+    let text = ''
+    socket.setTimeout(5000, () => socket.destroy(new Error('no answer')))
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('end', () => resolve(text))
+    socket.on('close', () => resolve(text))
+    socket.on('error', reject)
+    socket.write(bytes)
+  })
+
+const closing = (line: string, ...headers: string[]) =>
+  raw([`${line} HTTP/1.1`, 'Host: x.test', 'Connection: close', ...headers, '', ''].join('\r\n'))
+
+describe('Paths', () => {
+  it('lose slashes at the end and double ones', async () => {
+    for (const path of ['/version/', '//version', '/users//search/'])
+      assert.equal((await allot.ask('GET', path)).status, 200, path)
+  })
+
+  it('that are unknown are 404 with an empty body', async () => {
+    for (const path of ['', '/', '/nothing', '/Version', '/version/more', '/user/keys/1/2', '/users'])
+      assertNotFound(await allot.ask('GET', path))
+  })
+
+  it('outside the base path are not answered as the API', async () => {
+    assertNotFound(await allot.ask('GET', '/../../elsewhere'))
+    assert.equal((await fetch(`${allot.base}/api/v1beta/version`)).status, 404)
+  })
+
+  it('that are not well encoded are 400', async () => {
+    for (const path of ['/users/%', '/users/%zz', '/users/%ff', '/users/%c3%28'])
+      assertError(await allot.ask('GET', path), 400, /encoded/)
+  })
+
+  it('may hold dots as ordinary values', async () => {
+    assert.match(await closing('GET /api/v1/users/..'), /^HTTP\/1.1 404 /)
+    assert.match(await closing('GET /api/v1/users/./repos'), /^HTTP\/1.1 404 /)
+  })
+})
+
+describe('Methods', () => {
+  it('that a path does not take are 405 with Allow, without credentials being needed', async () => {
+    for (const [method, path, allow] of [
+      ['POST', '/version', 'GET, HEAD, OPTIONS'],
+      ['PUT', '/admin/quota/rules', 'GET, POST, HEAD, OPTIONS'],
+      ['GET', '/markdown', 'POST, OPTIONS'],
+      ['PATCH', '/user/following/x', 'GET, PUT, DELETE, HEAD, OPTIONS'],
+    ] as const) {
+      const answer = await allot.ask(method, path)
+      assert.deepEqual([answer.status, answer.text, answer.headers.get('allow')], [405, '', allow])
+    }
+    assert.match(await closing('PROPFIND /api/v1/version'), /^HTTP\/1.1 405 /)
+  })
+
+  it('HEAD answers as GET does, without the body', async () => {
+    const [got, head] = [await allot.ask('GET', '/version'), await allot.ask('HEAD', '/version')]
+    assert.equal(head.status, 200)
+    assert.equal(head.text, '')
+    assert.equal(head.headers.get('content-length'), got.headers.get('content-length'))
+    assertNotFound(await allot.ask('HEAD', '/users/nobody'))
+  })
+
+  it('OPTIONS answers with what the path takes', async () => {
+    const answer = await allot.ask('OPTIONS', '/user/keys')
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [204, 'GET, POST, HEAD, OPTIONS'])
+    assertNotFound(await allot.ask('OPTIONS', '/nothing'))
+  })
+})
+
+describe('Bodies', () => {
+  const { stringify } = JSON
+  const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
+    allot.ask('POST', '/markdown', { body, headers: { 'content-type': 'application/json', ...headers } })
+
+  it('of another content type are 415, and none is fine', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'json',
+      '',
+    ])
+      assertError(await post('{"Text":"x"}', { 'content-type': type || 'application/' }), 415)
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'APPLICATION/JSON',
+      'text/json',
+      'application/vnd.api+json',
+    ])
+      assert.equal((await post('{"Text":"x"}', { 'content-type': type })).status, 200, type)
+    const bare = await raw(
+      'POST /api/v1/markdown HTTP/1.1\r\nHost: x.test\r\nConnection: close\r\nContent-Length: 12\r\n\r\n{"Text":"x"}',
+    )
+    assert.match(bare, /^HTTP\/1.1 200 [\s\S]*<p>x<\/p>/)
+  })
+
+  it('over 1 MiB are 413, told by their length or found out on the way', async () => {
+    const tooLong = stringify({ Text: 'x'.repeat(1024 * 1024) })
+    assertError(await post(tooLong), 413)
+    const chunked = await new Promise<number>((resolve, reject) => {
+      const req = httpRequest(`${allot.api}/markdown`, { method: 'POST' }, (res) => {
+        res.resume()
+        resolve(res.statusCode ?? 0)
+      })
+      req.on('error', reject)
+      for (let at = 0; at < 40; at++) req.write('x'.repeat(32 * 1024))
+      req.end()
+    })
+    assert.equal(chunked, 413)
+  })
+
+  it('that end too early harm nothing', async () => {
+    const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
+    socket.write('POST /api/v1/markdown HTTP/1.1\r\nHost: x.test\r\nContent-Length: 100\r\n\r\n{"Text"')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.destroy()
+    assert.equal((await allot.ask('GET', '/version')).status, 200)
+  })
+
+  it('that are nested without end are refused', async () => {
+    const status = (await post(`{"Text":${'['.repeat(200_000)}`)).status
+    assert.equal(status, 422)
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    assertError(await post(`{"Text":${deep}}`), 422, /^Text: /)
+  })
+
+  it('do not reach what every object has', async () => {
+    assert.equal((await post('{"__proto__":{"Text":"**x**"},"constructor":1}')).text, '')
+    assert.equal(Object.hasOwn(Object.prototype, 'Text'), false)
+  })
+
+  it('may be sent one request right after another', async () => {
+    const one = 'GET /api/v1/version HTTP/1.1\r\nHost: x.test\r\n\r\n'
+    const last = one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+    const text = await raw(one + one + last)
+    assert.equal(text.match(/"Version"/g)?.length, 3)
+  })
+})
+
+describe('Every answer', () => {
+  it('has a Content-Length and X-Content-Type-Options, whatever it is', async () => {
+    for (const [method, path] of [
+      ['GET', '/version'],
+      ['GET', '/nothing'],
+      ['GET', '/user'],
+      ['POST', '/version'],
+      ['GET', '/repos/search'],
+    ] as const) {
+      const { headers } = await allot.ask(method, path)
+      assert.ok(headers.has('content-length'), `${method} ${path}`)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    }
+  })
+
+  it('takes its links from the Host header, which must be one', async () => {
+    const text = await closing('GET /api/v1/users/root')
+    assert.match(text, /"html_url":"http:\/\/x\.test\/root"/)
+    for (const host of ['a b', 'x.test/evil', '"><script>', 'a@b', ''])
+      assert.match(
+        await raw(`GET /api/v1/version HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+        /^HTTP\/1.1 400 /,
+        host,
+      )
+  })
+
+  it('takes its links from the option baseUrl where there is one', async () => {
+    const own = await start({ repositories: false, baseUrl: 'https://code.example.test/git' })
+    try {
+      const { body } = await own.ask('GET', '/users/root')
+      assert.equal(body.html_url, 'https://code.example.test/git/root')
+      assert.equal(body.email, 'root@noreply.code.example.test')
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('Mounted in Express under a prefix', () => {
+  it('answers below the prefix with links that work, and leaves the rest to the host', async () => {
+    const own = await start(
+      { repositories: false },
+      {
+        prefix: '/git',
+        mount: (handler) => {
+          const app = express()
+          app.use('/git', handler)
+          app.use((_req, res) => {
+            res.status(418).send('the host')
+          })
+          return app
+        },
+      },
+    )
+    try {
+      for (const name of ['a', 'b'])
+        await own.ask('POST', '/user/repos', { token: own.root.token, body: { name } })
+      const { headers, body } = await own.ask('GET', '/users/root/repos?limit=1')
+      assert.equal(body[0].html_url, `${own.base}/root/a`)
+      assert.match(
+        headers.get('link') ?? '',
+        new RegExp(`^<${own.base}/api/v1/users/root/repos\\?limit=1&page=2>; rel="next"`),
+      )
+      assert.equal((await fetch(`${own.base}/elsewhere`)).status, 418)
+      assert.equal((await fetch(new URL('/', own.base))).status, 418)
+    } finally {
+      await own.stop()
+    }
+  })
+})

@@ -1,0 +1,22 @@
+import { describe } from 'node:test'
+import { durability } from './driver-spec/durability.ts'
+import type { Candidate } from './driver-spec/fixture.ts'
+import { isolation } from './driver-spec/isolation.ts'
+import { life } from './driver-spec/life.ts'
+import { model } from './driver-spec/model.ts'
+import { ranges } from './driver-spec/ranges.ts'
+import { serialisability } from './driver-spec/serialisability.ts'
+import { values } from './driver-spec/values.ts'
+
+export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
+
+/**
+ * The whole proof of a storage driver. A driver's own specification is one call:
+ *
+ *     driverSpec({ name: 'mine', create: async () => ({ driver: mine(), dispose: async () => {} }) })
+ */
+export const driverSpec = (candidate: Candidate): void => {
+  describe(`the driver ${candidate.name}`, () => {
+    for (const part of [life, values, ranges, isolation, serialisability, durability, model]) part(candidate)
+  })
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
+import {
+  below,
+  bytes,
+  type Candidate,
+  collect,
+  load,
+  opened,
+  type Part,
+  save,
+  signal,
+  text,
+} from './fixture.ts'
+
+/** The same through each way of reading: get, getMany, range, range in reverse. */
+const everyWay = async (tx: ReadTransaction, key: string): Promise<(string | undefined)[]> => {
+  const one = await tx.get(bytes(key))
+  const [first] = await tx.getMany([bytes(key)])
+  const ranges = await Promise.all(
+    [false, true].map(async (reverse) => (await collect(tx.range({ ...below(key), reverse })))[0]?.[1]),
+  )
+  return [one, first, ...ranges].map(text)
+}
+
+const all = (value: string | undefined): (string | undefined)[] => [value, value, value, value]
+
+export const isolation: Part = (candidate) =>
+  describe('transactions are kept apart', () => {
+    test('a read sees one snapshot, however long it lasts', (t) => oneSnapshot(t, candidate))
+    test('a range that has begun does not see what is written meanwhile', (t) => begunRange(t, candidate))
+    test('a read that begins after a write has resolved sees it', async (t) => {
+      const driver = await opened(t, candidate)
+      for (let at = 0; at < 30; at++) {
+        await save(driver, { key: `${at}` })
+        assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all(`${at}`))
+      }
+    })
+    test('a read sees nothing of a write that has not ended', (t) => unfinished(t, candidate))
+    test('a write reads its own changes, in every way', (t) => ownChanges(t, candidate))
+    test('of work that fails nothing is written, and its own error comes back', (t) => failing(t, candidate))
+    test('work that fails takes no other write with it', (t) => besideFailing(t, candidate))
+    test('what the work returns comes back', async (t) => {
+      const driver = await opened(t, candidate)
+      const given = { any: 'thing' }
+      assert.equal(await driver.read(async () => given), given)
+      assert.equal(await driver.write(async () => given), given)
+    })
+    test('a transaction is of no use once its work has settled', (t) => usedLater(t, candidate))
+  })
+
+const oneSnapshot = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { changed: 'old', deleted: 'old' })
+  await driver.read(async (tx) => {
+    await driver.write(async (write) => {
+      write.put(bytes('changed'), bytes('new'))
+      write.put(bytes('added'), bytes('new'))
+      write.delete(bytes('deleted'))
+    })
+    assert.deepEqual(await everyWay(tx, 'changed'), all('old'))
+    assert.deepEqual(await everyWay(tx, 'deleted'), all('old'))
+    assert.deepEqual(await everyWay(tx, 'added'), all(undefined))
+  })
+  assert.equal(await load(driver, 'added'), 'new')
+}
+
+const begunRange = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const names = Array.from({ length: 400 }, (_, at) => `k${String(at).padStart(3, '0')}`)
+  await save(driver, Object.fromEntries(names.map((name) => [name, 'old'])))
+  const seen = await driver.read(async (tx) => {
+    const found: (string | undefined)[] = []
+    for await (const [key, value] of tx.range(below('k'))) {
+      if (found.length === 0) await save(driver, { k200: 'new', k2005: 'new', k399: 'new' })
+      assert.equal(text(value), 'old')
+      found.push(text(key))
+    }
+    return found
+  })
+  assert.deepEqual(seen, names)
+}
+
+const unfinished = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { key: 'old' })
+  const [put, release] = [signal(), signal()]
+  const writing = driver.write(async (tx) => {
+    tx.put(bytes('key'), bytes('new'))
+    put.happen()
+    await release.happened
+  })
+  await put.happened
+  assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all('old'))
+  release.happen()
+  await writing
+  assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all('new'))
+}
+
+const ownChanges = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { changed: 'old', deleted: 'old' })
+  await driver.write(async (tx) => {
+    tx.put(bytes('changed'), bytes('new'))
+    assert.deepEqual(await everyWay(tx, 'changed'), all('new'))
+    tx.delete(bytes('deleted'))
+    assert.deepEqual(await everyWay(tx, 'deleted'), all(undefined))
+    tx.put(bytes('deleted'), bytes('back'))
+    assert.deepEqual(await everyWay(tx, 'deleted'), all('back'))
+  })
+}
+
+const refusal = new Error('no')
+const putThenFail = async (tx: WriteTransaction): Promise<void> => {
+  tx.put(bytes('key'), bytes('new'))
+  tx.put(bytes('other'), bytes('new'))
+  await tx.get(bytes('key'))
+  throw refusal
+}
+
+const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { key: 'old' })
+  await assert.rejects(driver.write(putThenFail), (error) => error === refusal)
+  const atOnce = () => {
+    throw refusal
+  }
+  await assert.rejects(driver.write(atOnce), (error) => error === refusal)
+  await assert.rejects(driver.read(atOnce), (error) => error === refusal)
+  assert.equal(await load(driver, 'key'), 'old')
+  assert.equal(await load(driver, 'other'), undefined)
+}
+
+const besideFailing = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, at) =>
+      at % 2 ? driver.write(putThenFail) : save(driver, { [`k${at}`]: 'new' }),
+    ),
+  )
+  outcomes.forEach(({ status }, at) => {
+    assert.equal(status, at % 2 ? 'rejected' : 'fulfilled')
+  })
+  for (let at = 0; at < 20; at += 2) assert.equal(await load(driver, `k${at}`), 'new')
+  assert.equal(await load(driver, 'key'), undefined)
+}
+
+const kept = async (
+  driver: StorageDriver,
+  kind: 'read' | 'write',
+  fails: boolean,
+): Promise<ReadTransaction> => {
+  let escaped: ReadTransaction | undefined
+  const work = async (tx: ReadTransaction) => {
+    escaped = tx
+    if (fails) throw refusal
+  }
+  await driver[kind](work).catch(() => undefined)
+  return escaped!
+}
+
+const usedLater = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { key: 'old' })
+  for (const kind of ['read', 'write'] as const)
+    for (const fails of [false, true]) {
+      const tx = await kept(driver, kind, fails)
+      await assert.rejects(tx.get(bytes('key')), /transaction/)
+      await assert.rejects(tx.getMany([bytes('key')]), /transaction/)
+      await assert.rejects(collect(tx.range(below('key'))), /transaction/)
+      if (kind === 'write')
+        assert.throws(() => (tx as WriteTransaction).put(bytes('key'), bytes('new')), /transaction/)
+      if (kind === 'write') assert.throws(() => (tx as WriteTransaction).delete(bytes('key')), /transaction/)
+    }
+  assert.equal(await load(driver, 'key'), 'old')
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { Bytes, WriteTransaction } from '../../lib/storage/index.ts'
+import { bytes, type Candidate, hex, load, opened, type Part, save, text } from './fixture.ts'
+
+const everyByte = Uint8Array.from({ length: 256 }, (_, at) => at)
+
+const samples: { called: string; sample: Bytes; isKey: boolean }[] = [
+  { called: 'no bytes at all', sample: new Uint8Array(0), isKey: false },
+  { called: 'one zero byte', sample: Uint8Array.of(0), isKey: true },
+  { called: 'every byte there is', sample: everyByte, isKey: true },
+  { called: 'bytes that are no UTF-8', sample: Uint8Array.of(0xff, 0xfe, 0xc0), isKey: true },
+  { called: 'a window on a larger buffer', sample: everyByte.subarray(10, 20), isKey: true },
+  { called: 'a Buffer', sample: Buffer.from('a buffer'), isKey: true },
+  { called: 'a thousand bytes', sample: new Uint8Array(1000).fill(7), isKey: true },
+  { called: 'a megabyte', sample: new Uint8Array(1 << 20).fill(9), isKey: false },
+]
+
+const roundTrip = async (t: TestContext, candidate: Candidate, key: Bytes, value: Bytes): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await driver.write(async (tx) => tx.put(key, value))
+  assert.equal(hex(await driver.read((tx) => tx.get(key))), hex(value))
+  const [found] = await driver.read((tx) => tx.getMany([key]))
+  assert.equal(hex(found), hex(value))
+  await driver.write(async (tx) => tx.delete(key))
+  assert.equal(await driver.read((tx) => tx.get(key)), undefined)
+}
+
+/** What one transaction does to a key that holds `old`, and what the key holds then. */
+const changes: {
+  title: string
+  work: (tx: WriteTransaction, key: Bytes) => void
+  holds: string | undefined
+}[] = [
+  { title: 'a put replaces', work: (tx, key) => tx.put(key, bytes('new')), holds: 'new' },
+  { title: 'a delete takes away', work: (tx, key) => tx.delete(key), holds: undefined },
+  {
+    title: 'of two puts the last one counts',
+    work(tx, key) {
+      tx.put(key, bytes('new'))
+      tx.put(key, bytes('newer'))
+    },
+    holds: 'newer',
+  },
+  {
+    title: 'a delete after a put takes away',
+    work(tx, key) {
+      tx.put(key, bytes('new'))
+      tx.delete(key)
+    },
+    holds: undefined,
+  },
+  {
+    title: 'a put after a delete puts',
+    work(tx, key) {
+      tx.delete(key)
+      tx.put(key, bytes('new'))
+    },
+    holds: 'new',
+  },
+  {
+    title: 'to delete what is absent changes nothing',
+    work: (tx) => tx.delete(bytes('absent')),
+    holds: 'old',
+  },
+]
+
+export const values: Part = (candidate) =>
+  describe('keys and values are bytes', () => {
+    for (const { called, sample, isKey } of samples) {
+      test(`a value may be ${called}`, (t) => roundTrip(t, candidate, bytes('key'), sample))
+      if (isKey) test(`a key may be ${called}`, (t) => roundTrip(t, candidate, sample, bytes('value')))
+    }
+    for (const { title, work, holds } of changes)
+      test(title, async (t) => {
+        const driver = await opened(t, candidate)
+        await save(driver, { key: 'old' })
+        await driver.write(async (tx) => work(tx, bytes('key')))
+        assert.equal(await load(driver, 'key'), holds)
+      })
+    test('a key without a byte is refused', (t) => emptyKeys(t, candidate))
+    test('many keys are answered in their order, absent and repeated ones too', (t) => inOrder(t, candidate))
+    test('bytes that were handed over may be used again at once', (t) => handedOver(t, candidate))
+    test('bytes that were returned stay as they are', (t) => returned(t, candidate))
+  })
+
+const emptyKeys = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const empty = new Uint8Array(0)
+  const refused = { name: 'TypeError', message: /key/ }
+  await assert.rejects(
+    driver.read((tx) => tx.get(empty)),
+    refused,
+  )
+  await assert.rejects(
+    driver.read((tx) => tx.getMany([bytes('key'), empty])),
+    refused,
+  )
+  await assert.rejects(
+    driver.write(async (tx) => tx.put(empty, bytes('value'))),
+    refused,
+  )
+  await assert.rejects(
+    driver.write(async (tx) => tx.delete(empty)),
+    refused,
+  )
+}
+
+const inOrder = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const asked = Array.from({ length: 100 }, (_, at) => `k${(at * 37) % 60}`)
+  const stored = Object.fromEntries(
+    asked.filter((_, at) => at % 3 > 0).map((key) => [key, `value of ${key}`]),
+  )
+  await save(driver, stored)
+  for (const keys of [asked, asked.slice(0, 5), []]) {
+    const found = await driver.read((tx) => tx.getMany(keys.map(bytes)))
+    assert.deepEqual(
+      found.map(text),
+      keys.map((key) => stored[key]),
+    )
+  }
+}
+
+const handedOver = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  const [key, value, gone] = [bytes('key'), bytes('value'), bytes('gone')]
+  await save(driver, { gone: 'old' })
+  await driver.write(async (tx) => {
+    tx.put(key, value)
+    tx.delete(gone)
+    for (const used of [key, value, gone]) used.fill(0)
+    assert.equal(text(await tx.get(bytes('key'))), 'value')
+  })
+  assert.deepEqual([await load(driver, 'key'), await load(driver, 'gone')], ['value', undefined])
+}
+
+const returned = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  await save(driver, { key: 'value' })
+  const held = await driver.read((tx) => tx.get(bytes('key')))
+  for (let at = 0; at < 20; at++) await save(driver, { key: `other ${at}` })
+  await driver.close()
+  assert.equal(text(held), 'value')
+}

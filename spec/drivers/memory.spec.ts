@@ -1,0 +1,10 @@
+import { memory } from '../../drivers/memory/index.ts'
+import { driverSpec } from '../driver-spec.ts'
+
+driverSpec({
+  name: 'memory',
+  async create() {
+    const driver = memory()
+    return { driver, dispose: () => driver.close() }
+  },
+})

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What `ssh-keygen -l` says of a key. */
+export interface Listed {
+  bits: number
+  fingerprint: string
+}
+
+/** A real ssh-keygen and a folder for its files. */
+export const sshKeygen = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-ssh-'))
+  let files = 0
+  const run = (...words: string[]) => execFileSync('ssh-keygen', words, { encoding: 'utf8', stdio: 'pipe' })
+  return {
+    /** @returns the text of the public and of the private file. */
+    generate(type: string, bits?: number, comment = 'someone@example.org') {
+      const file = join(folder, String(++files))
+      const size = bits === undefined ? [] : ['-b', String(bits)]
+      run('-q', '-N', '', '-t', type, ...size, '-C', comment, '-f', file)
+      return { file, public: readFileSync(`${file}.pub`, 'utf8'), private: readFileSync(file, 'utf8') }
+    },
+    list(publicKey: string): Listed {
+      const file = join(folder, String(++files))
+      writeFileSync(file, `${publicKey}\n`)
+      const [bits, fingerprint = ''] = run('-l', '-f', file).split(' ')
+      return { bits: Number(bits), fingerprint }
+    },
+    run,
+    end: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
