@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
+import { type GpgPair, gpgPair } from '../keygen.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+let pair: GpgPair
+before(async () => {
+  allot = await start({ repositories: false })
+  alice = await allot.person('alice', { email: 'Alice@example.test' })
+  pair = gpgPair('Alice Example <alice@example.test>')
+})
+after(() => allot.stop())
+
+const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
+const add = (person: Person, armored_public_key: unknown) =>
+  as(person, 'POST', '/user/gpg_keys', { armored_public_key })
+
+describe('POST /user/gpg_keys', () => {
+  it('adds a key as gpg sees it, with its subkeys, and its email verified where it is the own address', async () => {
+    const [pub, sub] = ['pub', 'sub'].map((kind) => pair.rows.find(([first]) => first === kind)!)
+    const made = await add(alice, pair.armored)
+    assert.equal(made.status, 201, made.text)
+    const { id, public_key, created_at, subkeys, ...rest } = made.body
+    assert.ok(id > 0)
+    assert.ok(Buffer.from(public_key, 'base64').length > 40)
+    assert.match(created_at, RFC3339)
+    assert.deepEqual(rest, {
+      primary_key_id: '',
+      key_id: pub![4],
+      emails: [{ email: 'alice@example.test', verified: true }],
+      can_sign: true,
+      can_encrypt_comms: false,
+      can_encrypt_storage: false,
+      can_certify: true,
+      expires_at: null,
+    })
+    assert.equal(subkeys.length, 1)
+    assert.deepEqual([subkeys[0].key_id, subkeys[0].primary_key_id], [sub![4], pub![4]])
+    assert.deepEqual(
+      [subkeys[0].can_encrypt_comms, subkeys[0].can_encrypt_storage, subkeys[0].can_sign],
+      [true, true, false],
+    )
+    assert.deepEqual((await as(alice, 'GET', `/user/gpg_keys/${id}`)).body, made.body)
+    assertList(await as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub![4]])
+    assertError(await add(alice, pair.armored), 422, /in use/)
+    assertError(await add(await allot.person(), pair.armored), 422, /in use/)
+  })
+
+  it("leaves another's address unverified, and says when the key expires", async () => {
+    const bob = await allot.person('bob', { email: 'bob@example.test' })
+    const { armored, rows } = gpgPair('Bob <other@example.test>', {
+      algorithm: 'rsa2048',
+      usage: 'sign',
+      expire: '2030-01-02',
+    })
+    const { body } = await add(bob, armored)
+    assert.deepEqual(body.emails, [{ email: 'other@example.test', verified: false }])
+    assert.equal(Date.parse(body.expires_at) / 1000, Number(rows.find(([kind]) => kind === 'pub')![6]))
+  })
+
+  const BAD: [what: string, armored: () => unknown, message: RegExp][] = [
+    ['nothing', () => undefined, /Armored_public_key is required/],
+    ['an empty text', () => '', /armored_public_key: /],
+    ['words', () => 'this is no key', /armored_public_key: /],
+    ['a number', () => 5, /^armored_public_key: expected a string/],
+    ['a private key', () => pair.secret, /private/],
+    ['a block that ends too early', () => pair.armored.slice(0, 200), /armored_public_key: /],
+    ['a block whose content is damaged', () => damaged(pair.armored), /armored_public_key: /],
+    [
+      'an empty block',
+      () => '-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n-----END PGP PUBLIC KEY BLOCK-----\n',
+      /armored_public_key: /,
+    ],
+  ]
+  for (const [what, armored, message] of BAD)
+    it(`answers 422 that says why to ${what}, and adds nothing`, async () => {
+      const person = await allot.person()
+      assertError(await add(person, armored()), 422, message)
+      assertList(await as(person, 'GET', '/user/gpg_keys'), 'id', [])
+    })
+})
+
+/** Another letter in the middle of the block, and no checksum that would tell. */
+const damaged = (armored: string): string => {
+  const lines = armored.split('\n').filter((line) => !line.startsWith('='))
+  const middle = Math.floor(lines.length / 2)
+  lines[middle] = [...lines[middle]!].reverse().join('')
+  return lines.join('\n')
+}
+
+describe('GPG keys', () => {
+  it('are read and deleted by their owner only', async () => {
+    const [carol, eve] = [await allot.person(), await allot.person()]
+    const { id } = (await add(carol, gpgPair('Carol <carol@example.test>').armored)).body
+    assertNotFound(await as(eve, 'GET', `/user/gpg_keys/${id}`))
+    assertError(await as(eve, 'DELETE', `/user/gpg_keys/${id}`), 403)
+    assertNoContent(await as(carol, 'DELETE', `/user/gpg_keys/${id}`))
+    assertNotFound(await as(carol, 'DELETE', `/user/gpg_keys/${id}`))
+    assertNotFound(await as(undefined, 'GET', '/users/nobody/gpg_keys'))
+  })
+
+  for (const [method, path] of [
+    ['GET', '/user/gpg_keys'],
+    ['POST', '/user/gpg_keys'],
+    ['GET', '/user/gpg_keys/1'],
+    ['DELETE', '/user/gpg_keys/1'],
+  ] as const)
+    it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
+      assertError(await as(undefined, method, path), 401)
+      const token = await allot.scoped(allot.root, 'write:repository')
+      assertError(await allot.ask(method, path, { token }), 403, /user/)
+    })
+})

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
+import { explain } from '../../lib/quota/explain.ts'
+import { lineOf, noUsage, type Subject, subjects, type Usage, usedBy } from '../../lib/quota/subjects.ts'
+
+const usage: Usage = {
+  reposPublic: 1,
+  reposPrivate: 20,
+  lfs: 300,
+  issues: 4000,
+  releases: 50_000,
+  artifacts: 600_000,
+  packages: 7_000_000,
+}
+
+const rule = (limit: number, ...subjects: Subject[]): QuotaRule => ({ name: 'r', limit, subjects })
+const group = (...rules: QuotaRule[]): QuotaGroup => ({ name: 'g', rules })
+
+describe('Each subject', () => {
+  const USED: [Subject, number][] = [
+    ['size:all', 7_654_321],
+    ['size:repos:all', 21],
+    ['size:repos:public', 1],
+    ['size:repos:private', 20],
+    ['size:git:all', 321],
+    ['size:git:lfs', 300],
+    ['size:assets:all', 7_654_000],
+    ['size:assets:attachments:all', 54_000],
+    ['size:assets:attachments:issues', 4000],
+    ['size:assets:attachments:releases', 50_000],
+    ['size:assets:artifacts', 600_000],
+    ['size:assets:packages:all', 7_000_000],
+    ['size:wiki', 0],
+  ]
+  it('is one of the 13 of the specification', () => {
+    assert.deepEqual(USED.map(([subject]) => subject).sort(), [...subjects].sort())
+  })
+  for (const [subject, bytes] of USED)
+    it(`${subject} counts what it says`, () => {
+      assert.equal(usedBy(subject, usage), bytes)
+    })
+})
+
+describe('A rule', () => {
+  it('stands when the sum of the usage of all its subjects is below its limit; equal is over', () => {
+    const both = ['size:git:lfs', 'size:repos:private'] as const
+    assert.equal(isWithin([group(rule(321, ...both))], 'size:git:lfs', usage), true)
+    assert.equal(isWithin([group(rule(320, ...both))], 'size:git:lfs', usage), false)
+  })
+  it('counts a subject each time it is listed, and within another', () => {
+    assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:lfs'), usage), 600)
+    assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:all'), usage), 621)
+  })
+  it('with the limit -1 is unlimited, and with 0 or another negative one never stands', () => {
+    for (const [limit, within] of [
+      [-1, true],
+      [0, false],
+      [-2, false],
+      [Number.MAX_SAFE_INTEGER, true],
+    ] as const)
+      assert.equal(isWithin([group(rule(limit, 'size:all'))], 'size:all', noUsage), within, String(limit))
+  })
+  it('covers what it lists and every subject under that, and nothing above', () => {
+    const nothing = (subject: Subject) =>
+      subjects.filter((asked) => !isWithin([group(rule(0, subject))], asked, usage))
+    assert.deepEqual(nothing('size:git:all').sort(), [
+      'size:git:all',
+      'size:git:lfs',
+      'size:repos:all',
+      'size:repos:private',
+      'size:repos:public',
+    ])
+    assert.deepEqual(nothing('size:assets:attachments:all').sort(), [
+      'size:assets:attachments:all',
+      'size:assets:attachments:issues',
+      'size:assets:attachments:releases',
+    ])
+    assert.deepEqual(nothing('size:git:lfs'), ['size:git:lfs'])
+    assert.equal(nothing('size:all').length, 12)
+    assert.deepEqual(nothing('size:wiki'), [], 'wiki size is always judged within quota')
+  })
+})
+
+describe('Groups', () => {
+  const stands = rule(-1, 'size:all')
+  const fails = rule(0, 'size:git:lfs')
+  it('stand when ALL of their rules that cover the subject stand', () => {
+    assert.equal(isWithin([group(stands, fails)], 'size:git:lfs', usage), false)
+    assert.equal(isWithin([group(stands, fails)], 'size:assets:all', usage), true)
+    assert.equal(isWithin([group()], 'size:all', usage), true)
+  })
+  it('are a list that stands when ANY of them stands, and an empty one limits nothing', () => {
+    assert.equal(isWithin([group(fails), group(stands)], 'size:git:lfs', usage), true)
+    assert.equal(isWithin([group(fails), group(fails)], 'size:git:lfs', usage), false)
+    assert.equal(isWithin([], 'size:all', usage), true)
+  })
+})
+
+describe('Laws of the evaluation', () => {
+  const subject = fc.constantFrom(...subjects)
+  const bytes = fc.nat({ max: 1000 })
+  const anyUsage = fc.record({
+    reposPublic: bytes,
+    reposPrivate: bytes,
+    lfs: bytes,
+    issues: bytes,
+    releases: bytes,
+    artifacts: bytes,
+    packages: bytes,
+  })
+  const anyRule = fc.record({
+    name: fc.string(),
+    limit: fc.integer({ min: -3, max: 5000 }),
+    subjects: fc.array(subject, { maxLength: 3 }),
+  })
+  const anyGroups = fc.array(fc.record({ name: fc.string(), rules: fc.array(anyRule, { maxLength: 3 }) }), {
+    maxLength: 3,
+  })
+
+  it('one more group never takes room away', () => {
+    fc.assert(
+      fc.property(anyGroups, anyGroups, subject, anyUsage, (some, more, asked, used) => {
+        if (some.length > 0 && isWithin(some, asked, used))
+          assert.ok(isWithin([...some, ...more], asked, used))
+      }),
+    )
+  })
+  it('one more rule in every group never gives room', () => {
+    fc.assert(
+      fc.property(anyGroups, anyRule, subject, anyUsage, (groups, added, asked, used) => {
+        const tighter = groups.map((one) => ({ ...one, rules: [...one.rules, added] }))
+        if (!isWithin(groups, asked, used)) assert.ok(!isWithin(tighter, asked, used))
+      }),
+    )
+  })
+  it('less usage never puts an owner over', () => {
+    fc.assert(
+      fc.property(anyGroups, subject, anyUsage, (groups, asked, used) => {
+        if (isWithin(groups, asked, used)) assert.ok(isWithin(groups, asked, noUsage))
+      }),
+    )
+  })
+  it('a subject uses what the subjects under it use together', () => {
+    fc.assert(
+      fc.property(anyUsage, subject, (used, asked) => {
+        const leaves = subjects.filter(
+          (one) => lineOf(one).includes(asked) && !subjects.some((other) => lineOf(other)[1] === one),
+        )
+        assert.equal(
+          usedBy(asked, used),
+          leaves.reduce((sum, leaf) => sum + usedBy(leaf, used), 0),
+        )
+      }),
+    )
+  })
+  it('an explanation says the same, and its limit is one that binds', () => {
+    fc.assert(
+      fc.property(anyGroups, subject, anyUsage, (groups, asked, used) => {
+        const { over, groups: explained, limit, left } = explain(groups, asked, used)
+        assert.equal(over, !isWithin(groups, asked, used))
+        assert.equal(
+          over,
+          asked !== 'size:wiki' && groups.length > 0 && explained.every((one) => !one.stands),
+        )
+        if (limit !== null) assert.equal(over, left! <= 0)
+        else assert.equal(over, false)
+      }),
+    )
+  })
+})
