@@ -13,7 +13,7 @@ export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
 /**
  * The whole proof of a storage driver. A driver's own specification is one call:
  *
- *     driverSpec({ name: 'mine', create: async () => ({ driver: mine(), dispose: async () => {} }) })
+ *     driverSpec({ name: 'mine', durable: false, create: async () => ({ driver: mine(), dispose: async () => {} }) })
  */
 export const driverSpec = (candidate: Candidate): void => {
   describe(`the driver ${candidate.name}`, () => {

@@ -11,9 +11,9 @@ export interface Recipe {
 export interface Fixture {
   /** Over an empty store of its own, and not open yet. */
   driver: StorageDriver
-  /** For drivers whose records outlive them: another over the same records, not open yet, once the first is closed. */
+  /** Another driver over the same records, not open yet, once the first is closed. */
   reopen?(): Promise<StorageDriver>
-  /** For drivers whose records outlive the process: how another process makes one. */
+  /** How another process makes one. */
   recipe?: Recipe
   /** Closes what is still open and takes away what was made. */
   dispose(): Promise<void>
@@ -21,6 +21,8 @@ export interface Fixture {
 
 export interface Candidate {
   name: string
+  /** Whether records outlive the driver and its process; then a fixture has `reopen` and `recipe`. */
+  durable: boolean
   create(): Promise<Fixture>
 }
 

@@ -73,7 +73,7 @@ const transaction: fc.Arbitrary<Transaction> = fc.oneof(
       steps: steps([...reading, ...changing, ...changing]),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopening'), steps: fc.constant([]) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopening'), steps: fc.constant<Step[]>([]) }) },
 )
 
 const shown = (entries: readonly Entry[]) => entries.map(([one, other]) => [hex(one), hex(other)])

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { asker, basic } from '../running.ts'
+import { aFolder, allot, served } from './program.ts'
+
+describe('allot user, token and org', () => {
+  it('print the token and nothing else on standard output, and the token works', async () => {
+    const data = aFolder()
+    const user = await allot(['user', 'add', 'ci', '--token', '--data', data])
+    assert.match(user.out, /^[0-9a-f]{40}\n$/)
+    assert.deepEqual([user.code, user.err], [0, 'added the user ci\n'])
+    const admin = await allot([
+      'user',
+      'add',
+      'chief',
+      '--admin',
+      '--email',
+      'c@example.test',
+      '--password',
+      'long enough',
+      '--data',
+      data,
+    ])
+    assert.deepEqual([admin.code, admin.out, admin.err], [0, '', 'added the administrator chief\n'])
+    const narrow = await allot([
+      'token',
+      'add',
+      'CI',
+      '--name',
+      'reader',
+      '--scopes',
+      'read:user, read:repository',
+      '--data',
+      data,
+    ])
+    assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
+    const org = await allot(['org', 'add', 'acme', '--owner', 'ci', '--data', data])
+    assert.deepEqual([org.code, org.err], [0, 'added the organization acme, owned by ci\n'])
+
+    const server = await served(['--data', data])
+    try {
+      const ask = asker(server.api)
+      assert.equal((await ask('GET', '/user', { token: user.out.trim() })).body.login, 'ci')
+      assert.equal(
+        (await ask('GET', '/user', { headers: basic('chief', 'long enough') })).body.is_admin,
+        true,
+      )
+      assert.equal((await ask('GET', '/user/orgs', { token: user.out.trim() })).body[0].name, 'acme')
+      assert.equal((await ask('PUT', '/user/following/chief', { token: narrow.out.trim() })).status, 403)
+      assert.doesNotMatch(server.printed(), /root/, 'the store was not empty')
+    } finally {
+      await server.stop()
+    }
+  })
+
+  const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
+    ['a name that is taken', ['user', 'add', 'ci'], 1, /^allot: name: ci is already taken\n$/],
+    ['a name that is none', ['user', 'add', 'a b'], 1, /^allot: name: /],
+    ['a reserved name', ['user', 'add', 'admin'], 1, /^allot: name: admin is reserved\n$/],
+    ['a short password', ['user', 'add', 'x', '--password', 'short'], 1, /^allot: password: /],
+    ['a token of nobody', ['token', 'add', 'nobody'], 1, /^allot: there is no user named nobody\n$/],
+    [
+      'an unknown scope',
+      ['token', 'add', 'ci', '--scopes', 'read:all'],
+      1,
+      /^allot: invalid access token scope: read:all\n$/,
+    ],
+    [
+      'an organization of nobody',
+      ['org', 'add', 'x', '--owner', 'nobody'],
+      1,
+      /^allot: there is no user named nobody\n$/,
+    ],
+    ['an organization without an owner', ['org', 'add', 'x'], 2, /--owner/],
+    ['no name', ['user', 'add'], 2, /name/],
+    ['an unknown command', ['frobnicate'], 2, /frobnicate/],
+    ['an unknown option', ['user', 'add', 'x', '--frob'], 2, /--frob/],
+    ['a storage that is none', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
+  ]
+  it('fail with one clear line and change nothing', async () => {
+    const data = aFolder()
+    await allot(['user', 'add', 'ci', '--data', data])
+    await Promise.all(
+      WRONG.map(async ([what, args, code, err]) => {
+        const outcome = await allot([
+          ...args,
+          ...(args.includes('--storage') ? [] : ['--data', aFolderWith(data, what)]),
+        ])
+        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
+        assert.match(outcome.err, err, what)
+        assert.equal(outcome.out, '', what)
+        assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
+      }),
+    )
+  })
+
+  it('say what to do instead when a server has the store', async () => {
+    const data = aFolder()
+    const server = await served(['--data', data])
+    try {
+      for (const args of [
+        ['user', 'add', 'x'],
+        ['serve', '--port', '0'],
+      ]) {
+        const { code, err } = await allot([...args, '--data', data])
+        assert.equal(code, 1)
+        assert.match(err, /in use by another process.*(?:stop|talk)/s)
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+/** Commands that run at the same time need a store each; those that fail on what is there get their own copy of it. */
+import { cpSync } from 'node:fs'
+
+const aFolderWith = (data: string, _what: string): string => {
+  const copy = aFolder()
+  cpSync(data, copy, { recursive: true })
+  return copy
+}
+
+describe('The configuration file', () => {
+  it('names every unknown key and wrong value with its place', async () => {
+    const file = join(aFolder(), 'allot.toml')
+    writeFileSync(
+      file,
+      `nothing = 1
+[server]
+port = "x"
+[api]
+dialect = "gitlab"
+baseUrl = "http://x.test"
+[quota]
+default_groups = [5]
+default_total = "2 GB"
+[markdown]
+deadline = 0
+`,
+    )
+    const { code, err } = await allot(['serve', '--config', file, '--data', aFolder()])
+    assert.equal(code, 1)
+    for (const line of [
+      'nothing: there is no such option',
+      'server.port: expected a number',
+      'api.dialect: expected one of',
+      'api.baseUrl: there is no such option',
+      'quota.default_groups[0]: expected a string',
+      'quota.default_total: expected bytes',
+      'markdown.deadline: ',
+    ])
+      assert.ok(err.includes(line), `${line} in\n${err}`)
+  })
+
+  it('says so when it is no TOML or not there', async () => {
+    const file = join(aFolder(), 'allot.toml')
+    writeFileSync(file, '[server\n')
+    for (const config of [file, `${file}.missing`]) {
+      const { code, err } = await allot(['serve', '--config', config])
+      assert.deepEqual([code, err.split('\n').length], [1, 2], err)
+      assert.match(err, /cannot be read/)
+    }
+  })
+
+  it('is obeyed, and what the command line says wins over it', async () => {
+    const folder = aFolder()
+    const file = join(folder, 'allot.toml')
+    writeFileSync(
+      file,
+      `[server]\nport = 1\ndata = "${folder}/from-file"\n[api]\nbase_path = "/git/api"\n[quota]\ndefault_total = "1 MiB"\n[repositories]\ndirectory = "${folder}/repos"\n`,
+    )
+    const server = await served(['--config', file])
+    try {
+      assert.match(server.api, /:\d\d+\/git\/api$/)
+      assert.ok(server.printed().includes(`${folder}/from-file`))
+      assert.equal((await asker(server.api)('GET', '/version')).status, 200)
+    } finally {
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+export const aFolder = (): string => mkdtempSync(join(tmpdir(), 'allot-bin-'))
+
+export interface Outcome {
+  code: number | null
+  out: string
+  err: string
+}
+
+const begin = (args: readonly string[], cwd: string): ChildProcess =>
+  spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts'), ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+/** The real command line, in a process of its own. */
+export const allot = (args: readonly string[], cwd = root): Promise<Outcome> => {
+  const child = begin(args, cwd)
+  const outcome = { code: null as number | null, out: '', err: '' }
+  child.stdout!.on('data', (chunk: Buffer) => {
+    outcome.out += chunk.toString()
+  })
+  child.stderr!.on('data', (chunk: Buffer) => {
+    outcome.err += chunk.toString()
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...outcome, code })))
+}
+
+export interface Served {
+  /** Such as http://127.0.0.1:40001/api/v1 */
+  api: string
+  child: ChildProcess
+  /** All that was printed so far. */
+  printed(): string
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** A server on a free port, once it says that it serves. */
+export const served = (args: readonly string[], cwd = root): Promise<Served> => {
+  const child = begin(['serve', '--port', '0', ...args], cwd)
+  let text = ''
+  const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
+  return new Promise((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      text += chunk.toString()
+      const [, api] = /serves (http:\S+)/.exec(text) ?? []
+      if (api === undefined) return
+      const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+        child.kill(signal)
+        return ended
+      }
+      resolve({ api, child, printed: () => text, stop })
+    }
+    child.stdout!.on('data', hear)
+    child.stderr!.on('data', hear)
+    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${text}`)))
+  })
+}

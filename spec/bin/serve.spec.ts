@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { connect } from 'node:net'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { asker } from '../running.ts'
+import { aFolder, allot, served } from './program.ts'
+
+describe('allot serve', () => {
+  it('makes an administrator on an empty store, and prints a curl line that works when pasted', async () => {
+    const server = await served(['--data', aFolder()])
+    try {
+      const line = await printedLine(server.printed, /^ {2}(curl .*)$/m)
+      const { stdout } = await promisify(execFile)('bash', ['-c', `${line} -s`])
+      const root = JSON.parse(stdout)
+      assert.deepEqual([root.login, root.is_admin], ['root', true])
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('keeps everything over a restart', async () => {
+    const data = aFolder()
+    const first = await served(['--data', data])
+    const token = await printedLine(first.printed, /^ {2}([0-9a-f]{40})$/m)
+    const ask = asker(first.api)
+    await ask('POST', '/admin/users', { token, body: { username: 'alice' } })
+    await ask('POST', '/user/repos', { token, body: { name: 'demo', auto_init: true } })
+    await ask('PUT', '/user/starred/root/demo', { token })
+    await ask('PUT', '/user/following/alice', { token })
+    await ask('POST', '/admin/quota/rules', { token, body: { name: 'r', limit: 5, subjects: ['size:all'] } })
+    await ask('PUT', '/admin/ledger/lfs/k', { token, body: { repository: 'root/demo', name: 'x', size: 7 } })
+    const paths = [
+      '/user',
+      '/user/repos',
+      '/user/starred',
+      '/user/following',
+      '/admin/quota/rules',
+      '/user/quota',
+      '/admin/ledger/lfs/k',
+      '/admin/users',
+      '/repos/search?q=demo',
+    ]
+    const look = async (api: string) =>
+      Promise.all(
+        paths.map(async (path) =>
+          (await asker(api)('GET', path, { token })).text.replaceAll(new URL(api).host, 'host'),
+        ),
+      )
+    const before = await look(first.api)
+    assert.equal(await first.stop(), 0)
+    const second = await served(['--data', data])
+    try {
+      assert.deepEqual(await look(second.api), before)
+      assert.doesNotMatch(second.printed(), /[0-9a-f]{40}/, 'a token is shown once')
+      assert.equal(
+        (await asker(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
+        201,
+      )
+    } finally {
+      await second.stop('SIGINT')
+    }
+  })
+
+  it('finishes what is in flight when it is told to stop, with idle connections open, and exits 0', async () => {
+    const data = aFolder()
+    const server = await served(['--data', data])
+    const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
+    const idle = connect(Number(new URL(server.api).port), '127.0.0.1')
+    idle.on('error', () => undefined)
+    const ask = asker(server.api)
+    const slow = { Text: 'a *b* [c](d) '.repeat(70_000) }
+    const inFlight = [1, 2, 3].map(() => ask('POST', '/markdown', { body: slow }))
+    const written = ask('POST', '/admin/users', {
+      token,
+      body: { username: 'alice', password: 'a long password' },
+    })
+    // Long enough for all of them to have arrived, and too short for the texts to be rendered.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const begun = performance.now()
+    const ended = server.stop()
+    for (const answer of await Promise.all([...inFlight, written]))
+      assert.ok(answer.status < 300, answer.text)
+    assert.equal(await ended, 0)
+    assert.ok(performance.now() - begun < 10_000)
+    idle.destroy()
+  })
+
+  it('says so when the port is in use, or is none', async () => {
+    const server = await served(['--data', aFolder()])
+    try {
+      const { port } = new URL(server.api)
+      const taken = await allot(['serve', '--port', port, '--data', aFolder()])
+      assert.equal(taken.code, 1)
+      assert.match(taken.err, new RegExp(`port ${port} .*in use`))
+    } finally {
+      await server.stop()
+    }
+    for (const port of ['x', '-1', '65536', '1.5']) {
+      const { code, err } = await allot(['serve', `--port=${port}`, '--data', aFolder()])
+      assert.equal(code, 2, err)
+      assert.match(err, /--port/)
+    }
+  })
+
+  it('serves from memory', async () => {
+    const server = await served(['--storage', 'memory:', '--data', aFolder()])
+    try {
+      assert.equal((await asker(server.api)('GET', '/users/root')).status, 200)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+/** What is printed after the line that says where the server is may take a moment. */
+const printedLine = async (printed: () => string, pattern: RegExp): Promise<string> => {
+  for (let tries = 0; tries < 200; tries++) {
+    const [, found] = pattern.exec(printed()) ?? []
+    if (found !== undefined) return found
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  throw new Error(`not printed: ${printed()}`)
+}

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What `gpg --with-colons` says of a key or subkey. */
+export interface Listed {
+  keyId: string
+  fingerprint: string
+  createdAt: Date
+  expiresAt: Date | null
+  /** `e`, `s`, `c`, `a` in the order of the alphabet. */
+  capabilities: string
+}
+
+/** When the keys of the specification were made, unless it says otherwise. */
+const MADE = '20260101T000000'
+
+/** A real gpg with a home of its own. */
+export const gnupg = () => {
+  const home = mkdtempSync(join(tmpdir(), 'allot-gpg-'))
+  const env = { ...process.env, GNUPGHOME: home, LC_ALL: 'C' }
+  const fixed = ['--batch', '--yes', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
+  const run = (words: string[], { at = MADE, input = '' }: { at?: string; input?: string | Buffer } = {}) =>
+    execFileSync('gpg', [...fixed, '--faked-system-time', `${at}!`, ...words], {
+      env,
+      input,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+  const listed = (of: string) => colons(run(['--with-colons', '--list-keys', of]))
+  return {
+    run,
+    /** @returns the fingerprint. */
+    generate(userId: string, algorithm = 'ed25519', usage = 'default', expires = 'never', at = MADE): string {
+      run(['--quick-gen-key', userId, algorithm, usage, expires], { at })
+      return listed(`=${userId}`)[0]!.fingerprint
+    },
+    list: listed,
+    armored: (...keys: string[]) => run(['--armor', '--export', ...keys]),
+    secret: (key: string) => run(['--armor', '--export-secret-keys', key]),
+    /** Revokes a key by the certificate that gpg keeps for it. */
+    revoke(fingerprint: string): void {
+      const kept = readFileSync(join(home, 'openpgp-revocs.d', `${fingerprint}.rev`), 'utf8')
+      run(['--import'], { input: kept.replace(':-----BEGIN', '-----BEGIN') })
+    },
+    end(): void {
+      execFileSync('gpgconf', ['--kill', 'gpg-agent'], { env })
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+const colons = (text: string): Listed[] => {
+  const keys: Listed[] = []
+  for (const fields of text.split('\n').map((line) => line.split(':'))) {
+    const [kind, , , , keyId = '', created, expires, , , value = '', , usage = ''] = fields
+    if (kind === 'fpr') keys.at(-1)!.fingerprint ||= value
+    if (kind !== 'pub' && kind !== 'sub') continue
+    const capabilities = [...usage].filter((letter) => /[a-z]/.test(letter)).sort()
+    const [createdAt, expiresAt] = [dateOf(created)!, dateOf(expires)]
+    keys.push({ keyId, fingerprint: '', createdAt, expiresAt, capabilities: capabilities.join('') })
+  }
+  return keys
+}
+
+const dateOf = (seconds = '') => (seconds === '' ? null : new Date(Number(seconds) * 1000))

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as pgp from 'openpgp'
+import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import { armored, binary, generate, MADE, NOW, refused, signed } from './forge.ts'
+
+const { primary, userId, certification, rest } = await generate('mara@example.org')
+const thief = await generate('thief@example.org')
+
+describe('A hostile OpenPGP key is refused', () => {
+  const broken = binary(certification)
+  broken[broken.length - 1]! ^= 1
+  const many = (part: Uint8Array, count: number, head = binary(primary, userId, certification)) =>
+    armored(Buffer.concat([head, ...Array.from({ length: count }, () => part)]))
+
+  /** An otherwise sound key of numbers that make each signature check slow. */
+  const ofNumbers = (algorithm: pgp.enums.publicKey, publicParams: object) => {
+    const packet = new pgp.PublicKeyPacket()
+    Object.assign(packet, { created: MADE, algorithm, publicParams })
+    return armored(binary(packet, userId, certification))
+  }
+  const wide = (bytes: number) => new Uint8Array(bytes).fill(0xff)
+  const { rsaEncryptSign, dsa } = pgp.enums.publicKey
+
+  const cases: [what: string, text: string, why: RegExp][] = [
+    ['for its number of user ids', many(binary(userId), 64), /more than 64 user ids/],
+    ['for its number of subkeys', many(binary(rest[0]!), 64), /more than 64 user ids and subkeys/],
+    ['for its number of packets', many(Buffer.of(0xfd, 0), 90_000), /more than 2000 packets/],
+    ['for its number of old packets', many(Buffer.of(0xb0, 0), 90_000), /more than 2000 packets/],
+    [
+      'for its number of signatures that do not hold',
+      many(broken, 900, binary(primary, userId)),
+      /too many signatures/,
+    ],
+    ['for a wide modulus', ofNumbers(rsaEncryptSign, { n: wide(4096), e: Buffer.of(1, 0, 1) }), /this large/],
+    ['for a wide exponent', ofNumbers(rsaEncryptSign, { n: wide(256), e: wide(256) }), /this large/],
+    [
+      'for a wide DSA prime',
+      ofNumbers(dsa, { p: wide(1024), q: wide(32), g: wide(9), y: wide(9) }),
+      /this large/,
+    ],
+    [
+      'for a wide DSA exponent',
+      ofNumbers(dsa, { p: wide(256), q: wide(1024), g: wide(9), y: wide(9) }),
+      /this large/,
+    ],
+  ]
+  for (const [what, text, why] of cases)
+    test(`${what}, and holds the event loop for less than half a second`, async () => {
+      const held = await longestHold(() => assert.rejects(parseOpenPgpKey(text, NOW), refused(why)))
+      assert.ok(held < 500, `it was held for ${Math.round(held)} ms`)
+    })
+
+  test('but one with many certifications by others is not', async () => {
+    const theirs = await signed(
+      thief.secret,
+      { key: primary, userID: userId },
+      pgp.enums.signature.certGeneric,
+    )
+    const key = await parseOpenPgpKey(many(binary(theirs), 900), NOW)
+    assert.deepEqual(key.emails, ['mara@example.org'])
+  })
+})
+
+/** @returns milliseconds between two turns of the event loop, at most, while the work is done. */
+const longestHold = async (work: () => Promise<void>): Promise<number> => {
+  let [last, longest] = [performance.now(), 0]
+  const turn = () => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }
+  const timer = setInterval(turn, 1)
+  await work().finally(() => clearInterval(timer))
+  turn()
+  return longest
+}

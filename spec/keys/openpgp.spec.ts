@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { AllotError } from '../../lib/errors.ts'
+import { type OpenPgpPart, parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import { gnupg } from './gnupg.ts'
+
+const gpg = gnupg()
+after(gpg.end)
+
+const NOW = new Date('2026-06-01T00:00:00Z')
+const LATER = '20260201T000000'
+const parse = (armored: string) => parseOpenPgpKey(armored, NOW)
+const refused = (why: RegExp) => (error: unknown) =>
+  error instanceof AllotError && error.code === 'invalid' && why.test(error.message)
+
+/** In the terms of `gpg --with-colons`, which has one letter for either kind of encryption. */
+const asListed = ({ keyId, fingerprint, createdAt, expiresAt, ...can }: OpenPgpPart) => {
+  assert.equal(can.canEncryptComms, can.canEncryptStorage)
+  const letters = { c: can.canCertify, e: can.canEncryptComms, s: can.canSign }
+  const capabilities = Object.entries(letters).flatMap(([letter, held]) => (held ? [letter] : []))
+  return { keyId, fingerprint, createdAt, expiresAt, capabilities: capabilities.join('') }
+}
+
+const listedBy = (fingerprint: string) =>
+  gpg.list(fingerprint).map((key) => ({ ...key, capabilities: key.capabilities.replace('a', '') }))
+
+describe('An OpenPGP key', () => {
+  const kinds = [
+    ['future-default', 'default'],
+    ['default', 'default'],
+    ['ed25519', 'cert'],
+    ['rsa2048', 'default'],
+    ['rsa2048', 'cert,sign'],
+    ['rsa2048', 'cert,sign,encr,auth'],
+    ['rsa1024', 'sign'],
+    ['nistp256', 'sign'],
+    ['nistp521', 'sign'],
+    ['dsa2048', 'sign'],
+  ] as const
+  for (const [algorithm, usage] of kinds)
+    test(`of ${algorithm} for ${usage} is read as gpg reads it`, async () => {
+      const fingerprint = gpg.generate(`${algorithm} ${usage} <a@example.org>`, algorithm, usage, '2y')
+      const key = await parse(gpg.armored(fingerprint))
+      assert.deepEqual([key, ...key.subkeys].map(asListed), listedBy(fingerprint))
+      assert.deepEqual(key.emails, ['a@example.org'])
+    })
+
+  test('is read with all its subkeys, each with its own use and end', async () => {
+    const fingerprint = gpg.generate('Many <many@example.org>', 'ed25519', 'cert')
+    const subkeys = [
+      ['ed25519', 'sign', '1y'],
+      ['cv25519', 'encr', '2y'],
+      ['rsa2048', 'sign,encr', 'never'],
+      ['ed25519', 'auth', 'never'],
+      ['elg2048', 'encr', 'never'],
+    ]
+    for (const subkey of subkeys) gpg.run(['--quick-add-key', fingerprint, ...subkey])
+    const key = await parse(gpg.armored(fingerprint))
+    assert.equal(key.subkeys.length, subkeys.length)
+    assert.deepEqual([key, ...key.subkeys].map(asListed), listedBy(fingerprint))
+    assert.deepEqual(new Set(key.subkeys.map((subkey) => subkey.primaryKeyId)), new Set([key.keyId]))
+  })
+
+  test('carries its bare packets, of which a gpg makes the same key', async () => {
+    const fingerprint = gpg.generate('Bare <bare@example.org>', 'future-default')
+    const key = await parse(gpg.armored(fingerprint))
+    for (const part of [key, ...key.subkeys]) {
+      const packet = Buffer.from(part.publicKey, 'base64')
+      assert.equal(packet[0]! & 0xc0, 0xc0, 'the header is of the new format')
+      const listed = gpg.run(['--list-packets', '--verbose'], { input: packet })
+      assert.match(listed, new RegExp(`keyid: ${part.keyId}`))
+    }
+  })
+
+  test('that has expired is still taken, and says when', async () => {
+    const fingerprint = gpg.generate('Old <old@example.org>', 'ed25519', 'sign', '1y', '20200101T000000')
+    const { expiresAt } = await parse(gpg.armored(fingerprint))
+    assert.deepEqual(expiresAt, listedBy(fingerprint)[0]!.expiresAt)
+    assert.ok(expiresAt !== null && expiresAt < NOW)
+  })
+
+  test('ends when its latest self-signature says', async () => {
+    const fingerprint = gpg.generate('Renewed <renewed@example.org>', 'ed25519', 'sign', '1m')
+    for (const [day, expires] of ['3y', '5y', '1y', '0'].entries()) {
+      gpg.run(['--quick-set-expire', fingerprint, expires], { at: `2026020${day + 1}T000000` })
+      const key = await parse(gpg.armored(fingerprint))
+      const latest = listedBy(fingerprint)[0]!.expiresAt
+      assert.deepEqual(key.expiresAt, latest, expires)
+    }
+  })
+
+  test('is named by each of its addresses, as written', async () => {
+    const fingerprint = gpg.generate('First <First@Example.org>')
+    for (const userId of ['Second (work) <second@example.org>', 'No address', 'Again <first@example.ORG>'])
+      gpg.run(['--quick-add-uid', fingerprint, userId])
+    const { emails } = await parse(gpg.armored(fingerprint))
+    assert.equal(emails.length, 2)
+    assert.ok(emails.includes('second@example.org'))
+    assert.ok(emails.some((email) => email.toLowerCase() === 'first@example.org'))
+  })
+
+  test('is not named by a revoked user id', async () => {
+    const fingerprint = gpg.generate('Kept <kept@example.org>')
+    gpg.run(['--quick-add-uid', fingerprint, 'Gone <gone@example.org>'])
+    gpg.run(['--quick-revoke-uid', fingerprint, 'Gone <gone@example.org>'], { at: LATER })
+    assert.deepEqual((await parse(gpg.armored(fingerprint))).emails, ['kept@example.org'])
+  })
+
+  test('is read without its revoked subkeys', async () => {
+    const fingerprint = gpg.generate('Sub <sub@example.org>', 'future-default')
+    assert.equal((await parse(gpg.armored(fingerprint))).subkeys.length, 1)
+    const edit = ['--no-tty', '--command-fd', '0', '--edit-key', fingerprint]
+    gpg.run(edit, { at: LATER, input: 'key 1\nrevkey\ny\n0\n\ny\nsave\n' })
+    assert.deepEqual((await parse(gpg.armored(fingerprint))).subkeys, [])
+  })
+
+  test('may have white space, headers and lines of CRLF around it', async () => {
+    const armored = gpg.armored(gpg.generate('Plain <plain@example.org>'))
+    const expected = await parse(armored)
+    const commented = armored.replace('\n\n', '\nComment: a key\nVersion: 1\n\n')
+    for (const text of [
+      `\n\n  ${armored}\n `,
+      armored.replaceAll('\n', '\r\n'),
+      commented,
+      `Hi!\n${armored}`,
+    ])
+      assert.deepEqual(await parse(text), expected)
+  })
+
+  test('of the future is refused until then', async () => {
+    const armored = gpg.armored(gpg.generate('Soon <soon@example.org>', 'ed25519', 'sign', 'never', LATER))
+    await assert.rejects(parseOpenPgpKey(armored, new Date('2026-01-15')), refused(/no self-signature/))
+    assert.deepEqual((await parse(armored)).emails, ['soon@example.org'])
+  })
+
+  test('that is revoked is refused', async () => {
+    const fingerprint = gpg.generate('Revoked <revoked@example.org>')
+    await parse(gpg.armored(fingerprint))
+    gpg.revoke(fingerprint)
+    await assert.rejects(parse(gpg.armored(fingerprint)), refused(/is revoked/))
+  })
+})
+
+describe('What is no OpenPGP public key is invalid, and says why:', () => {
+  const fingerprint = gpg.generate('Someone <someone@example.org>', 'rsa2048', 'default')
+  const armored = gpg.armored(fingerprint)
+  const other = gpg.armored(gpg.generate('Other <other@example.org>'))
+  const lines = armored.split('\n')
+  const [begin, end] = ['-----BEGIN PGP PUBLIC KEY BLOCK-----', '-----END PGP PUBLIC KEY BLOCK-----']
+  const block = (body: string) => `${begin}\n\n${body}\n${end}\n`
+  const signature = gpg.run(['--armor', '--detach-sign', '--local-user', fingerprint], { input: 'x' })
+
+  const curves = ['brainpoolP256r1', 'brainpoolP384r1', 'secp256k1'].map((curve) => {
+    const key = gpg.armored(gpg.generate(`${curve} <curve@example.org>`, curve, 'sign'))
+    return [`a key on ${curve}`, key, new RegExp(`on the curve ${curve} are not taken`)] as const
+  })
+
+  const cases: (readonly [what: string, text: string, why: RegExp])[] = [
+    ...curves,
+    ['nothing', '', /expected a block/],
+    ['garbage', 'not a key', /expected a block/],
+    ['an SSH key', 'ssh-ed25519 AAAA', /expected a block/],
+    ['a private key', gpg.secret(fingerprint), /private key, which must be kept secret/],
+    [
+      'a private key under the name of a public one',
+      gpg.secret(fingerprint).replaceAll('PRIVATE', 'PUBLIC'),
+      /private key, which must be kept secret/,
+    ],
+    ['a private key after a public one', armored + gpg.secret(fingerprint), /private key/],
+    ['a signature', signature, /expected a block/],
+    ['a signature under the name of a key', signature.replaceAll('SIGNATURE', 'PUBLIC KEY BLOCK'), /no key/],
+    ['a message', gpg.run(['--armor', '--store'], { input: 'x' }), /expected a block/],
+    [
+      'several keys in one block',
+      gpg.armored(fingerprint, 'other@example.org'),
+      /several keys or blocks .* one by one/,
+    ],
+    ['several blocks', armored + other, /several keys or blocks .* one by one/],
+    ['a block without its end', lines.slice(0, -2).join('\n'), /no key that can be read/],
+    [
+      'a block with its middle missing',
+      [...lines.slice(0, 5), ...lines.slice(9)].join('\n'),
+      /no (key|self)/,
+    ],
+    ['a block without its empty line', armored.replace('\n\n', '\n'), /no key that can be read/],
+    ['only a beginning', begin, /no key that can be read/],
+    ['a block without packets', block(''), /no key/],
+    ['a block of zeros', block('AAAAAAAA'), /no key/],
+    ['a block that is not base64', block('%%%%'), /no key/],
+    ['over 256 KiB', armored + '\n'.repeat(256 * 1024), /longer than 262144/],
+  ]
+  for (const [what, text, why] of cases) test(what, () => assert.rejects(parse(text), refused(why)))
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bytes, load, save, signal, text } from '../driver-spec/fixture.ts'
+import type { Observed } from './observed.ts'
+import { openObserved } from './opened.ts'
+
+/** Holds the next batch back, and those after it not. */
+const holdNext = (observed: Observed) => {
+  const [reached, release] = [signal(), signal()]
+  observed.before = () => {
+    observed.before = async () => {}
+    reached.happen()
+    return release.happened
+  }
+  return { reached: reached.happened, release: release.happen }
+}
+
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let settled = false
+  const settle = () => {
+    settled = true
+  }
+  promise.then(settle, settle)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  return settled
+}
+
+test('writes that wait at the same time share synced batches', async (t) => {
+  const observed = await openObserved(t)
+  await Promise.all(Array.from({ length: 200 }, (_, at) => save(observed.driver, { [`k${at}`]: 'value' })))
+  assert.ok(observed.batches.length <= 20, `${observed.batches.length} batches for 200 writes`)
+  assert.equal(
+    observed.batches.reduce((sum, { operations }) => sum + operations, 0),
+    200,
+  )
+  assert.ok(observed.batches.every(({ sync }) => sync))
+})
+
+test('writes that come one after another have a synced batch each', async (t) => {
+  const { driver, batches } = await openObserved(t)
+  for (let at = 0; at < 10; at++) await save(driver, { [`k${at}`]: 'value' })
+  assert.deepEqual(batches, Array(10).fill({ operations: 1, sync: true }))
+})
+
+test('no two batches are under way at once', async (t) => {
+  const observed = await openObserved(t)
+  const writeOn = async (name: number) => {
+    for (let at = 0; at < 20; at++) await save(observed.driver, { [`${name}/${at}`]: 'value' })
+  }
+  await Promise.all(Array.from({ length: 8 }, (_, name) => writeOn(name)))
+  assert.equal(observed.atOnce, 1)
+})
+
+test('of writes to the same key the one that was asked for last wins, within one batch', async (t) => {
+  const { driver, batches } = await openObserved(t)
+  await Promise.all(Array.from({ length: 20 }, (_, at) => save(driver, { key: `${at}` })))
+  assert.equal(await load(driver, 'key'), '19')
+  assert.ok(batches.every(({ operations }) => operations === 1))
+})
+
+test('a later write sees what is on its way to the disk, and a reader does not', async (t) => {
+  const observed = await openObserved(t)
+  const { driver } = observed
+  const { reached, release } = holdNext(observed)
+  const first = save(driver, { key: 'first' })
+  await reached
+  const second = driver.write(async (tx) => {
+    const seen = text(await tx.get(bytes('key')))
+    tx.put(bytes('key'), bytes(`${seen}, second`))
+  })
+  assert.equal(await isSettled(Promise.race([first, second])), false)
+  assert.equal(await load(driver, 'key'), undefined)
+  release()
+  await Promise.all([first, second])
+  assert.equal(await load(driver, 'key'), 'first, second')
+  assert.equal(observed.batches.length, 2)
+})
+
+test('a write that only reads makes no batch, but waits until what it saw is durable', async (t) => {
+  const observed = await openObserved(t)
+  const { driver } = observed
+  const look = () => driver.write(async (tx) => text(await tx.get(bytes('key'))))
+  assert.equal(await look(), undefined)
+  const { reached, release } = holdNext(observed)
+  const writing = save(driver, { key: 'value' })
+  await reached
+  const looking = look()
+  assert.equal(await isSettled(looking), false)
+  release()
+  assert.equal(await looking, 'value')
+  await writing
+  assert.equal(observed.batches.length, 1)
+})

@@ -1,0 +1,64 @@
+import { Level } from 'level'
+import { type Batch, type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
+import { explain } from '../../drivers/level/explain.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+
+/** What happened to the batches of a driver, and what is to happen to the next ones. */
+export interface Observed {
+  driver: StorageDriver
+  /** Each batch that reached the database: how many operations, and whether it was to be synced. */
+  batches: { operations: number; sync: boolean }[]
+  /** How many batches were in flight at once, at most. */
+  atOnce: number
+  /** Runs before a batch reaches the database, which it does not when this rejects. */
+  before: () => Promise<void>
+}
+
+/** A driver over LevelDB whose batches are watched on their way. */
+export const observe = (location: string): Observed => {
+  const observed: Observed = {
+    driver: overAbstractLevel(
+      'observed',
+      () =>
+        watched(new Level(location, { keyEncoding: 'view', valueEncoding: 'view' }), (batch) =>
+          followed(batch, observed, inFlight),
+        ),
+      (cause) => explain(location, cause),
+    ),
+    batches: [],
+    atOnce: 0,
+    before: async () => {},
+  }
+  const inFlight = new Set<Batch>()
+  return observed
+}
+
+const watched = (database: Database, follow: (batch: Batch) => Batch): Database => ({
+  open: () => database.open(),
+  close: () => database.close(),
+  snapshot: () => database.snapshot(),
+  getSync: (key, options) => database.getSync(key, options),
+  getMany: (keys, options) => database.getMany(keys, options),
+  iterator: (options) => database.iterator(options),
+  batch: () => follow(database.batch()),
+})
+
+const followed = (batch: Batch, observed: Observed, inFlight: Set<Batch>): Batch => {
+  let operations = 0
+  const counted = () => void operations++
+  return {
+    put: (key, value) => counted() ?? batch.put(key, value),
+    del: (key) => counted() ?? batch.del(key),
+    async write(options) {
+      observed.batches.push({ operations, sync: options.sync })
+      inFlight.add(batch)
+      observed.atOnce = Math.max(observed.atOnce, inFlight.size)
+      try {
+        await observed.before()
+        await batch.write(options)
+      } finally {
+        inFlight.delete(batch)
+      }
+    },
+  }
+}
