@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { aFolder } from '../bin/program.ts'
+
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
+const exec = promisify(execFile)
+
+/** Runs as a reader would, except that files go to a folder of the spec's own. */
+const command = (file: string): [string, string[], object] => {
+  const tsx = join(examples, '../node_modules/.bin/tsx')
+  const args = ['--tsconfig', join(examples, '../tsconfig.json'), join(examples, file)]
+  return [tsx, args, { cwd: aFolder(), env: { ...process.env, PORT: '0' } }]
+}
+
+const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
+const serves = (file: string) => /listen\(/.test(readFileSync(join(examples, file), 'utf8'))
+
+describe('Every example runs', () => {
+  for (const file of files.filter(serves))
+    it(`${file} serves, and the curl line that it prints works`, async () => {
+      const [tsx, args, options] = command(file)
+      const child = spawn(tsx, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+      try {
+        const line = await new Promise<string>((resolve, reject) => {
+          let text = ''
+          child.stdout.on('data', (chunk: Buffer) => {
+            text += chunk.toString()
+            const [, curl] = /try: (curl .*)\n/.exec(text) ?? []
+            if (curl !== undefined) resolve(curl)
+          })
+          child.on('close', (code) => reject(new Error(`it ended with ${code}: ${text}`)))
+        })
+        const { stdout } = await exec('bash', ['-c', `${line} -sf`])
+        assert.match(stdout, /"Version"|"login":"alice"/)
+        const ended = new Promise((resolve) => child.on('close', resolve))
+        child.kill('SIGTERM')
+        assert.equal(await ended, 0)
+      } finally {
+        child.kill('SIGKILL')
+      }
+    })
+
+  const PRINTED: Record<string, RegExp> = {
+    'reporting-usage.ts':
+      /first.png: 600 .*\nsecond.png: 600 .*\nthird.png: refused .*\nalice uses 1200 of 1000 bytes: over quota\n/,
+    'custom-driver.ts': /alice is kept in a sorted array/,
+  }
+  for (const file of files.filter((one) => !serves(one)))
+    it(`${file} prints what it is about, and ends`, async () => {
+      const [tsx, args, options] = command(file)
+      const { stdout } = await exec(tsx, args, options)
+      assert.match(stdout, PRINTED[file]!)
+    })
+})

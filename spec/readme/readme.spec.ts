@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { aFolder, served } from '../bin/program.ts'
+import { optionsTable, tableInReadme } from './options.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+}
+
+const snippets = (language: string) =>
+  [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, code]) => code!)
+
+const exec = promisify(execFile)
+
+describe('The README', () => {
+  it('has the options as the schema says them', () => {
+    assert.equal(tableInReadme(), optionsTable(), 'run: npx tsx spec/readme/options.ts')
+  })
+
+  it('gives a reason for every dependency, and for no other', () => {
+    const section = readme.slice(readme.indexOf('## Dependencies'))
+    const named = [...section.slice(0, section.indexOf('\n## ', 3)).matchAll(/^\| `([^`]+)` \|/gm)].map(
+      ([, name]) => name,
+    )
+    assert.deepEqual(named.sort(), Object.keys(manifest.dependencies).sort())
+  })
+
+  it('names only scripts that there are', () => {
+    for (const [, script] of readme.matchAll(/npm run ([\w:-]+)/g))
+      assert.ok(script! in manifest.scripts, script)
+  })
+
+  it('embeds Allot in the lines that it shows', async () => {
+    const [code] = snippets('ts').filter((one) => one.includes('createServer'))
+    assert.ok(code)
+    // Inside the checkout, so that the names resolve as they do for the reader; on a free port.
+    const folder = join(root, 'examples')
+    const file = join(folder, `.readme-${process.pid}.ts`)
+    const data = aFolder()
+    const probe = `
+const listening = await new Promise((resolve) => server.on('listening', () => resolve(server.address().port)))
+console.log(await (await fetch(\`http://127.0.0.1:\${listening}/api/v1/version\`)).text())
+server.close()
+await allot.close()
+`
+    const runnable = code
+      .replace("level('./data')", `level(${JSON.stringify(data)})`)
+      .replace(
+        /createServer\(allot\.handler\)\.listen\(3000\)/,
+        "const server = createServer(allot.handler).listen(0, '127.0.0.1')",
+      )
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(file, runnable + probe)
+    try {
+      const { stdout } = await exec(
+        join(root, 'node_modules/.bin/tsx'),
+        ['--tsconfig', join(root, 'tsconfig.json'), file],
+        { cwd: data },
+      )
+      assert.match(stdout, /"Version"/)
+    } finally {
+      await exec('rm', ['-f', file])
+    }
+  })
+
+  it('shows requests that work, from the first to the last', async () => {
+    const server = await served(['--data', aFolder()])
+    try {
+      while (!/^ {2}[0-9a-f]{40}$/m.test(server.printed()))
+        await new Promise((resolve) => setTimeout(resolve, 25))
+      const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())!
+      const session = snippets('sh')
+        .filter((one) => one.includes('curl'))
+        .join('\n')
+      const script = `set -eu\n${session
+        .replace(/^T=.*$/m, '')
+        .replaceAll('http://127.0.0.1:3000/api/v1', server.api)
+        .replaceAll('curl -s', 'curl -sS --fail-with-body')}`
+      const { stdout } = await exec('bash', ['-c', script], {
+        env: { ...process.env, T: token! },
+        cwd: aFolder(),
+      })
+      assert.match(stdout, /"full_name":"acme\/demo"/)
+      assert.match(stdout, /"applied":2/)
+      assert.match(stdout, /"artifacts":1048576/)
+    } finally {
+      await server.stop()
+    }
+  })
+})
