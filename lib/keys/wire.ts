@@ -23,4 +23,14 @@ export class WireReader {
   }
 }
 
+/** The strings in wire format, one after another. */
+export const blobOf = (strings: readonly Buffer[]): Buffer =>
+  Buffer.concat(
+    strings.flatMap((string) => {
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(string.length)
+      return [length, string]
+    }),
+  )
+
 const damaged = () => invalid('key: its content ends too early')

@@ -1,0 +1,131 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
+import { invalid } from '../errors.ts'
+import type { Library } from './armor.ts'
+
+/**
+ * Checks that may be made for one key. A key in use needs one or two for each of its user ids and subkeys; the slowest
+ * that may be sent, of DSA with 4096 bits, take 20 ms each.
+ */
+const MOST_CHECKS = 128
+
+/** A user id and the signature by which its key says that it is its own. */
+export interface Certified {
+  user: User
+  certification: SignaturePacket
+}
+
+/** A subkey, the signature that binds it, and whether the subkey has signed in turn that it belongs there. */
+export interface Bound {
+  subkey: Subkey
+  binding: SignaturePacket
+  crossSigned: boolean
+}
+
+type Packet = PublicKeyPacket | PublicSubkeyPacket
+
+/**
+ * Which signatures of a key on itself hold. The library answers this too, yet checks every certification against
+ * every revocation and never lets go of the event loop: a hostile key of 256 KiB would cost millions of checks.
+ */
+export class SelfSignatures {
+  readonly #key: Key
+  readonly #primary: Packet
+  readonly #types: Library['enums']['signature']
+  readonly #now: Date
+  #checks = 0
+
+  constructor(pgp: Library, key: Key, now: Date) {
+    this.#key = key
+    this.#primary = key.keyPacket as PublicKeyPacket
+    this.#types = pgp.enums.signature
+    this.#now = now
+  }
+
+  /** A revocation that holds is final, whatever its date and its reason. */
+  isRevoked(): Promise<boolean> {
+    const { revocationSignatures } = this.#key
+    return this.#anyHolds(revocationSignatures, this.#types.keyRevocation, { key: this.#primary })
+  }
+
+  /** The latest signature on the key itself, which says more than those on its user ids. */
+  direct(): Promise<SignaturePacket | undefined> {
+    const direct = this.#key
+      .toPacketList()
+      .filter((packet): packet is SignaturePacket => 'signatureType' in packet)
+      .filter(({ signatureType }) => signatureType === this.#types.key)
+    return this.#latest(direct, this.#types.key, { key: this.#primary })
+  }
+
+  /** The user ids whose certification holds, the primary one first. */
+  async certified(): Promise<Certified[]> {
+    const all: Certified[] = []
+    for (const user of this.#key.users.filter(({ userID }) => userID !== null)) {
+      const certification = await this.#certification(user)
+      if (certification !== undefined) all.push({ user, certification })
+    }
+    return all.sort((a, b) => primacy(b) - primacy(a) || later(a.certification, b.certification))
+  }
+
+  /** The subkeys that are bound and not revoked; also those that have expired since. */
+  async bound(): Promise<Bound[]> {
+    const all: Bound[] = []
+    for (const subkey of this.#key.subkeys) {
+      const data = { key: this.#primary, bind: subkey.keyPacket }
+      const binding = await this.#latest(subkey.bindingSignatures, this.#types.subkeyBinding, data)
+      if (binding === undefined) continue
+      if (await this.#anyHolds(subkey.revocationSignatures, this.#types.subkeyRevocation, data)) continue
+      all.push({ subkey, binding, crossSigned: await this.#isCrossSigned(subkey, binding, data) })
+    }
+    return all
+  }
+
+  /** A user id that was revoked may be certified again later, as GnuPG has it. */
+  async #certification(user: User): Promise<SignaturePacket | undefined> {
+    const data = { key: this.#primary, userID: user.userID }
+    const certification = await this.#latest(user.selfCertifications, this.#types.certGeneric, data)
+    if (certification === undefined) return undefined
+    const after = user.revocationSignatures.filter((revocation) => later(revocation, certification) <= 0)
+    return (await this.#anyHolds(after, this.#types.certRevocation, data)) ? undefined : certification
+  }
+
+  /** Without this anyone could bind another's signing key to their own and claim what it signs. */
+  async #isCrossSigned(subkey: Subkey, binding: SignaturePacket, data: object): Promise<boolean> {
+    const embedded = binding.embeddedSignature
+    const signer = subkey.keyPacket as PublicSubkeyPacket
+    return embedded !== null && this.#holds(embedded, this.#types.keyBinding, data, this.#now, signer)
+  }
+
+  async #latest(signatures: SignaturePacket[], type: number, data: object) {
+    for (const signature of signatures.toSorted(later))
+      if (await this.#holds(signature, type, data, this.#now)) return signature
+    return undefined
+  }
+
+  async #anyHolds(signatures: SignaturePacket[], type: number, data: object): Promise<boolean> {
+    for (const signature of signatures) if (await this.#holds(signature, type, data, null)) return true
+    return false
+  }
+
+  /** @param at when the signature must be in force; null: it need only be genuine. */
+  async #holds(
+    signature: SignaturePacket,
+    type: number,
+    data: object,
+    at: Date | null,
+    signer = this.#primary,
+  ): Promise<boolean> {
+    if (!signature.issuerKeyID.equals(signer.getKeyID())) return false
+    if (++this.#checks > MOST_CHECKS) throw invalid('armored_public_key: this key has too many signatures')
+    await setImmediate()
+    // The types of the library leave out the null that it takes as a date, and that it gives itself.
+    const settled = signature.verify(signer, type, data, at as Date)
+    return settled.then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+const primacy = ({ certification }: Certified) => Number(certification.isPrimaryUserID ?? false)
+const later = (a: SignaturePacket, b: SignaturePacket) => Number(b.created) - Number(a.created)

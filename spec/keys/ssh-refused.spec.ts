@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { createECDH, generateKeyPairSync } from 'node:crypto'
+import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { AllotError } from '../../lib/errors.ts'
+import { parseSshKey } from '../../lib/keys/ssh.ts'
+import { contentOf, ed25519, generated, keygen, lineOf, lines, rsa } from './ssh-lines.ts'
+
+after(keygen.end)
+
+describe('What is no SSH public key is invalid, and says why:', () => {
+  const [type, blob] = ed25519.split(' ') as [string, string]
+  const bytes = Buffer.from(blob, 'base64')
+  const [point] = contentOf(ed25519) as [Buffer]
+  const [exponent, modulus] = contentOf(rsa) as [Buffer, Buffer]
+  const ecdh = createECDH('prime256v1')
+  ecdh.generateKeys()
+  const offCurve = Buffer.from(ecdh.getPublicKey())
+  offCurve[64]! ^= 1
+  const rsaLine = (e: Buffer, n: Buffer) => lineOf('ssh-rsa', e, n)
+  const ecdsaLine = (p: Buffer, curve = 'nistp256') => lineOf('ecdsa-sha2-nistp256', curve, p)
+  const pem = (format: 'pkcs1' | 'pkcs8') =>
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: format, format: 'pem' })
+
+  const cases: [what: string, text: string, why: RegExp][] = [
+    ['nothing', '', /required/],
+    ['only spaces', ' \n\t ', /required/],
+    ['an OpenSSH private key', generated[0]!.key.private, /private key, which must be kept secret/],
+    ['an RSA private key in PEM', String(pem('pkcs1')), /private key, which must be kept secret/],
+    ['a PKCS#8 private key', String(pem('pkcs8')), /private key, which must be kept secret/],
+    ['a private key under its public key', `${ed25519}\n${generated[0]!.key.private}`, /private key/],
+    ["PuTTY's private key", 'PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none', /private key/],
+    ['a private key as the blob', lineOf(type, point, Buffer.concat([point, point])), /bytes after the end/],
+    [
+      'a PEM public key',
+      keygen.run('-e', '-m', 'PKCS8', '-f', `${generated[1]!.key.file}.pub`),
+      /one-line format/,
+    ],
+    [
+      'an RFC 4716 public key',
+      keygen.run('-e', '-m', 'RFC4716', '-f', `${generated[1]!.key.file}.pub`),
+      /one-line format/,
+    ],
+    ['two keys', `${ed25519}\n${rsa}`, /one key on one line/],
+    ['two lines by a lone carriage return', `${ed25519}\r${rsa}`, /one key on one line/],
+    ['options before the key', `no-pty,command="ls" ${ed25519}`, /options before the key/],
+    ['an unknown type', `ssh-ed448 ${blob}`, /type must be one of ssh-ed25519, ssh-rsa/],
+    ['a type by the name of an object member', `constructor ${blob}`, /type must be one of/],
+    ['a bare blob', blob, /type must be one of/],
+    ['DSA', keygen.generate('dsa').public, /DSA keys are too weak/],
+    ['short RSA', keygen.generate('rsa', 1024).public, /at least 2048 bits, this one has 1024/],
+    [
+      'RSA one bit short',
+      rsaLine(exponent, Buffer.concat([Buffer.of(0x7f), modulus.subarray(2)])),
+      /has 2047/,
+    ],
+    [
+      'immense RSA',
+      rsaLine(exponent, Buffer.concat([Buffer.of(0, 0x80), Buffer.alloc(2048, 0xff)])),
+      /more than 16384/,
+    ],
+    ['an even modulus', rsaLine(exponent, Buffer.concat([modulus.subarray(0, -1), Buffer.of(2)])), /no RSA/],
+    ['a negative modulus', rsaLine(exponent, Buffer.alloc(257, 0xff)), /must not be negative/],
+    ['an empty modulus', rsaLine(exponent, Buffer.alloc(0)), /no RSA key/],
+    ['a padded modulus', rsaLine(exponent, Buffer.concat([Buffer.of(0), modulus])), /more zeros/],
+    ['an exponent of 0', rsaLine(Buffer.alloc(0), modulus), /no RSA key/],
+    ['an exponent of 1', rsaLine(Buffer.of(1), modulus), /no RSA key/],
+    ['an exponent of 2', rsaLine(Buffer.of(2), modulus), /no RSA key/],
+    ['a negative exponent', rsaLine(Buffer.of(0xff), modulus), /must not be negative/],
+    ['an exponent of 65 bits and more', rsaLine(Buffer.alloc(9, 1), modulus), /exponent .* too large/],
+    ['a certificate', `ssh-ed25519-cert-v01@openssh.com ${blob}`, /certificate, not a key/],
+    ['a type that is not the one of the blob', `ssh-rsa ${blob}`, /not of the type ssh-rsa/],
+    ['bytes after the end', `${type} ${Buffer.concat([bytes, Buffer.of(0)]).toString('base64')}`, /after/],
+    ['a blob cut off', `${type} ${bytes.subarray(0, -3).toString('base64')}`, /ends too early/],
+    ['a length past the end', `${type} ${Buffer.from('7fffffff00', 'hex').toString('base64')}`, /too early/],
+    ['an empty blob', `${type} ""`, /base64/],
+    ['no blob', type, /base64/],
+    ['bad base64', `${type} ${blob.replace('A', '*')}`, /base64/],
+    ['base64 with set bits past its end', `ssh-rsa ${blob.slice(0, -1)}B=`, /base64/],
+    ['an ed25519 point of 31 bytes', lineOf('ssh-ed25519', point.subarray(1)), /no ssh-ed25519 key/],
+    [
+      'an ed25519 point of 33 bytes',
+      lineOf('ssh-ed25519', Buffer.concat([point, point.subarray(0, 1)])),
+      /no ssh-ed25519/,
+    ],
+    ['a point off its curve', ecdsaLine(offCurve), /no ecdsa-sha2-nistp256 key/],
+    ['a compressed point', ecdsaLine(ecdh.getPublicKey(null, 'compressed')), /no ecdsa-sha2-nistp256 key/],
+    ['the point at infinity', ecdsaLine(Buffer.of(0)), /no ecdsa-sha2-nistp256 key/],
+    ['a curve that is not the one of its type', ecdsaLine(ecdh.getPublicKey(), 'nistp384'), /no ecdsa-sha2/],
+    [
+      'a security key off its curve',
+      lineOf('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', offCurve, 'ssh:'),
+      /no ecdsa/,
+    ],
+    ['a security key for nothing', lineOf('sk-ssh-ed25519@openssh.com', point, ''), /name its application/],
+    ['a security key without its end', lineOf('sk-ssh-ed25519@openssh.com', point), /ends too early/],
+    ['over 16 KiB', `${ed25519} ${'x'.repeat(16 * 1024)}`, /longer than 16384/],
+    ['control characters', `${ed25519} a\u0007b`, /control characters/],
+    ['a NUL', `${ed25519}\u0000`, /control characters/],
+  ]
+
+  for (const [what, text, why] of cases)
+    test(what, () => {
+      const refused = (error: unknown) =>
+        error instanceof AllotError && error.code === 'invalid' && why.test(error.message)
+      assert.throws(() => parseSshKey(text), refused)
+    })
+
+  test('a blob with any byte changed throws nothing else, and is never taken for the same key', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...lines), fc.nat(), fc.integer({ min: 1, max: 255 }), (line, at, flip) => {
+        const [type = '', base64 = ''] = line.split(' ')
+        const changed = Buffer.from(base64, 'base64')
+        changed[at % changed.length]! ^= flip
+        const key = keyOrRefusal(`${type} ${changed.toString('base64')}`)
+        assert.notEqual(key?.fingerprint, parseSshKey(line).fingerprint)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('any text throws nothing else', () => {
+    const word = fc.oneof(fc.string(), fc.constantFrom(...lines.flatMap((line) => line.split(' '))))
+    fc.assert(fc.property(fc.array(word), (words) => void keyOrRefusal(words.join(' '))))
+  })
+
+  const keyOrRefusal = (text: string) => {
+    try {
+      return parseSshKey(text)
+    } catch (error) {
+      if (error instanceof AllotError && error.code === 'invalid') return undefined
+      throw error
+    }
+  }
+})
