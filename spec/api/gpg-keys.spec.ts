@@ -21,7 +21,7 @@ const add = (person: Person, armored_public_key: unknown) =>
 
 describe('POST /user/gpg_keys', () => {
   it('adds a key as gpg sees it, with its subkeys, and its email verified where it is the own address', async () => {
-    const [pub, sub] = ['pub', 'sub'].map((kind) => pair.rows.find(([first]) => first === kind)!)
+    const [pub, sub] = pair.listed
     const made = await add(alice, pair.armored)
     assert.equal(made.status, 201, made.text)
     const { id, public_key, created_at, subkeys, ...rest } = made.body
@@ -30,7 +30,7 @@ describe('POST /user/gpg_keys', () => {
     assert.match(created_at, RFC3339)
     assert.deepEqual(rest, {
       primary_key_id: '',
-      key_id: pub![4],
+      key_id: pub!.keyId,
       emails: [{ email: 'alice@example.test', verified: true }],
       can_sign: true,
       can_encrypt_comms: false,
@@ -39,27 +39,23 @@ describe('POST /user/gpg_keys', () => {
       expires_at: null,
     })
     assert.equal(subkeys.length, 1)
-    assert.deepEqual([subkeys[0].key_id, subkeys[0].primary_key_id], [sub![4], pub![4]])
+    assert.deepEqual([subkeys[0].key_id, subkeys[0].primary_key_id], [sub!.keyId, pub!.keyId])
     assert.deepEqual(
       [subkeys[0].can_encrypt_comms, subkeys[0].can_encrypt_storage, subkeys[0].can_sign],
       [true, true, false],
     )
     assert.deepEqual((await as(alice, 'GET', `/user/gpg_keys/${id}`)).body, made.body)
-    assertList(await as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub![4]])
+    assertList(await as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub!.keyId])
     assertError(await add(alice, pair.armored), 422, /in use/)
     assertError(await add(await allot.person(), pair.armored), 422, /in use/)
   })
 
   it("leaves another's address unverified, and says when the key expires", async () => {
     const bob = await allot.person('bob', { email: 'bob@example.test' })
-    const { armored, rows } = gpgPair('Bob <other@example.test>', {
-      algorithm: 'rsa2048',
-      usage: 'sign',
-      expire: '2030-01-02',
-    })
+    const { armored, listed } = gpgPair('Bob <other@example.test>', 'rsa2048', 'sign', '2030-01-02')
     const { body } = await add(bob, armored)
     assert.deepEqual(body.emails, [{ email: 'other@example.test', verified: false }])
-    assert.equal(Date.parse(body.expires_at) / 1000, Number(rows.find(([kind]) => kind === 'pub')![6]))
+    assert.equal(Date.parse(body.expires_at), listed[0]!.expiresAt!.getTime())
   })
 
   const BAD: [what: string, armored: () => unknown, message: RegExp][] = [

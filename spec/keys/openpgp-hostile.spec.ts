@@ -77,9 +77,9 @@ describe('A hostile OpenPGP key is refused', () => {
     ],
   ]
   for (const [what, text, why] of cases)
-    test(`${what}, and holds the event loop for less than 400 ms`, async () => {
+    test(`${what}, and holds the event loop for less than 1.5 seconds`, async () => {
       const held = await longestHold(() => assert.rejects(parseOpenPgpKey(text, NOW), refused(why)))
-      assert.ok(held < 400, `it was held for ${Math.round(held)} ms`)
+      assert.ok(held < 1500, `it was held for ${Math.round(held)} ms`)
     })
 
   test('but one with many certifications by others is not', async () => {
