@@ -30,10 +30,12 @@ export interface Allot {
 /** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
 export const createAllot = async ({ driver, authenticate, log, ...given }: AllotOptions): Promise<Allot> => {
   const options = checkedOptions(given)
+  const files = filesOf(options)
   await driver.open()
+  await files?.sweep()
   const store = createStore(driver)
   const quota = createQuota(store, { groups: options.quota.defaultGroups, total: options.quota.defaultTotal })
-  const hosting = createHosting({ store, quota, files: filesOf(options), authenticate })
+  const hosting = createHosting({ store, quota, files, authenticate })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const serving = createServing({
@@ -93,4 +95,5 @@ const repositoryFiles = (git: GitStore): RepositoryFiles => ({
     return size
   },
   remove: (id) => git.remove(id),
+  sweep: () => git.sweep(),
 })

@@ -2,15 +2,16 @@ import { MemoryLevel } from 'memory-level'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { overAbstractLevel } from '../level/abstract.ts'
 
-/** Records in memory, gone when the process ends: for tests and for trying things out. */
-export const memory = (): StorageDriver =>
-  overAbstractLevel(
+/** Records in memory, kept while this driver is, whether open or closed: for tests and for trying things out. */
+export const memory = (): StorageDriver => {
+  const database = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    storeEncoding: 'view',
+  })
+  return overAbstractLevel(
     'memory',
-    () =>
-      new MemoryLevel<Uint8Array, Uint8Array>({
-        keyEncoding: 'view',
-        valueEncoding: 'view',
-        storeEncoding: 'view',
-      }),
-    (cause) => new StorageError('failed', 'the memory store cannot be opened', { cause }),
+    () => database,
+    (cause) => new StorageError('failed', 'the store in memory cannot be used', { cause }),
   )
+}

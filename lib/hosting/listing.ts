@@ -35,7 +35,7 @@ export const visibleRelations = async <R, O extends string>(
   )
   let total = 0
   for (const audience of open) total += await relation.count(tx, index, [...prefix, audience])
-  if (!open.includes(2)) {
+  if (!open.includes(FEW) && (await relation.count(tx, index, [...prefix, FEW])) > 0) {
     const few = await readableEntries(tx, relation, index, { prefix: [...prefix, FEW] }, isReadable)
     listings.push(few)
     total += few.length

@@ -38,6 +38,8 @@ export interface RepositoryFiles {
   /** @returns bytes on disk */
   create(id: number, init: NewRepository, author: Account): Promise<number>
   remove(id: number): Promise<void>
+  /** Deletes what a kill has left half made; only before anything is being made. */
+  sweep(): Promise<void>
 }
 
 export interface Repositories {

@@ -3,7 +3,7 @@ export type Bytes = Uint8Array
 
 export type Entry = readonly [key: Bytes, value: Bytes]
 
-/** start <= key < end */
+/** start <= key < end. `start` may have no bytes (the first key there is); `limit` counts entries, after `reverse`. */
 export interface KeyRange {
   start: Bytes
   end: Bytes
@@ -11,12 +11,19 @@ export interface KeyRange {
   limit?: number
 }
 
+/**
+ * A key has at least one byte, a value may have none. Bytes that are returned stay as they are for as long as they are
+ * held; they are to be read, not changed. A transaction that is used after its work has settled rejects.
+ */
 export interface ReadTransaction {
   get(key: Bytes): Promise<Bytes | undefined>
+  /** In the order of the keys, with undefined for each that is absent. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
+  /** May be left early. It shows what is there when its first entry is asked for. */
   range(range: KeyRange): AsyncIterable<Entry>
 }
 
+/** The bytes that are handed over are copied, so that the caller may use them again at once. */
 export interface WriteTransaction extends ReadTransaction {
   put(key: Bytes, value: Bytes): void
   delete(key: Bytes): void
@@ -25,15 +32,22 @@ export interface WriteTransaction extends ReadTransaction {
 /**
  * Ordered bytes and two kinds of transaction, nothing optional. It fits LevelDB, a map, and any SQL engine with
  * serialisable transactions. `spec/driver-spec.ts` is the whole proof of a driver.
+ *
+ * `open` and `close` may be called again and in any order: they follow each other. Everything else rejects with a
+ * {@link StorageError} of the reason `closed` before `open` has resolved and from the call of `close` on.
  */
 export interface StorageDriver {
   readonly name: string
   /** Other processes may write: memoize nothing on trust. */
   readonly shared: boolean
   open(): Promise<void>
-  /** One snapshot. */
+  /** One snapshot of what is durable. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
-  /** Serialisable, reads its own writes, durable when it resolves, may run `work` again. */
+  /**
+   * Serialisable, reads its own writes, durable when it resolves, may run `work` again. When `work` rejects nothing is
+   * written. Work must not wait for another `write` of the same store: where writes take turns, that turn never comes.
+   */
   write<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  /** Waits for the work that was begun, so it must not be awaited within such work. */
   close(): Promise<void>
 }

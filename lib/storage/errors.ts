@@ -13,3 +13,9 @@ export class StorageError extends AllotError {
     this.reason = reason
   }
 }
+
+/** LevelDB says in words alone why the disk refused; a limit on the size of files is a full disk to the process. */
+export const isFull = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  (/ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i.test(cause.message) ||
+    isFull(cause.cause))

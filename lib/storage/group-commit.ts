@@ -1,6 +1,7 @@
 import type { ReadTransaction, WriteTransaction } from './driver.ts'
-import { StorageError } from './errors.ts'
-import { Layer, type Pending } from './layer.ts'
+import { isFull, StorageError } from './errors.ts'
+import type { Layer, Pending } from './layer.ts'
+import { SerialQueue } from './serial-queue.ts'
 import { buffered } from './transactions.ts'
 
 /** Writes a batch and resolves when it is on the disk, wholly; rejects when it is not known to be. */
@@ -12,6 +13,12 @@ interface Batch {
   readonly settle: (outcome: Promise<void>) => void
 }
 
+/** What a transaction gave, and the batch it must wait for, if any. */
+interface Applied<T> {
+  result: T
+  written: Promise<void> | undefined
+}
+
 /**
  * Write transactions run one after another, so they are serialisable by being serial; each sees what the ones before it
  * wrote. Those that end while a batch is on its way to the disk share the next batch, and each promise resolves only when
@@ -21,7 +28,7 @@ interface Batch {
 export class GroupCommit {
   readonly #source: ReadTransaction
   readonly #write: WriteBatch
-  #turn: Promise<void> = Promise.resolve()
+  readonly #turns = new SerialQueue()
   #waiting: Batch | undefined
   #writing: Batch | undefined
   #failure: StorageError | undefined
@@ -33,64 +40,61 @@ export class GroupCommit {
   }
 
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const { result, written } = await this.#inTurn(() => this.#apply(work))
+    const { result, written } = await this.#turns.run(() => this.#apply(work))
     await written
     return result
   }
 
-  /** Resolves when every transaction that was begun has ended, well or not. */
-  async idle(): Promise<void> {
-    await this.#turn
-    await Promise.allSettled([this.#writing?.written, this.#waiting?.written])
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.then(
-      () => undefined,
-      () => undefined,
-    )
-    return done
-  }
-
-  async #apply<T>(
-    work: (tx: WriteTransaction) => Promise<T>,
-  ): Promise<{ result: T; written: Promise<void> | undefined }> {
-    if (this.#failure !== undefined) throw this.#failure
-    const layers = [this.#waiting, this.#writing]
-      .filter((batch) => batch !== undefined)
-      .map((batch) => batch.layer)
-    const { tx, end, buffer } = buffered(this.#source, layers)
-    const result = await work(tx).finally(end)
-    if (this.#failure !== undefined) throw this.#failure
+  async #apply<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<Applied<T>> {
+    this.#refuseAfterFailure()
+    const { tx, end, buffer } = buffered(this.#source, this.#layers())
+    let result: T
+    try {
+      result = await work(tx)
+    } finally {
+      end()
+    }
+    this.#refuseAfterFailure()
+    if (buffer.size > 0) return { result, written: this.#enqueue(buffer).written }
     // Who only read must not answer before what it may have read is durable.
-    if (buffer.size === 0) return { result, written: (this.#waiting ?? this.#writing)?.written }
-    return { result, written: this.#enqueue(buffer).written }
+    return { result, written: (this.#waiting ?? this.#writing)?.written }
+  }
+
+  #refuseAfterFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** What is not in the database yet, the newest first. */
+  #layers(): Layer[] {
+    return [this.#waiting, this.#writing].filter((batch) => batch !== undefined).map(({ layer }) => layer)
   }
 
   #enqueue(buffer: Layer): Batch {
-    this.#waiting ??= newBatch()
-    const batch = this.#waiting
-    batch.layer.absorb(buffer)
+    if (this.#waiting !== undefined) {
+      this.#waiting.layer.absorb(buffer)
+      return this.#waiting
+    }
+    this.#waiting = newBatch(buffer)
     // The transactions that are ready in this turn of the event loop join before the batch leaves.
     if (this.#writing === undefined) setImmediate(() => void this.#flush())
-    return batch
+    return this.#waiting
   }
 
+  /** One batch is under way at a time; that which has gathered meanwhile follows it. */
   async #flush(): Promise<void> {
-    if (this.#writing !== undefined || this.#waiting === undefined) return
     const batch = this.#waiting
+    if (batch === undefined) return
     this.#writing = batch
     this.#waiting = undefined
     const outcome = this.#writeOnce(batch)
     batch.settle(outcome)
     await outcome.catch(() => undefined)
     this.#writing = undefined
-    if (this.#waiting !== undefined) void this.#flush()
+    void this.#flush()
   }
 
   async #writeOnce(batch: Batch): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure
+    this.#refuseAfterFailure()
     try {
       await this.#write(batch.layer.changes())
     } catch (cause) {
@@ -100,27 +104,25 @@ export class GroupCommit {
   }
 }
 
-const newBatch = (): Batch => {
+const newBatch = (layer: Layer): Batch => {
   let settle!: (outcome: Promise<void>) => void
   const written = new Promise<void>((resolve) => {
     settle = resolve
   })
   // Each transaction hears of a failure itself; a batch that nobody waits for any more must not end the process.
   written.catch(() => undefined)
-  return { layer: new Layer(), written, settle }
+  return { layer, written, settle }
 }
 
-const stopped = (cause: unknown): StorageError => {
-  const full = isFull(cause)
-  return new StorageError(
-    full ? 'full' : 'failed',
-    full
-      ? 'the disk is full: the store takes no more writes until there is room and the process is started again'
-      : 'writing to the disk failed: the store takes no more writes until the process is started again',
-    { cause },
-  )
-}
-
-const isFull = (cause: unknown): boolean =>
-  cause instanceof Error &&
-  (/ENOSPC|EFBIG|No space left|File too large/i.test(cause.message) || isFull(cause.cause))
+const stopped = (cause: unknown): StorageError =>
+  isFull(cause)
+    ? new StorageError(
+        'full',
+        'the disk is full: the store takes no more writes until there is room and the server is started again',
+        { cause },
+      )
+    : new StorageError(
+        'failed',
+        'writing to the disk failed: the store takes no more writes until the server is started again',
+        { cause },
+      )

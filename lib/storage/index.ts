@@ -6,7 +6,9 @@ export type {
   StorageDriver,
   WriteTransaction,
 } from './driver.ts'
-export { StorageError, type StorageReason } from './errors.ts'
+export { isFull, StorageError, type StorageReason } from './errors.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { compareKeys, type Pending } from './layer.ts'
-export { guarded, isEmptyRange } from './transactions.ts'
+export { Lifetime } from './lifetime.ts'
+export { SerialQueue } from './serial-queue.ts'
+export { guarded } from './transactions.ts'

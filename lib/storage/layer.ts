@@ -1,4 +1,4 @@
-import type { Bytes, Entry, KeyRange } from './driver.ts'
+import type { Bytes, KeyRange } from './driver.ts'
 
 /** A change that is not in the database yet; a value of undefined is a deletion. */
 export type Pending = readonly [key: Bytes, value: Bytes | undefined]
@@ -6,9 +6,14 @@ export type Pending = readonly [key: Bytes, value: Bytes | undefined]
 /** Keys as unsigned bytes. */
 export const compareKeys = (one: Bytes, other: Bytes): number => Buffer.compare(one, other)
 
+/** A map needs keys that are compared by content: one character for each byte. */
+export const keyText = (key: Bytes): string =>
+  Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+
 /** Puts and deletes over something older: a transaction's own writes, or a batch on its way to the disk. */
 export class Layer {
   readonly #changes = new Map<string, Pending>()
+  /** Kept from the first range on, so that work which puts and ranges in turns does not sort everything each time. */
   #sorted: Pending[] | undefined
 
   get size(): number {
@@ -16,18 +21,16 @@ export class Layer {
   }
 
   set(key: Bytes, value: Bytes | undefined): void {
-    this.#changes.set(textOf(key), [key, value])
-    this.#sorted = undefined
+    this.#set(keyText(key), [key, value])
   }
 
-  get(key: Bytes): Pending | undefined {
-    return this.#changes.get(textOf(key))
+  get(text: string): Pending | undefined {
+    return this.#changes.get(text)
   }
 
   /** Takes over what a newer layer says. */
   absorb(newer: Layer): void {
-    for (const [text, change] of newer.#changes) this.#changes.set(text, change)
-    this.#sorted = undefined
+    for (const [text, change] of newer.#changes) this.#set(text, change)
   }
 
   changes(): Iterable<Pending> {
@@ -39,11 +42,13 @@ export class Layer {
     this.#sorted ??= [...this.#changes.values()].sort(([one], [other]) => compareKeys(one, other))
     return this.#sorted.slice(firstFrom(this.#sorted, start), firstFrom(this.#sorted, end))
   }
-}
 
-/** A map needs keys that are compared by content. */
-const textOf = (key: Bytes): string =>
-  Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+  #set(text: string, change: Pending): void {
+    if (this.#sorted !== undefined)
+      this.#sorted.splice(firstFrom(this.#sorted, change[0]), this.#changes.has(text) ? 1 : 0, change)
+    this.#changes.set(text, change)
+  }
+}
 
 const firstFrom = (sorted: readonly Pending[], key: Bytes): number => {
   let [low, high] = [0, sorted.length]
@@ -53,46 +58,4 @@ const firstFrom = (sorted: readonly Pending[], key: Bytes): number => {
     else high = middle
   }
   return low
-}
-
-/** What the layers say together, the first of them being the newest; in the order of the range. */
-export const changesWithin = (layers: readonly Layer[], range: KeyRange): Pending[] => {
-  const merged = new Layer()
-  for (const layer of [...layers].reverse())
-    for (const [key, value] of layer.within(range)) merged.set(key, value)
-  const changes = merged.within(range)
-  return range.reverse ? changes.reverse() : changes
-}
-
-/** The entries of a range as they will be once the changes are written. */
-export async function* overlay(
-  changes: readonly Pending[],
-  older: AsyncIterable<Entry>,
-  { reverse, limit }: KeyRange,
-): AsyncIterable<Entry> {
-  let left = limit ?? Number.POSITIVE_INFINITY
-  for await (const [key, value] of interleave(changes, older, reverse === true)) {
-    if (left-- <= 0) return
-    yield [key, value]
-  }
-}
-
-async function* interleave(
-  changes: readonly Pending[],
-  older: AsyncIterable<Entry>,
-  reverse: boolean,
-): AsyncIterable<Entry> {
-  let at = 0
-  for await (const entry of older) {
-    let hidden = false
-    for (; at < changes.length; at++) {
-      const [key, value] = changes[at]!
-      const order = reverse ? compareKeys(entry[0], key) : compareKeys(key, entry[0])
-      if (order > 0) break
-      if (order === 0) hidden = true
-      if (value !== undefined) yield [key, value]
-    }
-    if (!hidden) yield entry
-  }
-  for (const [key, value] of changes.slice(at)) if (value !== undefined) yield [key, value]
 }

@@ -1,28 +1,20 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
-import { changesWithin, Layer, overlay } from './layer.ts'
+import { keyText, Layer } from './layer.ts'
+import { changesWithin, overlay } from './overlay.ts'
 
 /** A read transaction, with a way to end it: what is used after its work has settled must not pass unnoticed. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
-  let ended = false
-  const check = () => {
-    if (ended) throw new Error('a transaction was used after its work had ended')
-  }
+  const { check, end } = ending()
   const tx: ReadTransaction = {
-    get(key) {
+    async get(key) {
       check()
       return source.get(checkedKey(key))
     },
-    getMany(keys) {
+    async getMany(keys) {
       check()
       return source.getMany(keys.map(checkedKey))
     },
-    range(range) {
-      check()
-      return watched(source.range(range), check)
-    },
-  }
-  const end = () => {
-    ended = true
+    range: (range) => watched(source, range, check),
   }
   return { tx, end }
 }
@@ -33,18 +25,34 @@ export const buffered = (
   layers: readonly Layer[],
 ): { tx: WriteTransaction; end: () => void; buffer: Layer } => {
   const buffer = new Layer()
-  const { tx, end } = guarded(layered(source, [buffer, ...layers]))
-  let ended = false
-  const change = (key: Bytes, value: Bytes | undefined) => {
-    if (ended) throw new Error('a transaction was used after its work had ended')
-    buffer.set(checkedKey(key), value)
+  const reading = guarded(layered(source, [buffer, ...layers]))
+  const { check, end } = ending()
+  const tx: WriteTransaction = {
+    ...reading.tx,
+    put(key, value) {
+      check()
+      buffer.set(copyOf(checkedKey(key)), copyOf(value))
+    },
+    delete(key) {
+      check()
+      buffer.set(copyOf(checkedKey(key)), undefined)
+    },
   }
+  const endBoth = () => {
+    reading.end()
+    end()
+  }
+  return { buffer, tx, end: endBoth }
+}
+
+const ending = (): { check: () => void; end: () => void } => {
+  let ended = false
   return {
-    buffer,
-    tx: { ...tx, put: (key, value) => change(key, value), delete: (key) => change(key, undefined) },
+    check() {
+      if (ended) throw new Error('a transaction was used after its work had ended')
+    },
     end() {
       ended = true
-      end()
     },
   }
 }
@@ -52,8 +60,9 @@ export const buffered = (
 /** Reads through layers, the first being the newest, down to the source. */
 const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransaction => {
   const pending = (key: Bytes) => {
+    const text = keyText(key)
     for (const layer of layers) {
-      const change = layer.get(key)
+      const change = layer.get(text)
       if (change !== undefined) return change
     }
     return undefined
@@ -73,24 +82,30 @@ const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransac
     range(range) {
       const changes = changesWithin(layers, range)
       if (changes.length === 0) return source.range(range)
-      const { limit: _, ...unlimited } = range
-      return overlay(changes, source.range(unlimited), range)
+      // Each change hides one older entry at most, so no more than these are needed.
+      const { limit = Number.POSITIVE_INFINITY } = range
+      return overlay(changes, source.range({ ...range, limit: limit + changes.length }), range)
     },
   }
 }
 
-async function* watched(entries: AsyncIterable<Entry>, check: () => void): AsyncIterable<Entry> {
-  for await (const entry of entries) {
+async function* watched(source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> {
+  check()
+  if (isEmptyRange(range)) return
+  for await (const entry of source.range(range)) {
     check()
     yield entry
     check()
   }
 }
 
+const isEmptyRange = ({ start, end, limit }: KeyRange): boolean =>
+  (limit !== undefined && limit <= 0) || Buffer.compare(start, end) >= 0
+
 const checkedKey = (key: Bytes): Bytes => {
   if (key.length === 0) throw new TypeError('a key must have at least one byte')
   return key
 }
 
-export const isEmptyRange = ({ start, end, limit }: KeyRange): boolean =>
-  limit === 0 || Buffer.compare(start, end) >= 0
+/** Not `slice`: a Buffer's shares its bytes. */
+const copyOf = (bytes: Bytes): Bytes => new Uint8Array(bytes)

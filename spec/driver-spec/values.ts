@@ -18,7 +18,10 @@ const samples: { called: string; sample: Bytes; isKey: boolean }[] = [
 
 const roundTrip = async (t: TestContext, candidate: Candidate, key: Bytes, value: Bytes): Promise<void> => {
   const driver = await opened(t, candidate)
-  await driver.write(async (tx) => tx.put(key, value))
+  await driver.write(async (tx) => {
+    tx.put(key, value)
+    assert.equal(hex(await tx.get(key)), hex(value))
+  })
   assert.equal(hex(await driver.read((tx) => tx.get(key))), hex(value))
   const [found] = await driver.read((tx) => tx.getMany([key]))
   assert.equal(hex(found), hex(value))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bytes, load, save, signal, text } from '../driver-spec/fixture.ts'
+import { below, bytes, collect, load, save, signal, text } from '../driver-spec/fixture.ts'
 import type { Observed } from './observed.ts'
 import { openObserved } from './opened.ts'
 
@@ -74,6 +74,46 @@ test('a later write sees what is on its way to the disk, and a reader does not',
   await Promise.all([first, second])
   assert.equal(await load(driver, 'key'), 'first, second')
   assert.equal(observed.batches.length, 2)
+})
+
+test('a range shows the newest of what is stored, under way, waiting and the write’s own', async (t) => {
+  const observed = await openObserved(t)
+  const { driver } = observed
+  await save(driver, { k0: 'stored', k1: 'stored', k2: 'stored', k3: 'stored' })
+  const { reached, release } = holdNext(observed)
+  const underWay = save(driver, { k1: 'under way', k2: 'under way', k3: 'under way' })
+  await reached
+  const waiting = save(driver, { k2: 'waiting', k3: 'waiting' })
+  const looking = driver.write(async (tx) => {
+    tx.put(bytes('k3'), bytes('own'))
+    return (await collect(tx.range(below('k')))).map(([, value]) => text(value))
+  })
+  await isSettled(looking)
+  release()
+  assert.deepEqual(await looking, ['stored', 'under way', 'waiting', 'own'])
+  await Promise.all([underWay, waiting])
+})
+
+test('a write that ends between two turns does not send a second batch beside the first', async (t) => {
+  const observed = await openObserved(t)
+  const { driver } = observed
+  let turn!: Promise<unknown>
+  await Promise.all([
+    save(driver, { first: 'value' }),
+    driver.write(async (tx) => {
+      turn = new Promise(setImmediate)
+      tx.put(bytes('second'), bytes('value'))
+    }),
+    driver.write(async (tx) => {
+      await turn
+      tx.put(bytes('third'), bytes('value'))
+    }),
+  ])
+  assert.deepEqual(
+    observed.batches.map(({ operations }) => operations),
+    [2, 1],
+  )
+  assert.equal(observed.atOnce, 1)
 })
 
 test('a write that only reads makes no batch, but waits until what it saw is durable', async (t) => {

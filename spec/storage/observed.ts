@@ -10,6 +10,8 @@ export interface Observed {
   batches: { operations: number; sync: boolean }[]
   /** How many batches were in flight at once, at most. */
   atOnce: number
+  /** The snapshots and iterators that were made and are not closed. */
+  held: Set<object>
   /** Runs before a batch reaches the database, which it does not when this rejects. */
   before: () => Promise<void>
 }
@@ -20,26 +22,45 @@ export const observe = (location: string): Observed => {
     driver: overAbstractLevel(
       'observed',
       () =>
-        watched(new Level(location, { keyEncoding: 'view', valueEncoding: 'view' }), (batch) =>
-          followed(batch, observed, inFlight),
+        watched(
+          new Level(location, { keyEncoding: 'view', valueEncoding: 'view' }),
+          (batch) => followed(batch, observed, inFlight),
+          (resource) => holding(resource, observed.held),
         ),
       (cause) => explain(location, cause),
     ),
     batches: [],
     atOnce: 0,
+    held: new Set(),
     before: async () => {},
   }
   const inFlight = new Set<Batch>()
   return observed
 }
 
-const watched = (database: Database, follow: (batch: Batch) => Batch): Database => ({
+/** It is in the set until it is closed. */
+const holding = <T extends { close(): Promise<void> }>(resource: T, held: Set<object>): T => {
+  const close = resource.close.bind(resource)
+  held.add(resource)
+  return Object.assign(resource, {
+    close: () => {
+      held.delete(resource)
+      return close()
+    },
+  })
+}
+
+const watched = (
+  database: Database,
+  follow: (batch: Batch) => Batch,
+  hold: <T extends { close(): Promise<void> }>(resource: T) => T,
+): Database => ({
   open: () => database.open(),
   close: () => database.close(),
-  snapshot: () => database.snapshot(),
+  snapshot: () => hold(database.snapshot()),
   getSync: (key, options) => database.getSync(key, options),
   getMany: (keys, options) => database.getMany(keys, options),
-  iterator: (options) => database.iterator(options),
+  iterator: (options) => hold(database.iterator(options)),
   batch: () => follow(database.batch()),
 })
 

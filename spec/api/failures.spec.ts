@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import type { StorageDriver } from '../../lib/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
+import { assertError } from '../expectations.ts'
+import { start } from '../running.ts'
+
+/** A real driver whose disk goes away when it is told to. */
+const failing = (): { driver: StorageDriver; fail(error: Error | undefined): void } => {
+  const real = memory()
+  let failure: Error | undefined
+  const orFail = <T>(work: () => Promise<T>): Promise<T> => (failure ? Promise.reject(failure) : work())
+  return {
+    driver: {
+      ...real,
+      read: (work) => orFail(() => real.read(work)),
+      write: (work) => orFail(() => real.write(work)),
+    },
+    fail(error) {
+      failure = error
+    },
+  }
+}
+
+describe('A failure inside', () => {
+  it('is a 500 that says nothing of the inside, and the log has its cause', async () => {
+    const { driver, fail } = failing()
+    const told: { err?: Error; path?: string }[] = []
+    const allot = await start({
+      driver,
+      repositories: false,
+      log: { error: (fields) => told.push(fields), info: () => undefined },
+    })
+    try {
+      const { token } = allot.root
+      await allot.ask('GET', '/user', { token })
+      fail(new Error('sector 7 is broken'))
+      const answers = [
+        await allot.ask('GET', '/user/starred', { token }),
+        await allot.ask('POST', '/orgs', { token, body: { username: 'x' } }),
+        await allot.ask('GET', '/users/root', { token }),
+      ]
+      for (const answer of answers) {
+        assertError(answer, 500)
+        assert.ok(!answer.text.includes('sector'))
+      }
+      assert.equal(told.length, 3)
+      assert.match(told[0]?.err?.message ?? '', /sector 7/)
+      assert.equal(told[0]?.path, '/user/starred')
+      fail(undefined)
+      assert.equal((await allot.ask('GET', '/user/starred', { token })).status, 200)
+    } finally {
+      fail(undefined)
+      await allot.stop()
+    }
+  })
+
+  it('of the repository search is a SearchError', async () => {
+    const { driver, fail } = failing()
+    const allot = await start({ driver, repositories: false })
+    try {
+      fail(new Error('sector 7 is broken'))
+      const { status, body } = await allot.ask('GET', '/repos/search')
+      assert.equal(status, 500)
+      assert.deepEqual(Object.keys(body), ['ok', 'error'])
+      assert.equal(body.ok, false)
+      assert.doesNotMatch(body.error, /sector/)
+    } finally {
+      fail(undefined)
+      await allot.stop()
+    }
+  })
+
+  it('of the store is said as 503 with Retry-After, and a full disk as 507', async () => {
+    const { driver, fail } = failing()
+    const allot = await start({ driver, repositories: false })
+    try {
+      const { token } = allot.root
+      await allot.ask('GET', '/user', { token })
+      fail(new StorageError('closed', 'the store is closed'))
+      const down = await allot.ask('PUT', '/user/following/root', { token })
+      assertError(down, 503)
+      assert.ok(down.headers.has('retry-after'))
+      fail(new StorageError('full', 'the disk is full'))
+      assertError(await allot.ask('PUT', '/user/following/root', { token }), 507)
+    } finally {
+      fail(undefined)
+      await allot.stop()
+    }
+  })
+
+  it('to find git is a 503 that says what to do, and leaves no repository', async () => {
+    const allot = await start({ repositories: { git: 'no-such-git' } })
+    try {
+      const { token } = allot.root
+      const body = { name: 'x', auto_init: true }
+      assertError(await allot.ask('POST', '/user/repos', { token, body }), 503, /install git/)
+      assert.deepEqual((await allot.ask('GET', '/user/repos', { token })).body, [])
+    } finally {
+      await allot.stop()
+    }
+  })
+})
