@@ -1,77 +1,71 @@
 // A storage driver of one's own: ordered bytes and two kinds of transaction, nothing optional. This one keeps a sorted
-// array in memory, copies it for each write, and is as plain as a driver can be. Its proof is the published suite:
-// see spec/examples/custom-driver.spec.ts.
+// array in memory, and is as plain as a driver can be; `allot/storage` has the pieces that drivers share. Its proof is
+// the published suite `allot/driver-spec`: three lines, as in spec/examples/custom-driver.spec.ts.
 // Run it with: npx tsx examples/custom-driver.ts
-import { createAllot, type StorageDriver } from 'allot'
+import { createAllot } from 'allot'
+import {
+  compareKeys,
+  type Entry,
+  GroupCommit,
+  guarded,
+  Lifetime,
+  type Pending,
+  type ReadTransaction,
+  type StorageDriver,
+} from 'allot/storage'
 
-type Bytes = Uint8Array
-type Entries = readonly (readonly [Bytes, Bytes])[]
-
-export const sortedArray = (): StorageDriver => {
-  let entries: Entries = []
-  let open = false
-  let turn: Promise<unknown> = Promise.resolve()
-
-  const check = () => {
-    if (!open) throw new Error('the store is not open')
-  }
-  const find = (all: Entries, key: Bytes) => all.find(([one]) => Buffer.compare(one, key) === 0)?.[1]
-
-  /** What a transaction reads: of the entries as they are when it asks. */
-  const reading = (all: () => Entries) => ({
-    get: async (key: Bytes) => find(all(), key),
-    getMany: async (keys: readonly Bytes[]) => keys.map((key) => find(all(), key)),
-    async *range({
-      start,
-      end,
-      reverse = false,
-      limit,
-    }: {
-      start: Bytes
-      end: Bytes
-      reverse?: boolean
-      limit?: number
-    }) {
-      const within = all().filter(([key]) => Buffer.compare(key, start) >= 0 && Buffer.compare(key, end) < 0)
+/** What a transaction reads, of the given entries. */
+const reading = (entries: () => readonly Entry[]): ReadTransaction => {
+  const get: ReadTransaction['get'] = async (wanted) =>
+    entries().find(([key]) => compareKeys(key, wanted) === 0)?.[1]
+  return {
+    get,
+    getMany: (keys) => Promise.all(keys.map(get)),
+    async *range({ start, end, reverse = false, limit }) {
+      const within = entries().filter(([key]) => compareKeys(key, start) >= 0 && compareKeys(key, end) < 0)
       yield* (reverse ? within.reverse() : within).slice(0, limit)
     },
-  })
+  }
+}
+
+/** The entries after a batch: whole or not at all, for the old array is left as it is. */
+const after = (entries: readonly Entry[], changes: Iterable<Pending>): readonly Entry[] => {
+  let next = [...entries]
+  for (const [changed, value] of changes) {
+    next = next.filter(([key]) => compareKeys(key, changed) !== 0)
+    if (value !== undefined) next.push([changed, value])
+  }
+  return next.sort(([one], [other]) => compareKeys(one, other))
+}
+
+export const sortedArray = (): StorageDriver => {
+  let entries: readonly Entry[] = []
+  // One write after another, each seeing those before it; here is where a real driver would wait for its disk.
+  const begin = async () =>
+    new GroupCommit(
+      reading(() => entries),
+      async (changes) => {
+        entries = after(entries, changes)
+      },
+    )
+  const life = new Lifetime(begin, async () => undefined)
 
   return {
     name: 'sorted array',
     shared: false,
-    async open() {
-      open = true
-    },
-    async read(work) {
-      check()
-      const snapshot = entries
-      return work(reading(() => snapshot))
-    },
-    write(work) {
-      const done = turn.then(async () => {
-        check()
-        let draft = entries
-        const replace = (key: Bytes, value: Bytes | undefined) => {
-          const others = draft.filter(([one]) => Buffer.compare(one, key) !== 0)
-          const added = value === undefined ? others : [...others, [key, value] as const]
-          draft = added.sort(([one], [other]) => Buffer.compare(one, other))
+    open: () => life.open(),
+    read: (work) =>
+      life.use(async () => {
+        const snapshot = entries
+        const { tx, end } = guarded(reading(() => snapshot))
+        try {
+          return await work(tx)
+        } finally {
+          end()
         }
-        const result = await work({
-          ...reading(() => draft),
-          put: (key, value) => replace(key, value),
-          delete: (key) => replace(key, undefined),
-        })
-        entries = draft
-        return result
-      })
-      turn = done.catch(() => undefined)
-      return done
-    },
-    async close() {
-      await turn
-      open = false
-    },
+      }),
+    write: (work) => life.use((commits) => commits.run(work)),
+    close: () => life.close(),
   }
 }
 

@@ -20,7 +20,7 @@ export type Paging = 'lenient' | 'strict'
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
 /** What a route says of itself: the router, the checks, the documents and the specs are all made from it. */
-interface Facts {
+export interface Facts {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */
   path: string
@@ -66,7 +66,7 @@ type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: st
 
 type Output<Schema, Otherwise> = Schema extends v.GenericSchema ? v.InferOutput<Schema> : Otherwise
 
-interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> {
+export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> {
   readonly user: A extends 'optional' ? I | null : I
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
