@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { level } from '../drivers/level/index.ts'
-import { memory } from '../drivers/memory/index.ts'
 import { type Allot, createAllot } from '../lib/allot.ts'
 import type { Log } from '../lib/http/index.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
@@ -30,7 +29,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     quota,
     markdown,
     repositories: repositoriesIn(config, data),
-    driver: driverFor(flags.storage ?? config.server.storage, data),
+    driver: await driverFor(flags.storage ?? config.server.storage, data),
     ...(log === undefined ? {} : { log }),
   })
   return { allot, config, data }
@@ -45,9 +44,9 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
 
-const driverFor = (storage: string | undefined, data: string): StorageDriver => {
+const driverFor = async (storage: string | undefined, data: string): Promise<StorageDriver> => {
   if (storage === undefined) return level(join(data, 'store'))
-  if (storage === 'memory:') return memory()
+  if (storage === 'memory:') return (await import('../drivers/memory/index.ts')).memory()
   const [, folder] = /^level:(.+)$/.exec(storage) ?? []
   if (folder === undefined) throw new Usage(`--storage ${storage}: expected level:<folder> or memory:`)
   return level(folder)

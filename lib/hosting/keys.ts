@@ -1,6 +1,5 @@
 import { AllotError, invalid } from '../errors.ts'
 import { type OpenPgpKey, parseOpenPgpKey } from '../keys/openpgp.ts'
-import { parseSshKey } from '../keys/ssh.ts'
 import type { Collection } from '../records/collection.ts'
 import { type GpgKey, gpgKeys, type SshKey, sshKeys } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
@@ -25,6 +24,8 @@ export const createSshKeys = (store: Store): SshKeys => ({
   ...keysIn(store, sshKeys),
   async add(account, { title, key }) {
     if (title.trim() === '') throw invalid('Title is required')
+    // Loaded when the first key comes: the library takes as long to load as the rest of this floor.
+    const { parseSshKey } = await import('../keys/ssh.ts')
     const parsed = parseSshKey(key)
     const id = await store.sequences.next('sshKey')
     const record = { id, account, title, key: parsed.text, fingerprint: parsed.fingerprint, createdAt: now() }
