@@ -34,6 +34,8 @@ export interface Accounts {
   /** @throws AllotError invalid for a name or an email that is malformed, reserved or taken. */
   createUser(account: NewAccount): Promise<Account>
   byId(id: number): Promise<Account | undefined>
+  /** Those of the ids that exist, in their order. */
+  byIds(ids: readonly number[]): Promise<Account[]>
   byName(name: string): Promise<Account | undefined>
   /** The account if the viewer may know that it exists. */
   find(viewer: Viewer, name: string): Promise<Account | undefined>
@@ -66,6 +68,14 @@ export const createAccounts = (store: Store, changed: (account: Account) => void
     )
   },
   byId: (id) => store.read((tx) => accounts.get(tx, [id])),
+  byIds: (ids) =>
+    store.read(async (tx) => {
+      const found = await accounts.getMany(
+        tx,
+        ids.map((id) => [id]),
+      )
+      return found.filter((account) => account !== undefined)
+    }),
   byName: (name) => store.read((tx) => accountByName(tx, name)),
   find: (viewer, name) => store.read((tx) => visibleAccount(tx, viewer, name)),
   async edit(id, { password, ...edit }) {

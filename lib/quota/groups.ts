@@ -4,13 +4,14 @@ import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { toRule } from './rules.ts'
+import type { Subject } from './subjects.ts'
 
 /** Quota groups, and which owners they are assigned to. Owners are given by id. */
 export interface Groups {
   list(at: { offset: number; limit: number }): Promise<{ items: QuotaGroup[]; total: number }>
   get(name: string): Promise<QuotaGroup | undefined>
-  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown or named twice. */
-  create(group: { name: string; rules?: readonly string[] }): Promise<QuotaGroup>
+  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
+  create(group: NewGroup): Promise<QuotaGroup>
   /** Removes the group and takes it from every owner; answers whether there was one. */
   remove(name: string): Promise<boolean>
   /** @throws AllotError not_found for an unknown group or rule, conflict when the rule is in the group already. */
@@ -24,8 +25,23 @@ export interface Groups {
   /** Sets the whole list of an owner. @throws AllotError invalid for an unknown or repeated name; nothing changes then. */
   setFor(owner: number, names: readonly string[]): Promise<void>
   assignedTo(owner: number): Promise<string[]>
-  /** Ids of the owners that the group is assigned to. */
-  members(group: string): Promise<number[] | undefined>
+  /** Ids of the owners that the group is assigned to; undefined when there is no such group. */
+  members(
+    group: string,
+    at: { offset: number; limit: number },
+  ): Promise<{ items: number[]; total: number } | undefined>
+}
+
+export interface NewGroup {
+  name: string
+  /** Names of rules that exist; or whole ones, which are created where there is none of that name. */
+  rules?: readonly (string | NewRule)[] | undefined
+}
+
+interface NewRule {
+  name: string
+  limit?: number | undefined
+  subjects?: readonly Subject[] | undefined
 }
 
 /** @param changed called after a change is durable: it may concern every owner. */
@@ -48,7 +64,17 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
     get: (name) => store.read((tx) => readGroup(tx, name)),
     async create(group) {
       const sequence = await store.sequences.next('group')
-      return write((tx) => createGroup(tx, { name: group.name, rules: [...(group.rules ?? [])], sequence }))
+      const named = (group.rules ?? []).map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
+      const ruleSequences = await Promise.all(named.map(() => store.sequences.next('rule')))
+      const made = named.map((rule, at) => ({ ...rule, sequence: ruleSequences[at]! }))
+      return write(async (tx) => {
+        await refuseTaken(tx, group.name)
+        const rules = made.map((rule) => rule.name)
+        refuseRepeated('rule', rules)
+        for (const rule of made) await createMissingRule(tx, rule)
+        await groups.save(tx, { name: group.name, rules, sequence })
+        return withRules(tx, { name: group.name, rules, sequence })
+      })
     },
     remove: (name) =>
       write(async (tx) => {
@@ -82,10 +108,11 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
       }),
     setFor: (owner, names) => write((tx) => setFor(tx, owner, names)),
     assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
-    members: (name) =>
+    members: (name, at) =>
       store.read(async (tx) => {
         if ((await groups.get(tx, [name])) === undefined) return undefined
-        return (await assignments.list(tx, 'group', { prefix: [name] })).map((one) => one.owner)
+        const found = await assignments.list(tx, 'group', { prefix: [name], ...at })
+        return { items: found.map((one) => one.owner), total: await assignments.count(tx, 'group', [name]) }
       }),
   }
 }
@@ -111,14 +138,20 @@ const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup>
   return { name: group.name, rules: found.flatMap((rule) => (rule === undefined ? [] : [toRule(rule)])) }
 }
 
-const createGroup = async (tx: Change, group: Group): Promise<QuotaGroup> => {
-  if ((await groups.get(tx, [group.name])) !== undefined)
-    throw new AllotError('conflict', `a group named ${group.name} already exists`)
-  refuseRepeated('rule', group.rules)
-  for (const rule of group.rules)
-    if ((await rules.get(tx, [rule])) === undefined) throw invalid(`there is no rule named ${rule}`)
-  await groups.save(tx, group)
-  return withRules(tx, group)
+const refuseTaken = async (tx: ReadTransaction, name: string) => {
+  if ((await groups.get(tx, [name])) !== undefined)
+    throw new AllotError('conflict', `a group named ${name} already exists`)
+}
+
+/** A rule that exists stays as it is, whatever limit and subjects come with its name. */
+const createMissingRule = async (
+  tx: Change,
+  { name, limit, subjects, sequence }: NewRule & { sequence: number },
+) => {
+  if ((await rules.get(tx, [name])) !== undefined) return
+  if (limit === undefined)
+    throw invalid(`there is no rule named ${name}, and without a Limit none is created`)
+  await rules.save(tx, { name, limit, subjects: [...(subjects ?? [])], sequence })
 }
 
 const setFor = async (tx: Change, owner: number, names: readonly string[]) => {

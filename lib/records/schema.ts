@@ -260,6 +260,7 @@ export const assignments = collection({
     owner: (assignment) => [assignment.owner],
     group: (assignment) => [assignment.group],
   },
+  counted: { group: (assignment) => [assignment.group] },
 })
 
 const sizes = { lfs: bytes, issues: bytes, releases: bytes, artifacts: bytes, packages: bytes }

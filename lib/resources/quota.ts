@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
+import type { QuotaExplanation } from '../quota/explain.ts'
 import type { Standing } from '../quota/standing.ts'
 import { Subject, type Usage } from '../quota/subjects.ts'
 import type { LedgerEntry } from '../records/schema.ts'
@@ -113,4 +114,47 @@ export const usedArtifactResource = (entry: LedgerEntry, place: EntryPlace): Quo
   name: entry.name,
   size: entry.size,
   html_url: `${place.baseUrl}/${place.owner}/${place.repository}/actions/runs/${entry.run ?? 0}`,
+})
+
+const room = v.nullable(v.number())
+
+export const QuotaExplanationInfo = v.object({
+  subject: Subject,
+  over: v.boolean(),
+  /** Bytes that count toward the subject. */
+  used: bytes,
+  /** The limit that binds, and the bytes left below it; null where nothing limits. */
+  limit: room,
+  left: room,
+  groups: v.array(
+    v.object({
+      name: v.optional(v.string()),
+      stands: v.boolean(),
+      rules: v.array(
+        v.object({
+          name: v.optional(v.string()),
+          limit,
+          subjects: v.array(Subject),
+          covers: v.boolean(),
+          stands: v.boolean(),
+          used: bytes,
+          left: room,
+        }),
+      ),
+    }),
+  ),
+})
+export type QuotaExplanationInfo = v.InferOutput<typeof QuotaExplanationInfo>
+
+export const explanationResource = (explained: QuotaExplanation, named: boolean): QuotaExplanationInfo => ({
+  ...explained,
+  groups: explained.groups.map(({ name, stands, rules }) => ({
+    ...(named ? { name } : {}),
+    stands,
+    rules: rules.map(({ name: rule, subjects, ...rest }) => ({
+      ...(named ? { name: rule } : {}),
+      ...rest,
+      subjects: [...subjects],
+    })),
+  })),
 })

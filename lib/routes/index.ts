@@ -3,8 +3,10 @@ import { followingRoutes } from './following.ts'
 import { gpgKeyRoutes } from './gpg-keys.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { markdownRoutes } from './markdown.ts'
+import { organizationQuotaRoutes } from './organization-quota.ts'
 import { organizationRoutes } from './organizations.ts'
 import { quotaRoutes } from './quota.ts'
+import { quotaGroupRoutes } from './quota-groups.ts'
 import { quotaRuleRoutes } from './quota-rules.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { settingsRoutes } from './settings.ts'
@@ -30,7 +32,9 @@ export const routes = [
   ...versionRoutes,
   ...settingsRoutes,
   ...quotaRoutes,
+  ...organizationQuotaRoutes,
   ...quotaRuleRoutes,
+  ...quotaGroupRoutes,
   ...ledgerRoutes,
   ...adminUserRoutes,
 ]

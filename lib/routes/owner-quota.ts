@@ -1,0 +1,64 @@
+import type { ListedKind } from '../quota/ledger.ts'
+import type { LedgerEntry } from '../records/schema.ts'
+import {
+  type EntryPlace,
+  explanationResource,
+  quotaResource,
+  usedArtifactResource,
+  usedAttachmentResource,
+  usedPackageResource,
+} from '../resources/quota.ts'
+import { pageOf, reply, type Services } from './declare.ts'
+import type { Asked } from './pages.ts'
+import { type AskedSubject, subjectIn } from './subject.ts'
+
+/** Whose quota is asked for: the signed-in user, an organization, or anyone an administrator names. */
+export interface Owner {
+  id: number
+  name: string
+}
+
+/** @param named whether the names of groups and rules are shown, which they are to administrators only. */
+export const replyInfo = ({ quota }: Services, owner: Owner, named: boolean) => {
+  const standing = quota.standing(owner.id)
+  return standing instanceof Promise
+    ? standing.then((it) => reply(200, quotaResource(it, named)))
+    : reply(200, quotaResource(standing, named))
+}
+
+export const replyCheck = ({ quota, dialect }: Services, owner: Owner, subject: AskedSubject) => {
+  const answer = (over: boolean) => reply(200, dialect === 'forgejo' ? !over : over)
+  const over = quota.isOver(owner.id, subjectIn(dialect, subject, 'subject'))
+  return over instanceof Promise ? over.then(answer) : answer(over)
+}
+
+export const replyExplanation = async (
+  { quota, dialect }: Services,
+  owner: Owner,
+  subject: AskedSubject,
+  named: boolean,
+) => {
+  const explained = await quota.explain(owner.id, subjectIn(dialect, subject, 'subject'))
+  return reply(200, explanationResource(explained, named))
+}
+
+type Paged = Asked & { page: { offset: number; limit: number } }
+
+/** A page of what counts toward an owner, each entry with the names of where it belongs now. */
+const replyUsed =
+  <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) =>
+  async ({ hosting, quota }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
+    const { items, total } = await quota.used(owner.id, kind, page)
+    const names = await hosting.repositories.namesOf(items.flatMap((entry) => entry.container ?? []))
+    return pageOf(
+      items.map((entry) => {
+        const repository = entry.container === null ? undefined : names.get(entry.container)
+        return resource(entry, { baseUrl, apiUrl, owner: owner.name, repository })
+      }),
+      total,
+    )
+  }
+
+export const replyAttachments = replyUsed('attachments', usedAttachmentResource)
+export const replyPackages = replyUsed('packages', usedPackageResource)
+export const replyArtifacts = replyUsed('artifacts', usedArtifactResource)

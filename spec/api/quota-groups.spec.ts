@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+const asRoot = (method: string, path: string, body?: unknown) =>
+  allot.ask(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
+
+let made = 0
+const aRule = async (limit = 1000) => {
+  const name = `rule ${++made}`
+  assert.equal(
+    (await asRoot('POST', '/admin/quota/rules', { name, limit, subjects: ['size:all'] })).status,
+    201,
+  )
+  return name
+}
+const aGroup = async (...rules: string[]) => {
+  const name = `group ${++made}`
+  const body = { name, rules: rules.map((rule) => ({ name: rule })) }
+  assert.equal((await asRoot('POST', '/admin/quota/groups', body)).status, 201)
+  return { name, path: `/admin/quota/groups/${encodeURIComponent(name)}` }
+}
+
+describe('POST /admin/quota/groups', () => {
+  it('creates a group with rules that exist, as they are, and with new ones', async () => {
+    const known = await aRule(5)
+    const fresh = { name: 'fresh', limit: 7, subjects: ['size:git:lfs'] }
+    const rules = [{ name: known, limit: 99 }, fresh]
+    const answer = await asRoot('POST', '/admin/quota/groups', { name: 'both', rules })
+    const expected = { name: 'both', rules: [{ name: known, limit: 5, subjects: ['size:all'] }, fresh] }
+    assert.deepEqual([answer.status, answer.body], [201, expected])
+    assert.deepEqual((await asRoot('GET', '/admin/quota/groups/both')).body, expected)
+    assert.deepEqual((await asRoot('GET', '/admin/quota/rules/fresh')).body, fresh)
+    assert.deepEqual((await asRoot('POST', '/admin/quota/groups', { name: 'bare' })).body, {
+      name: 'bare',
+      rules: [],
+    })
+  })
+
+  it('answers 409 when the name exists', async () => {
+    const { name } = await aGroup()
+    assertError(await asRoot('POST', '/admin/quota/groups', { name }), 409, /already exists/)
+  })
+
+  const BAD: [what: string, body: unknown, message: RegExp][] = [
+    ['no name', { rules: [] }, /Name is required/],
+    ['an empty name', { name: '' }, /^name: /],
+    ['a rule without a name', { name: 'bad', rules: [{ limit: 5 }] }, /rules\[0\]\.name/i],
+    [
+      'an unknown rule without a limit',
+      { name: 'bad', rules: [{ name: 'new', limit: 1 }, { name: 'unknown' }] },
+      /Limit/,
+    ],
+    ['the same rule twice', { name: 'bad', rules: [{ name: 'new', limit: 1 }, { name: 'new' }] }, /twice/],
+    [
+      'an unknown subject',
+      { name: 'bad', rules: [{ name: 'new', limit: 1, subjects: ['x'] }] },
+      /rules\[0\]\.subjects\[0\]/,
+    ],
+    ['rules that are no array', { name: 'bad', rules: 'new' }, /^rules: /],
+  ]
+  for (const [what, body, message] of BAD)
+    it(`answers 422 to ${what}, and creates neither the group nor a rule`, async () => {
+      assertError(await asRoot('POST', '/admin/quota/groups', body), 422, message)
+      assertNotFound(await asRoot('GET', '/admin/quota/groups/bad'))
+      assertNotFound(await asRoot('GET', '/admin/quota/rules/new'))
+    })
+})
+
+describe('A quota group', () => {
+  it('is listed, read and deleted, and its rules stay', async () => {
+    const rule = await aRule()
+    const { name, path } = await aGroup(rule)
+    const all = await asRoot('GET', '/admin/quota/groups?limit=50')
+    assert.ok(all.body.some((one: { name: string }) => one.name === name))
+    assert.equal(all.headers.get('x-total-count'), String(all.body.length))
+    assertNoContent(await asRoot('DELETE', path))
+    assertNotFound(await asRoot('DELETE', path))
+    assertNotFound(await asRoot('GET', path))
+    assert.equal((await asRoot('GET', `/admin/quota/rules/${encodeURIComponent(rule)}`)).status, 200)
+  })
+
+  it('takes rules and lets go of them', async () => {
+    const rule = await aRule()
+    const { path } = await aGroup()
+    const within = `${path}/rules/${encodeURIComponent(rule)}`
+    assertNoContent(await asRoot('PUT', within))
+    assertError(await asRoot('PUT', within), 409, /already/)
+    assert.deepEqual(
+      (await asRoot('GET', path)).body.rules.map((one: { name: string }) => one.name),
+      [rule],
+    )
+    assertNoContent(await asRoot('DELETE', within))
+    assertNotFound(await asRoot('DELETE', within))
+    assertNotFound(await asRoot('PUT', `${path}/rules/nothing`))
+    assertNotFound(await asRoot('PUT', `/admin/quota/groups/nothing/rules/${encodeURIComponent(rule)}`))
+  })
+
+  it('loses a rule that is deleted, which does not come back with a new one of its name', async () => {
+    const rule = await aRule()
+    const { path } = await aGroup(rule)
+    await asRoot('DELETE', `/admin/quota/rules/${encodeURIComponent(rule)}`)
+    await asRoot('POST', '/admin/quota/rules', { name: rule, limit: 1 })
+    assert.deepEqual((await asRoot('GET', path)).body.rules, [])
+  })
+
+  it('is assigned to users and organizations, who are judged by it at once', async () => {
+    const alice = await allot.person()
+    await allot.allot.hosting.organizations.create(alice.id, { name: 'acme' })
+    const { path } = await aGroup(await aRule(0))
+    for (const who of [alice.name.toUpperCase(), 'acme'])
+      assertNoContent(await asRoot('PUT', `${path}/users/${who}`))
+    assertError(await asRoot('PUT', `${path}/users/acme`), 409, /already/)
+    assertList(await asRoot('GET', `${path}/users`), 'login', [alice.name, 'acme'])
+    assertList(await asRoot('GET', `${path}/users?limit=1&page=2`), 'login', ['acme'], 2)
+    const check = async (of: string) =>
+      (await allot.ask('GET', `${of}/quota/check?subject=size:all`, { token: alice.token })).body
+    assert.deepEqual([await check('/user'), await check('/orgs/acme')], [true, true])
+    assertNoContent(await asRoot('DELETE', `${path}/users/${alice.name}`))
+    assertNotFound(await asRoot('DELETE', `${path}/users/${alice.name}`))
+    assert.deepEqual([await check('/user'), await check('/orgs/acme')], [false, true])
+    await asRoot('DELETE', path)
+    assert.equal(await check('/orgs/acme'), false)
+    assertNotFound(await asRoot('PUT', `${path}/users/${alice.name}`))
+    assertNotFound(await asRoot('GET', `${path}/users`))
+    assertNotFound(await asRoot('PUT', '/admin/quota/groups/both/users/nobody'))
+  })
+})
+
+describe('POST /admin/users/{username}/quota/groups', () => {
+  it('sets the whole list, and changes nothing when one of it is wrong', async () => {
+    const alice = await allot.person()
+    const [one, two] = [await aGroup(), await aGroup()]
+    const path = `/admin/users/${alice.name}/quota/groups`
+    const names = async () =>
+      (await asRoot('GET', `/admin/users/${alice.name}/quota`)).body.groups.map(
+        (group: { name: string }) => group.name,
+      )
+    assertNoContent(await asRoot('POST', path, { groups: [two.name, one.name] }))
+    assert.deepEqual((await names()).sort(), [one.name, two.name].sort())
+    assertNoContent(await asRoot('POST', path, { groups: [one.name] }))
+    for (const groups of [[two.name, 'nothing'], [two.name, two.name], 'two', [5]])
+      assertError(await asRoot('POST', path, { groups }), 422)
+    assertError(await asRoot('POST', path, {}), 422, /Groups is required/)
+    assert.deepEqual(await names(), [one.name])
+    assertNoContent(await asRoot('POST', path, { groups: [] }))
+    assert.deepEqual(await names(), [])
+    assertNotFound(await asRoot('POST', '/admin/users/nobody/quota/groups', { groups: [] }))
+    assertNotFound(await asRoot('GET', '/admin/users/nobody/quota'))
+  })
+})
+
+describe("An organization's quota", () => {
+  it('is shown to its owners and to administrators', async () => {
+    const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
+    await allot.ask('POST', '/orgs', { token: owner.token, body: { username: 'owned' } })
+    await allot.ask('PUT', `/orgs/owned/members/${member.name}`, { token: owner.token })
+    await allot.ask('POST', '/org/owned/repos', { token: owner.token, body: { name: 'demo' } })
+    const entry = { repository: 'owned/demo', name: 'a', size: 5, run: 1 }
+    await asRoot('PUT', '/admin/ledger/artifacts/of-org', entry)
+    await asRoot('PUT', '/admin/ledger/attachments/of-org', { ...entry, on: 'issue', index: 1 })
+    await asRoot('PUT', '/admin/ledger/packages/of-org', { ...entry, type: 'npm', version: '1' })
+    for (const token of [owner.token, allot.root.token]) {
+      const ask = (path: string) => allot.ask('GET', `/orgs/OWNED/quota${path}`, { token })
+      assert.equal((await ask('')).body.used.size.assets.artifacts, 5)
+      assert.equal((await ask('/check?subject=size:all')).body, false)
+      for (const list of ['attachments', 'packages', 'artifacts'])
+        assertList(await ask(`/${list}`), 'size', [5])
+    }
+    for (const path of [
+      '',
+      '/check?subject=size:all',
+      '/explain?subject=size:all',
+      '/attachments',
+      '/packages',
+      '/artifacts',
+    ]) {
+      for (const who of [member, other])
+        assertError(await allot.ask('GET', `/orgs/owned/quota${path}`, { token: who.token }), 403, /owner/)
+      assertError(await allot.ask('GET', `/orgs/owned/quota${path}`), 401)
+      assertNotFound(await asRoot('GET', `/orgs/nothing/quota${path}`))
+    }
+    assertError(await asRoot('GET', '/orgs/owned/quota/check?subject=x'), 422)
+    assertError(await asRoot('GET', '/orgs/owned/quota/artifacts?page=-1'), 422)
+  })
+})
+
+describe('explain', () => {
+  it('says what is used, which limit binds, what is left, and how each group and rule stands', async () => {
+    const alice = await allot.person()
+    await allot.ask('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
+    await asRoot('PUT', '/admin/ledger/lfs/explained', {
+      repository: `${alice.name}/demo`,
+      name: 'x',
+      size: 30,
+    })
+    const [tight, loose] = [await aRule(20), await aRule(100)]
+    for (const group of [await aGroup(tight), await aGroup(loose)])
+      await asRoot('PUT', `${group.path}/users/${alice.name}`)
+    const path = '/quota/explain?subject=size:git:lfs'
+    const own = (await allot.ask('GET', `/user${path}`, { token: alice.token })).body
+    assert.deepEqual(
+      [own.subject, own.over, own.used, own.limit, own.left],
+      ['size:git:lfs', false, 30, 100, 70],
+    )
+    const rule = (limit: number, stands: boolean) => ({
+      limit,
+      subjects: ['size:all'],
+      covers: true,
+      stands,
+      used: 30,
+      left: limit - 30,
+    })
+    assert.deepEqual(own.groups, [
+      { stands: false, rules: [rule(20, false)] },
+      { stands: true, rules: [rule(100, true)] },
+    ])
+    const named = (await asRoot('GET', `/admin/users/${alice.name}${path}`)).body
+    assert.deepEqual(
+      named.groups.map((group: { rules: { name: string }[] }) => group.rules[0]!.name),
+      [tight, loose],
+    )
+    const nothing = (await allot.ask('GET', `/user${path}`, { token: allot.root.token })).body
+    assert.deepEqual(nothing, {
+      subject: 'size:git:lfs',
+      over: false,
+      used: 0,
+      limit: null,
+      left: null,
+      groups: [],
+    })
+    for (const of of ['/user', `/admin/users/${alice.name}`]) {
+      assertError(await asRoot('GET', `${of}/quota/explain`), 422)
+      assertError(await asRoot('GET', `${of}/quota/explain?subject=none`), 422)
+    }
+  })
+})
+
+describe('Every endpoint of groups', () => {
+  for (const [method, path] of [
+    ['GET', '/admin/quota/groups'],
+    ['POST', '/admin/quota/groups'],
+    ['GET', '/admin/quota/groups/x'],
+    ['DELETE', '/admin/quota/groups/x'],
+    ['PUT', '/admin/quota/groups/x/rules/y'],
+    ['DELETE', '/admin/quota/groups/x/rules/y'],
+    ['GET', '/admin/quota/groups/x/users'],
+    ['PUT', '/admin/quota/groups/x/users/y'],
+    ['DELETE', '/admin/quota/groups/x/users/y'],
+    ['GET', '/admin/users/root/quota'],
+    ['GET', '/admin/users/root/quota/explain?subject=size:all'],
+    ['POST', '/admin/users/root/quota/groups'],
+  ] as const)
+    it(`${method} ${path} answers 401 without credentials, and 403 to users and without the scope`, async () => {
+      assertError(await allot.ask(method, path), 401)
+      assertError(await allot.ask(method, path, { token: (await allot.person()).token }), 403)
+      assertError(
+        await allot.ask(method, path, { token: await allot.scoped(allot.root, 'write:user') }),
+        403,
+        /admin/,
+      )
+    })
+})
