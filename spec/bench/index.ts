@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Measurement } from './measure.ts'
+import { quota } from './quota.ts'
+import { startUp } from './start.ts'
+import { writes } from './writes.ts'
+
+/**
+ * Measures each operation and its reference in turns, and prints medians and ratios.
+ * `--only NAME`, `--rounds N`, `--json FILE`; `--readme` puts the table into the README.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    json: { type: 'string' },
+    readme: { type: 'boolean' },
+  },
+})
+
+const say = (words: string) => process.stderr.write(`… ${words}\n`)
+
+const figure = (number: number) => (number < 10 ? number.toFixed(2) : Math.round(number).toLocaleString('en'))
+
+const row = ({ name, value, unit, reference, against = '', goal = '', isReached }: Measurement): string => {
+  const ratio = reference === undefined ? '' : (value / reference).toFixed(2)
+  const compared = reference === undefined ? '' : `${against}: ${figure(reference)}`
+  const reached = isReached === undefined ? '' : isReached ? ', reached' : ', not reached'
+  return `| ${name} | ${figure(value)} ${unit} | ${compared} | ${ratio} | ${goal}${reached} |`
+}
+
+const table = (all: readonly Measurement[]): string =>
+  ['| what | median | held against | ratio | goal |', '|---|---|---|---|---|', ...all.map(row)].join('\n')
+
+const intoReadme = (text: string): void => {
+  const file = fileURLToPath(new URL('../../README.md', import.meta.url))
+  const readme = readFileSync(file, 'utf8')
+  const [begin, end] = ['<!-- bench -->', '<!-- end of bench -->']
+  const before = readme.slice(0, readme.indexOf(begin) + begin.length)
+  writeFileSync(file, `${before}\n${text}\n${readme.slice(readme.indexOf(end))}`)
+}
+
+const measured: Measurement[] = []
+for (const bench of [quota, writes, startUp])
+  if (flags.only === undefined || flags.only === bench.name)
+    measured.push(...(await bench.run({ rounds: Number(flags.rounds), say })))
+
+process.stdout.write(
+  `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${flags.rounds} rounds\n`,
+)
+if (flags.json !== undefined) writeFileSync(flags.json, JSON.stringify(measured, null, 2))
+if (flags.readme) intoReadme(table(measured))
+process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)

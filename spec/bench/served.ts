@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { level } from '../../drivers/level/index.ts'
+import { type Allot, createAllot, type LedgerOperation } from '../../lib/index.ts'
+
+/** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
+const [kind, word] = process.argv.slice(2)
+
+const listen = (listener: RequestListener, told: object) => {
+  const server = createServer(listener).listen(0, '127.0.0.1', () => {
+    const { port } = server.address() as AddressInfo
+    process.stdout.write(JSON.stringify({ port, ...told }))
+  })
+}
+
+/** Answers the given bytes with the headers that Allot sends, and does nothing else. */
+const bare = (text: string) => {
+  const body = Buffer.from(text)
+  const headers = [
+    'X-Content-Type-Options',
+    'nosniff',
+    'Cache-Control',
+    'max-age=0, private, must-revalidate',
+  ]
+  const all = [
+    ...headers,
+    'Content-Type',
+    'application/json;charset=utf-8',
+    'Content-Length',
+    String(body.length),
+  ]
+  listen((_req, res) => {
+    res.writeHead(200, all)
+    res.end(body)
+  }, {})
+}
+
+const person = async ({ hosting }: Allot, name: string) => {
+  const account = await hosting.accounts.createUser({ name })
+  await hosting.repositories.create(account, account, { name: 'demo' })
+  return (await hosting.tokens.create(account.id, 'bench', ['all'])).secret
+}
+
+const fill = async ({ ledger }: Allot, name: string, entries: number) => {
+  for (let start = 0; start < entries; start += 10_000) {
+    const length = Math.min(10_000, entries - start)
+    const operations = Array.from({ length }, (_, at): LedgerOperation => {
+      const key = `${name} ${start + at}`
+      return {
+        op: 'put',
+        kind: 'artifacts',
+        key,
+        repository: `${name}/demo`,
+        name: key,
+        size: (start + at) % 977,
+        run: 1,
+      }
+    })
+    await ledger.batch(operations)
+  }
+}
+
+/** Two owners, one with few and one with many ledger entries. */
+const allot = async (many: number) => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+  const served = await createAllot({ driver: level(folder), repositories: false })
+  const tokens = { few: await person(served, 'few'), many: await person(served, 'many') }
+  await fill(served, 'few', 10)
+  await fill(served, 'many', many)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.once('SIGTERM', () => process.exit())
+  listen((req, res) => {
+    const [, owner] = /^\/touch\/(\w+)$/.exec(req.url ?? '') ?? []
+    if (owner === undefined) return served.handler(req, res)
+    // Changes the owner's usage, so that the next read finds nothing memoized.
+    const entry = {
+      kind: 'lfs',
+      key: `touch ${owner}`,
+      repository: `${owner}/demo`,
+      name: 'x',
+      size: Date.now() % 1000,
+    } as const
+    served.ledger.put(entry).then(
+      () => res.end(),
+      (error) => res.destroy(error),
+    )
+  }, tokens)
+}
+
+if (kind === 'bare') bare(word!)
+else await allot(Number(word))
