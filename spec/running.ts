@@ -38,6 +38,8 @@ export interface Running {
   api: string
   root: Person
   ask(method: string, path: string, options?: Ask): Promise<Answer>
+  /** The same, as a person, or as nobody. */
+  as(person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer>
   /** A new user with a token of all scopes; the password is set for those who need one. */
   person(name?: string, options?: { password?: string; email?: string; admin?: boolean }): Promise<Person>
   /** A token of a person with the given scopes. */
@@ -77,6 +79,8 @@ export const start = async (
     base,
     api,
     ask,
+    as: (who, method, path, body) =>
+      ask(method, path, { ...(who ? { token: who.token } : {}), ...(body === undefined ? {} : { body }) }),
     person,
     root: options.authenticate === undefined ? await person('root', { admin: true }) : nobody,
     async scoped({ id }, ...scopes) {

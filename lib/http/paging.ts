@@ -1,5 +1,7 @@
 import { invalid } from '../errors.ts'
-import type { Paging } from './route.ts'
+
+/** How a list takes nonsense for `page` and `limit`: as the default, or with a 422. */
+export type Paging = 'lenient' | 'strict'
 
 export interface PageLimits {
   readonly default: number

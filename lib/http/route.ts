@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import type { PageRequest } from './paging.ts'
+import type { PageRequest, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses } from './responses.ts'
 
 /** Who sent a request. `all` among the scopes grants everything, and `write:x` implies `read:x`. */
@@ -13,9 +13,6 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** `required`: 401 without credentials. `admin`: that, then 403 for whoever is no administrator. */
 export type Auth = 'optional' | 'required' | 'admin'
-
-/** How a list takes nonsense for `page` and `limit`: as the default, or with a 422. */
-export type Paging = 'lenient' | 'strict'
 
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { basic, type Person, type Running, start } from '../running.ts'
+import { basic, type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
-
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
 
 describe('POST /admin/users', () => {
   it('creates a user who can sign in with the password', async () => {
@@ -20,7 +17,7 @@ describe('POST /admin/users', () => {
       password: 'long enough',
       full_name: 'New User',
     }
-    const made = await as(allot.root, 'POST', '/admin/users', body)
+    const made = await allot.as(allot.root, 'POST', '/admin/users', body)
     assert.equal(made.status, 201, made.text)
     assert.deepEqual(
       [made.body.login, made.body.email, made.body.full_name],
@@ -50,12 +47,15 @@ describe('POST /admin/users', () => {
     ['a password of 256 characters', { username: 'x', password: 'x'.repeat(256) }, /^password: /],
     ['a number for a name', { username: 1 }, /^username: /],
   ]
-  before(() => as(allot.root, 'POST', '/admin/users', { username: 'holder', email: 'taken@example.test' }))
+  before(() =>
+    allot.as(allot.root, 'POST', '/admin/users', { username: 'holder', email: 'taken@example.test' }),
+  )
   for (const [what, body, message] of BAD)
     it(`answers 422 to ${what}, and creates nothing`, async () => {
-      const total = async () => (await as(allot.root, 'GET', '/admin/users')).headers.get('x-total-count')
+      const total = async () =>
+        (await allot.as(allot.root, 'GET', '/admin/users')).headers.get('x-total-count')
       const before = await total()
-      assertError(await as(allot.root, 'POST', '/admin/users', body), 422, message)
+      assertError(await allot.as(allot.root, 'POST', '/admin/users', body), 422, message)
       assert.equal(await total(), before)
     })
 })
@@ -79,22 +79,22 @@ describe('PATCH /admin/users/{username}', () => {
   it('changes what is given and nothing else, and what it takes away holds at once', async () => {
     const eve = await allot.person('eve', { email: 'eve@example.test', password: 'first password' })
     const path = '/admin/users/EVE'
-    const edited = await as(allot.root, 'PATCH', path, { full_name: 'Eve', admin: true })
+    const edited = await allot.as(allot.root, 'PATCH', path, { full_name: 'Eve', admin: true })
     assert.deepEqual(
       [edited.body.full_name, edited.body.is_admin, edited.body.email],
       ['Eve', true, 'eve@example.test'],
     )
-    assert.equal((await as(eve, 'GET', '/admin/users')).status, 200)
-    await as(allot.root, 'PATCH', path, { admin: false })
-    assertError(await as(eve, 'GET', '/admin/users'), 403)
-    await as(allot.root, 'PATCH', path, { password: 'second password' })
+    assert.equal((await allot.as(eve, 'GET', '/admin/users')).status, 200)
+    await allot.as(allot.root, 'PATCH', path, { admin: false })
+    assertError(await allot.as(eve, 'GET', '/admin/users'), 403)
+    await allot.as(allot.root, 'PATCH', path, { password: 'second password' })
     assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'first password') }), 401)
     assert.equal((await allot.ask('GET', '/user', { headers: basic('eve', 'second password') })).status, 200)
-    await as(allot.root, 'PATCH', path, { active: false })
-    assertError(await as(eve, 'GET', '/user'), 403)
+    await allot.as(allot.root, 'PATCH', path, { active: false })
+    assertError(await allot.as(eve, 'GET', '/user'), 403)
     assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'second password') }), 403)
-    await as(allot.root, 'PATCH', path, { prohibit_login: false })
-    assert.equal((await as(eve, 'GET', '/user')).status, 200)
+    await allot.as(allot.root, 'PATCH', path, { prohibit_login: false })
+    assert.equal((await allot.as(eve, 'GET', '/user')).status, 200)
   })
 
   it('answers 422 to bad input and changes nothing, and 404 where there is no such user', async () => {
@@ -106,27 +106,27 @@ describe('PATCH /admin/users/{username}', () => {
       { visibility: 'x' },
       { email: 'taken@example.test' },
     ])
-      assertError(await as(allot.root, 'PATCH', '/admin/users/steady', body), 422)
-    assert.equal((await as(allot.root, 'GET', '/users/steady')).body.email, 'steady@example.test')
-    assertNotFound(await as(allot.root, 'PATCH', '/admin/users/nobody', {}))
+      assertError(await allot.as(allot.root, 'PATCH', '/admin/users/steady', body), 422)
+    assert.equal((await allot.as(allot.root, 'GET', '/users/steady')).body.email, 'steady@example.test')
+    assertNotFound(await allot.as(allot.root, 'PATCH', '/admin/users/nobody', {}))
   })
 })
 
 describe('DELETE /admin/users/{username}', () => {
   it('removes the user with everything that was only theirs', async () => {
     const [gone, stays] = [await allot.person('gone', { email: 'gone@example.test' }), await allot.person()]
-    await as(stays, 'POST', '/user/repos', { name: 'starred' })
-    await as(gone, 'PUT', `/user/starred/${stays.name}/starred`)
-    await as(gone, 'PUT', `/user/following/${stays.name}`)
-    await as(stays, 'PUT', '/user/following/gone')
-    assertNoContent(await as(allot.root, 'DELETE', '/admin/users/gone'))
-    assertNotFound(await as(allot.root, 'DELETE', '/admin/users/gone'))
-    assertNotFound(await as(undefined, 'GET', '/users/gone'))
-    assertError(await as(gone, 'GET', '/user'), 401)
-    assert.equal((await as(stays, 'GET', `/repos/${stays.name}/starred`)).body.stars_count, 0)
-    assertList(await as(stays, 'GET', '/user/followers'), 'login', [])
-    assertList(await as(stays, 'GET', '/user/following'), 'login', [])
-    const again = await as(allot.root, 'POST', '/admin/users', {
+    await allot.as(stays, 'POST', '/user/repos', { name: 'starred' })
+    await allot.as(gone, 'PUT', `/user/starred/${stays.name}/starred`)
+    await allot.as(gone, 'PUT', `/user/following/${stays.name}`)
+    await allot.as(stays, 'PUT', '/user/following/gone')
+    assertNoContent(await allot.as(allot.root, 'DELETE', '/admin/users/gone'))
+    assertNotFound(await allot.as(allot.root, 'DELETE', '/admin/users/gone'))
+    assertNotFound(await allot.as(undefined, 'GET', '/users/gone'))
+    assertError(await allot.as(gone, 'GET', '/user'), 401)
+    assert.equal((await allot.as(stays, 'GET', `/repos/${stays.name}/starred`)).body.stars_count, 0)
+    assertList(await allot.as(stays, 'GET', '/user/followers'), 'login', [])
+    assertList(await allot.as(stays, 'GET', '/user/following'), 'login', [])
+    const again = await allot.as(allot.root, 'POST', '/admin/users', {
       username: 'gone',
       email: 'gone@example.test',
     })
@@ -135,14 +135,14 @@ describe('DELETE /admin/users/{username}', () => {
 
   it('refuses one who owns repositories or is the last owner of an organization, unless purge is asked for', async () => {
     const owner = await allot.person('owner')
-    await as(owner, 'POST', '/user/repos', { name: 'mine' })
-    assertError(await as(allot.root, 'DELETE', '/admin/users/owner'), 422, /repositories/)
-    assertNoContent(await as(allot.root, 'DELETE', '/admin/users/owner?purge=true'))
-    assertNotFound(await as(allot.root, 'GET', '/repos/owner/mine'))
+    await allot.as(owner, 'POST', '/user/repos', { name: 'mine' })
+    assertError(await allot.as(allot.root, 'DELETE', '/admin/users/owner'), 422, /repositories/)
+    assertNoContent(await allot.as(allot.root, 'DELETE', '/admin/users/owner?purge=true'))
+    assertNotFound(await allot.as(allot.root, 'GET', '/repos/owner/mine'))
     const chief = await allot.person('chief')
-    await as(chief, 'POST', '/orgs', { username: 'led' })
-    assertError(await as(allot.root, 'DELETE', '/admin/users/chief?purge=true'), 422, /only owner/)
-    assert.equal((await as(chief, 'GET', '/user')).status, 200)
+    await allot.as(chief, 'POST', '/orgs', { username: 'led' })
+    assertError(await allot.as(allot.root, 'DELETE', '/admin/users/chief?purge=true'), 422, /only owner/)
+    assert.equal((await allot.as(chief, 'GET', '/user')).status, 200)
   })
 })
 

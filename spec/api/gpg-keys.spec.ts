@@ -14,10 +14,8 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
 const add = (person: Person, armored_public_key: unknown) =>
-  as(person, 'POST', '/user/gpg_keys', { armored_public_key })
+  allot.as(person, 'POST', '/user/gpg_keys', { armored_public_key })
 
 describe('POST /user/gpg_keys', () => {
   it('adds a key as gpg sees it, with its subkeys, and its email verified where it is the own address', async () => {
@@ -44,8 +42,8 @@ describe('POST /user/gpg_keys', () => {
       [subkeys[0].can_encrypt_comms, subkeys[0].can_encrypt_storage, subkeys[0].can_sign],
       [true, true, false],
     )
-    assert.deepEqual((await as(alice, 'GET', `/user/gpg_keys/${id}`)).body, made.body)
-    assertList(await as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub!.keyId])
+    assert.deepEqual((await allot.as(alice, 'GET', `/user/gpg_keys/${id}`)).body, made.body)
+    assertList(await allot.as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub!.keyId])
     assertError(await add(alice, pair.armored), 422, /in use/)
     assertError(await add(await allot.person(), pair.armored), 422, /in use/)
   })
@@ -76,7 +74,7 @@ describe('POST /user/gpg_keys', () => {
     it(`answers 422 that says why to ${what}, and adds nothing`, async () => {
       const person = await allot.person()
       assertError(await add(person, armored()), 422, message)
-      assertList(await as(person, 'GET', '/user/gpg_keys'), 'id', [])
+      assertList(await allot.as(person, 'GET', '/user/gpg_keys'), 'id', [])
     })
 })
 
@@ -92,11 +90,11 @@ describe('GPG keys', () => {
   it('are read and deleted by their owner only', async () => {
     const [carol, eve] = [await allot.person(), await allot.person()]
     const { id } = (await add(carol, gpgPair('Carol <carol@example.test>').armored)).body
-    assertNotFound(await as(eve, 'GET', `/user/gpg_keys/${id}`))
-    assertError(await as(eve, 'DELETE', `/user/gpg_keys/${id}`), 403)
-    assertNoContent(await as(carol, 'DELETE', `/user/gpg_keys/${id}`))
-    assertNotFound(await as(carol, 'DELETE', `/user/gpg_keys/${id}`))
-    assertNotFound(await as(undefined, 'GET', '/users/nobody/gpg_keys'))
+    assertNotFound(await allot.as(eve, 'GET', `/user/gpg_keys/${id}`))
+    assertError(await allot.as(eve, 'DELETE', `/user/gpg_keys/${id}`), 403)
+    assertNoContent(await allot.as(carol, 'DELETE', `/user/gpg_keys/${id}`))
+    assertNotFound(await allot.as(carol, 'DELETE', `/user/gpg_keys/${id}`))
+    assertNotFound(await allot.as(undefined, 'GET', '/users/nobody/gpg_keys'))
   })
 
   for (const [method, path] of [
@@ -106,7 +104,7 @@ describe('GPG keys', () => {
     ['DELETE', '/user/gpg_keys/1'],
   ] as const)
     it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
-      assertError(await as(undefined, method, path), 401)
+      assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:repository')
       assertError(await allot.ask(method, path, { token }), 403, /user/)
     })

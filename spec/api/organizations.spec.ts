@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
-
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
 
 describe('POST /orgs', () => {
   it('creates an organization that the signed-in user owns', async () => {
@@ -22,22 +19,22 @@ describe('POST /orgs', () => {
       website: 'http://x.test',
       location: 'l',
     }
-    const made = await as(alice, 'POST', '/orgs', body)
+    const made = await allot.as(alice, 'POST', '/orgs', body)
     assert.equal(made.status, 201)
     const { id, avatar_url, ...rest } = made.body
     assert.ok(id > 0 && avatar_url.startsWith(allot.base))
     assert.deepEqual(rest, { ...body, name: 'Acme', email: '', visibility: 'public' })
-    assert.deepEqual((await as(undefined, 'GET', '/orgs/ACME')).body, made.body)
-    assertList(await as(alice, 'GET', '/user/orgs'), 'name', ['Acme'])
+    assert.deepEqual((await allot.as(undefined, 'GET', '/orgs/ACME')).body, made.body)
+    assertList(await allot.as(alice, 'GET', '/user/orgs'), 'name', ['Acme'])
   })
 
   it('is done by administrators for any user', async () => {
     const alice = await allot.person()
     const path = `/admin/users/${alice.name}/orgs`
-    assert.equal((await as(allot.root, 'POST', path, { username: 'for-alice' })).status, 201)
-    assertList(await as(alice, 'GET', '/user/orgs'), 'name', ['for-alice'])
-    assertError(await as(alice, 'POST', path, { username: 'other' }), 403)
-    assertNotFound(await as(allot.root, 'POST', '/admin/users/nobody/orgs', { username: 'other' }))
+    assert.equal((await allot.as(allot.root, 'POST', path, { username: 'for-alice' })).status, 201)
+    assertList(await allot.as(alice, 'GET', '/user/orgs'), 'name', ['for-alice'])
+    assertError(await allot.as(alice, 'POST', path, { username: 'other' }), 403)
+    assertNotFound(await allot.as(allot.root, 'POST', '/admin/users/nobody/orgs', { username: 'other' }))
   })
 
   const BAD: [what: string, body: unknown, message: RegExp][] = [
@@ -53,57 +50,57 @@ describe('POST /orgs', () => {
   for (const [what, body, message] of BAD)
     it(`answers 422 to ${what}, and creates nothing`, async () => {
       const person = await allot.person()
-      assertError(await as(person, 'POST', '/orgs', body), 422, message)
-      assertList(await as(person, 'GET', '/user/orgs'), 'name', [])
+      assertError(await allot.as(person, 'POST', '/orgs', body), 422, message)
+      assertList(await allot.as(person, 'GET', '/user/orgs'), 'name', [])
     })
 })
 
 describe('/orgs/{org}/members/{username}', () => {
   it('adds, checks and removes members', async () => {
     const [owner, member] = [await allot.person(), await allot.person()]
-    await as(owner, 'POST', '/orgs', { username: 'team' })
+    await allot.as(owner, 'POST', '/orgs', { username: 'team' })
     const path = `/orgs/team/members/${member.name}`
-    assertNotFound(await as(owner, 'GET', path))
-    for (const _ of [1, 2]) assertNoContent(await as(owner, 'PUT', path))
-    assertNoContent(await as(owner, 'GET', path))
-    assertList(await as(member, 'GET', '/user/orgs'), 'name', ['team'])
-    assertNoContent(await as(owner, 'DELETE', path))
-    assertNotFound(await as(owner, 'DELETE', path))
-    assertNotFound(await as(owner, 'PUT', '/orgs/team/members/nobody'))
-    assertNotFound(await as(owner, 'PUT', '/orgs/nothing/members/root'))
-    assertNotFound(await as(owner, 'PUT', '/orgs/team/members/team'))
+    assertNotFound(await allot.as(owner, 'GET', path))
+    for (const _ of [1, 2]) assertNoContent(await allot.as(owner, 'PUT', path))
+    assertNoContent(await allot.as(owner, 'GET', path))
+    assertList(await allot.as(member, 'GET', '/user/orgs'), 'name', ['team'])
+    assertNoContent(await allot.as(owner, 'DELETE', path))
+    assertNotFound(await allot.as(owner, 'DELETE', path))
+    assertNotFound(await allot.as(owner, 'PUT', '/orgs/team/members/nobody'))
+    assertNotFound(await allot.as(owner, 'PUT', '/orgs/nothing/members/root'))
+    assertNotFound(await allot.as(owner, 'PUT', '/orgs/team/members/team'))
   })
 
   it('lets owners make owners, and keeps at least one', async () => {
     const [owner, second] = [await allot.person(), await allot.person()]
-    await as(owner, 'POST', '/orgs', { username: 'two' })
-    assertError(await as(owner, 'DELETE', `/orgs/two/members/${owner.name}`), 409)
-    assertError(await as(owner, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'member' }), 409)
-    assertNoContent(await as(owner, 'PUT', `/orgs/two/members/${second.name}`, { role: 'owner' }))
-    assertNoContent(await as(second, 'DELETE', `/orgs/two/members/${owner.name}`))
-    assertError(await as(owner, 'PUT', `/orgs/two/members/${owner.name}`), 403)
-    assertError(await as(second, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'king' }), 422)
+    await allot.as(owner, 'POST', '/orgs', { username: 'two' })
+    assertError(await allot.as(owner, 'DELETE', `/orgs/two/members/${owner.name}`), 409)
+    assertError(await allot.as(owner, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'member' }), 409)
+    assertNoContent(await allot.as(owner, 'PUT', `/orgs/two/members/${second.name}`, { role: 'owner' }))
+    assertNoContent(await allot.as(second, 'DELETE', `/orgs/two/members/${owner.name}`))
+    assertError(await allot.as(owner, 'PUT', `/orgs/two/members/${owner.name}`), 403)
+    assertError(await allot.as(second, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'king' }), 422)
   })
 
   it('lets everyone leave, and nobody but owners take out another', async () => {
     const [owner, one, other] = [await allot.person(), await allot.person(), await allot.person()]
-    await as(owner, 'POST', '/orgs', { username: 'leaving' })
-    for (const who of [one, other]) await as(owner, 'PUT', `/orgs/leaving/members/${who.name}`)
-    assertError(await as(one, 'DELETE', `/orgs/leaving/members/${other.name}`), 403)
-    assertNoContent(await as(one, 'DELETE', `/orgs/leaving/members/${one.name}`))
+    await allot.as(owner, 'POST', '/orgs', { username: 'leaving' })
+    for (const who of [one, other]) await allot.as(owner, 'PUT', `/orgs/leaving/members/${who.name}`)
+    assertError(await allot.as(one, 'DELETE', `/orgs/leaving/members/${other.name}`), 403)
+    assertNoContent(await allot.as(one, 'DELETE', `/orgs/leaving/members/${one.name}`))
   })
 })
 
 describe('A private organization', () => {
   it('does not exist for those who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
-    await as(owner, 'POST', '/orgs', { username: 'quiet', visibility: 'private' })
+    await allot.as(owner, 'POST', '/orgs', { username: 'quiet', visibility: 'private' })
     for (const viewer of [undefined, other]) {
-      assertNotFound(await as(viewer, 'GET', '/orgs/quiet'))
-      assertNotFound(await as(viewer, 'GET', '/users/quiet'))
+      assertNotFound(await allot.as(viewer, 'GET', '/orgs/quiet'))
+      assertNotFound(await allot.as(viewer, 'GET', '/users/quiet'))
     }
-    assert.equal((await as(owner, 'GET', '/orgs/quiet')).status, 200)
-    await as(owner, 'PUT', `/orgs/quiet/members/${other.name}`)
-    assert.equal((await as(other, 'GET', '/orgs/quiet')).status, 200)
+    assert.equal((await allot.as(owner, 'GET', '/orgs/quiet')).status, 200)
+    await allot.as(owner, 'PUT', `/orgs/quiet/members/${other.name}`)
+    assert.equal((await allot.as(other, 'GET', '/orgs/quiet')).status, 200)
   })
 })

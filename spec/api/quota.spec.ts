@@ -10,19 +10,16 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
-
 const ZERO = {
   repos: { public: 0, private: 0 },
   git: { LFS: 0 },
   assets: { attachments: { issues: 0, releases: 0 }, artifacts: 0, packages: { all: 0 } },
 }
-const used = async (person: Person) => (await as(person, 'GET', '/user/quota')).body.used.size
+const used = async (person: Person) => (await allot.as(person, 'GET', '/user/quota')).body.used.size
 
 /** Records something of an owner's repository on the ledger. */
 const put = (kind: string, key: string, body: Record<string, unknown>) =>
-  as(allot.root, 'PUT', `/admin/ledger/${kind}/${encodeURIComponent(key)}`, body)
+  allot.as(allot.root, 'PUT', `/admin/ledger/${kind}/${encodeURIComponent(key)}`, body)
 
 /** A person with a public and a private repository, and one of everything that counts. */
 const someone = async () => {
@@ -32,7 +29,7 @@ const someone = async () => {
     ['open', false, 1000],
     ['hidden', true, 200],
   ] as const) {
-    const { id } = (await as(person, 'POST', '/user/repos', { name, private: hidden })).body
+    const { id } = (await allot.as(person, 'POST', '/user/repos', { name, private: hidden })).body
     await repositories.resize(id, size)
   }
   const repository = `${person.name}/open`
@@ -54,7 +51,10 @@ const someone = async () => {
 describe('GET /user/quota', () => {
   it('reports what is used by kind, in bytes, and the groups', async () => {
     const person = await allot.person()
-    assert.deepEqual((await as(person, 'GET', '/user/quota')).body, { used: { size: ZERO }, groups: [] })
+    assert.deepEqual((await allot.as(person, 'GET', '/user/quota')).body, {
+      used: { size: ZERO },
+      groups: [],
+    })
     assert.deepEqual(await used(await someone()), {
       repos: { public: 1000, private: 200 },
       git: { LFS: 40_000 },
@@ -69,18 +69,18 @@ describe('GET /user/quota', () => {
     await groups.create({ name: 'naming', rules: ['named'] })
     await groups.assign(person.name, 'naming')
     await groups.assign('root', 'naming')
-    assert.deepEqual((await as(person, 'GET', '/user/quota')).body.groups, [
+    assert.deepEqual((await allot.as(person, 'GET', '/user/quota')).body.groups, [
       { rules: [{ limit: 5, subjects: ['size:all'] }] },
     ])
-    assert.deepEqual((await as(allot.root, 'GET', '/user/quota')).body.groups, [
+    assert.deepEqual((await allot.as(allot.root, 'GET', '/user/quota')).body.groups, [
       { name: 'naming', rules: [{ name: 'named', limit: 5, subjects: ['size:all'] }] },
     ])
   })
 
   it('counts toward the owner of the repository, not toward who made the thing', async () => {
     const owner = await allot.person()
-    await as(owner, 'POST', '/orgs', { username: 'payer' })
-    await as(owner, 'POST', '/org/payer/repos', { name: 'shared' })
+    await allot.as(owner, 'POST', '/orgs', { username: 'payer' })
+    await allot.as(owner, 'POST', '/org/payer/repos', { name: 'shared' })
     await put('attachments', 'payer a', {
       repository: 'payer/shared',
       name: 'a',
@@ -95,11 +95,11 @@ describe('GET /user/quota', () => {
   it('follows a repository that turns private, is renamed, transferred and deleted', async () => {
     const person = await someone()
     const total = await used(person)
-    await as(person, 'PATCH', `/repos/${person.name}/open`, { private: true, name: 'shut' })
+    await allot.as(person, 'PATCH', `/repos/${person.name}/open`, { private: true, name: 'shut' })
     assert.deepEqual(await used(person), { ...total, repos: { public: 0, private: 1200 } })
     const org = `org-${person.name}`
-    await as(person, 'POST', '/orgs', { username: org })
-    await as(person, 'POST', `/repos/${person.name}/shut/transfer`, { new_owner: org })
+    await allot.as(person, 'POST', '/orgs', { username: org })
+    await allot.as(person, 'POST', `/repos/${person.name}/shut/transfer`, { new_owner: org })
     const own = {
       ...ZERO,
       repos: { public: 0, private: 200 },
@@ -108,15 +108,15 @@ describe('GET /user/quota', () => {
     assert.deepEqual(await used(person), own)
     assert.equal((await allot.allot.quota.info(org)).used.size.repos.private, 1000)
     assert.equal((await allot.allot.quota.info(org)).used.size.assets.artifacts, 600_000)
-    await as(person, 'DELETE', `/repos/${org}/shut`)
+    await allot.as(person, 'DELETE', `/repos/${org}/shut`)
     assert.deepEqual((await allot.allot.quota.info(org)).used.size, ZERO)
-    await as(person, 'DELETE', `/repos/${person.name}/hidden`)
+    await allot.as(person, 'DELETE', `/repos/${person.name}/hidden`)
     assert.deepEqual(await used(person), { ...own, repos: { public: 0, private: 0 } })
   })
 
   it('is never older than the last acknowledged change, however readers and writers race', async () => {
     const person = await allot.person()
-    const { id } = (await as(person, 'POST', '/user/repos', { name: 'racing' })).body
+    const { id } = (await allot.as(person, 'POST', '/user/repos', { name: 'racing' })).body
     const { repositories } = allot.allot.hosting
     let acknowledged = 0
     let done = false
@@ -137,7 +137,7 @@ describe('GET /user/quota', () => {
 
   it('answers 401 without credentials, and 403 without the scope', async () => {
     for (const path of ['', '/check?subject=size:all', '/attachments', '/packages', '/artifacts']) {
-      assertError(await as(undefined, 'GET', `/user/quota${path}`), 401)
+      assertError(await allot.as(undefined, 'GET', `/user/quota${path}`), 401)
       const token = await allot.scoped(allot.root, 'read:admin')
       assertError(await allot.ask('GET', `/user/quota${path}`, { token }), 403, /read:user/)
     }
@@ -146,7 +146,7 @@ describe('GET /user/quota', () => {
 
 describe('GET /user/quota/check', () => {
   const check = async (person: Person, subject: string) => {
-    const answer = await as(person, 'GET', `/user/quota/check?subject=${encodeURIComponent(subject)}`)
+    const answer = await allot.as(person, 'GET', `/user/quota/check?subject=${encodeURIComponent(subject)}`)
     assert.equal(answer.status, 200, answer.text)
     return answer.body
   }
@@ -154,7 +154,7 @@ describe('GET /user/quota/check', () => {
   it('answers a bare false for every subject where nothing limits', async () => {
     const person = await someone()
     for (const subject of subjects) assert.equal(await check(person, subject), false)
-    assert.equal((await as(person, 'GET', '/user/quota/check?subject=size:all')).text, 'false')
+    assert.equal((await allot.as(person, 'GET', '/user/quota/check?subject=size:all')).text, 'false')
   })
 
   it('answers true once usage reaches the limit, and false below it', async () => {
@@ -167,7 +167,7 @@ describe('GET /user/quota/check', () => {
     await rules.edit('check-lfs', { limit: 40_000 })
     assert.equal(await check(person, 'size:git:lfs'), true, 'equal is over')
     assert.equal(await check(person, 'size:all'), false, 'the rule does not cover it')
-    await as(allot.root, 'PATCH', '/admin/quota/rules/check-lfs', { subjects: ['size:all'] })
+    await allot.as(allot.root, 'PATCH', '/admin/quota/rules/check-lfs', { subjects: ['size:all'] })
     for (const subject of subjects)
       assert.equal(await check(person, subject), subject !== 'size:wiki', subject)
     await groups.unassign(person.name, 'check')
@@ -185,11 +185,14 @@ describe('GET /user/quota/check', () => {
     '?other=size:all',
   ])
     it(`answers 422 to the query ${JSON.stringify(query)}`, async () => {
-      assertError(await as(allot.root, 'GET', `/user/quota/check${query}`), 422, /subject/i)
+      assertError(await allot.as(allot.root, 'GET', `/user/quota/check${query}`), 422, /subject/i)
     })
 
   it('takes the first of several subjects', async () => {
-    assert.equal((await as(allot.root, 'GET', '/user/quota/check?subject=size:all&subject=x')).status, 200)
+    assert.equal(
+      (await allot.as(allot.root, 'GET', '/user/quota/check?subject=size:all&subject=x')).status,
+      200,
+    )
   })
 })
 
@@ -198,7 +201,7 @@ describe('The lists of what counts', () => {
     const person = await someone()
     const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
     const key = encodeURIComponent(`${person.name}/open r`)
-    const attachments = await as(person, 'GET', '/user/quota/attachments')
+    const attachments = await allot.as(person, 'GET', '/user/quota/attachments')
     assertList(attachments, 'size', [50, 3])
     assert.deepEqual(attachments.body[0], {
       name: 'x',
@@ -206,10 +209,10 @@ describe('The lists of what counts', () => {
       api_url: `${api}/releases/2/assets/${key}`,
       contained_in: { api_url: `${api}/releases/2`, html_url: `${html}/releases/2` },
     })
-    assert.deepEqual((await as(person, 'GET', '/user/quota/artifacts')).body, [
+    assert.deepEqual((await allot.as(person, 'GET', '/user/quota/artifacts')).body, [
       { name: 'x', size: 600_000, html_url: `${html}/actions/runs/7` },
     ])
-    assert.deepEqual((await as(person, 'GET', '/user/quota/packages')).body, [
+    assert.deepEqual((await allot.as(person, 'GET', '/user/quota/packages')).body, [
       {
         name: 'x',
         type: 'npm',
@@ -233,17 +236,17 @@ describe('The lists of what counts', () => {
     for (const [name, size] of things)
       await put('artifacts', `${repository} thing ${name}`, { repository, name, size })
     const expected = ['x', 'big', 'a', 'b', 'c', 'zero']
-    assertList(await as(person, 'GET', '/user/quota/artifacts'), 'name', expected)
+    assertList(await allot.as(person, 'GET', '/user/quota/artifacts'), 'name', expected)
     const seen: string[] = []
     for (let page = 1; page <= 3; page++)
       seen.push(
-        ...(await as(person, 'GET', `/user/quota/artifacts?limit=2&page=${page}`)).body.map(
+        ...(await allot.as(person, 'GET', `/user/quota/artifacts?limit=2&page=${page}`)).body.map(
           (one: { name: string }) => one.name,
         ),
       )
     assert.deepEqual(seen, expected)
-    assertList(await as(person, 'GET', '/user/quota/artifacts?limit=2&page=4'), 'name', [], 6)
-    const second = await as(person, 'GET', '/user/quota/artifacts?limit=2&page=2')
+    assertList(await allot.as(person, 'GET', '/user/quota/artifacts?limit=2&page=4'), 'name', [], 6)
+    const second = await allot.as(person, 'GET', '/user/quota/artifacts?limit=2&page=2')
     const url = `${allot.api}/user/quota/artifacts?limit=2`
     assert.equal(
       second.headers.get('link'),
@@ -255,12 +258,12 @@ describe('The lists of what counts', () => {
   for (const list of ['attachments', 'packages', 'artifacts'])
     for (const query of ['page=-1', 'page=x', 'page=1.5', 'limit=-1', 'limit=many', 'limit=1e3', 'page='])
       it(`${list} answer 422 to ${query}`, async () => {
-        assertError(await as(allot.root, 'GET', `/user/quota/${list}?${query}`), 422, /page|limit/)
+        assertError(await allot.as(allot.root, 'GET', `/user/quota/${list}?${query}`), 422, /page|limit/)
       })
 
   it('take page=0 and limit=0 for the defaults, and a page far past the end for an empty one', async () => {
     for (const query of ['page=0', 'limit=0', 'page=99999999999999999999', 'limit=100000'])
-      assert.equal((await as(allot.root, 'GET', `/user/quota/artifacts?${query}`)).status, 200)
+      assert.equal((await allot.as(allot.root, 'GET', `/user/quota/artifacts?${query}`)).status, 200)
   })
 })
 

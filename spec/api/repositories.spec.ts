@@ -18,11 +18,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
-
 const anOrganization = async (owner: Person, name: string, more = {}) => {
-  assert.equal((await as(owner, 'POST', '/orgs', { username: name, ...more })).status, 201)
+  assert.equal((await allot.as(owner, 'POST', '/orgs', { username: name, ...more })).status, 201)
   return name
 }
 
@@ -35,7 +32,7 @@ describe('POST /org/{org}/repos', () => {
   it('creates a repository in the organization and returns it whole', async () => {
     const alice = await allot.person('alice')
     await anOrganization(alice, 'Acme')
-    const { status, body } = await as(alice, 'POST', '/org/acme/repos', {
+    const { status, body } = await allot.as(alice, 'POST', '/org/acme/repos', {
       name: 'Demo',
       description: 'A demo',
     })
@@ -68,30 +65,30 @@ describe('POST /org/{org}/repos', () => {
       archived: false,
       permissions: { admin: true, push: true, pull: true },
     })
-    assert.deepEqual((await as(alice, 'GET', '/repos/acme/DEMO')).body, body)
+    assert.deepEqual((await allot.as(alice, 'GET', '/repos/acme/DEMO')).body, body)
   })
 
   it('is open to members and administrators; others get 403, and 404 where there is no such organization', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'members-only')
-    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
-    assert.equal((await as(member, 'POST', `/org/${org}/repos`, { name: 'by-member' })).status, 201)
-    assert.equal((await as(allot.root, 'POST', `/orgs/${org}/repos`, { name: 'by-admin' })).status, 201)
-    assertError(await as(other, 'POST', `/org/${org}/repos`, { name: 'by-other' }), 403)
-    assertError(await as(undefined, 'POST', `/org/${org}/repos`, { name: 'by-none' }), 401)
-    assertNotFound(await as(owner, 'POST', '/org/nothing/repos', { name: 'x' }))
-    assertNotFound(await as(owner, 'POST', `/org/${owner.name}/repos`, { name: 'x' }))
-    assertList(await as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
+    await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    assert.equal((await allot.as(member, 'POST', `/org/${org}/repos`, { name: 'by-member' })).status, 201)
+    assert.equal((await allot.as(allot.root, 'POST', `/orgs/${org}/repos`, { name: 'by-admin' })).status, 201)
+    assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'by-other' }), 403)
+    assertError(await allot.as(undefined, 'POST', `/org/${org}/repos`, { name: 'by-none' }), 401)
+    assertNotFound(await allot.as(owner, 'POST', '/org/nothing/repos', { name: 'x' }))
+    assertNotFound(await allot.as(owner, 'POST', `/org/${owner.name}/repos`, { name: 'x' }))
+    assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
   })
 
   it('hides a private organization from those who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
-    assertNotFound(await as(other, 'POST', `/org/${org}/repos`, { name: 'x' }))
-    assert.equal((await as(owner, 'POST', `/org/${org}/repos`, { name: 'open' })).status, 201)
-    assertNotFound(await as(other, 'GET', `/repos/${org}/open`))
-    assertNotFound(await as(other, 'GET', `/orgs/${org}/repos`))
-    assertList(await as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['open'])
+    assertNotFound(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'x' }))
+    assert.equal((await allot.as(owner, 'POST', `/org/${org}/repos`, { name: 'open' })).status, 201)
+    assertNotFound(await allot.as(other, 'GET', `/repos/${org}/open`))
+    assertNotFound(await allot.as(other, 'GET', `/orgs/${org}/repos`))
+    assertList(await allot.as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['open'])
   })
 
   const BAD: [what: string, body: unknown, status: number, message?: RegExp][] = [
@@ -127,7 +124,7 @@ describe('POST /org/{org}/repos', () => {
     it(`answers ${status} to ${what}, and creates nothing`, async () => {
       const owner = await allot.person()
       const org = await anOrganization(owner, `bad-${owner.name}`)
-      await as(owner, 'POST', `/org/${org}/repos`, { name: 'taken' })
+      await allot.as(owner, 'POST', `/org/${org}/repos`, { name: 'taken' })
       const before = readdirSync(folder, { recursive: true }).length
       const headers = { 'content-type': 'application/json' }
       assertError(
@@ -135,7 +132,7 @@ describe('POST /org/{org}/repos', () => {
         status,
         message,
       )
-      assertList(await as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['taken'])
+      assertList(await allot.as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['taken'])
       assert.equal(readdirSync(folder, { recursive: true }).length, before, 'no file was left behind')
     })
 })
@@ -143,7 +140,7 @@ describe('POST /org/{org}/repos', () => {
 describe('auto_init', () => {
   it('makes a bare repository with one commit that holds README, .gitignore and LICENSE', async () => {
     const owner = await allot.person('initial', { email: 'initial@example.test' })
-    const { status, body } = await as(owner, 'POST', '/user/repos', {
+    const { status, body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'real',
       description: 'Really <made>',
       auto_init: true,
@@ -169,7 +166,7 @@ describe('auto_init', () => {
 
   it('counts what the repository takes on disk toward the quota of its owner, at once', async () => {
     const owner = await allot.person()
-    const { body } = await as(owner, 'POST', '/user/repos', {
+    const { body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'sized',
       auto_init: true,
       license: 'GPL-3.0-only',
@@ -178,7 +175,7 @@ describe('auto_init', () => {
       one.isFile(),
     )
     const bytes = files.reduce((sum, one) => sum + readFileSync(join(one.parentPath, one.name)).length, 0)
-    const used = (await as(owner, 'GET', '/user/quota')).body.used.size.repos
+    const used = (await allot.as(owner, 'GET', '/user/quota')).body.used.size.repos
     assert.deepEqual(used, { public: bytes, private: 0 })
     assert.equal(body.size, Math.floor(bytes / 1024))
   })
@@ -187,7 +184,7 @@ describe('auto_init', () => {
     const owner = await allot.person()
     await allot.allot.hosting.accounts.edit(owner.id, { fullName: 'A <b>\nM 100644 inline x\u0000' })
     const description = 'data 3\nabc\n`$(touch /tmp/x)` "\'\n'
-    const { status, body } = await as(owner, 'POST', '/user/repos', {
+    const { status, body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'odd',
       description,
       auto_init: true,
@@ -200,7 +197,7 @@ describe('auto_init', () => {
 
   it('without it the repository is empty, and can be cloned all the same', async () => {
     const owner = await allot.person()
-    const { body } = await as(owner, 'POST', '/user/repos', {
+    const { body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'bare',
       default_branch: 'trunk',
       license: 'mit',
@@ -214,68 +211,76 @@ describe('auto_init', () => {
 describe('A repository', () => {
   it('that is private does not exist for whoever may not read it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
-    await as(owner, 'POST', '/user/repos', { name: 'secret', private: true })
+    await allot.as(owner, 'POST', '/user/repos', { name: 'secret', private: true })
     const path = `/repos/${owner.name}/secret`
     for (const viewer of [undefined, other]) {
-      assertNotFound(await as(viewer, 'GET', path))
-      assertList(await as(viewer, 'GET', `/users/${owner.name}/repos`), 'name', [])
+      assertNotFound(await allot.as(viewer, 'GET', path))
+      assertList(await allot.as(viewer, 'GET', `/users/${owner.name}/repos`), 'name', [])
     }
-    assertNotFound(await as(other, 'PATCH', path, { description: 'x' }))
-    assertNotFound(await as(other, 'DELETE', path))
-    for (const viewer of [owner, allot.root]) assert.equal((await as(viewer, 'GET', path)).status, 200)
+    assertNotFound(await allot.as(other, 'PATCH', path, { description: 'x' }))
+    assertNotFound(await allot.as(other, 'DELETE', path))
+    for (const viewer of [owner, allot.root]) assert.equal((await allot.as(viewer, 'GET', path)).status, 200)
   })
 
   it('of an organization is read by its members, pushed to by them, administered by its owners', async () => {
     const [owner, member] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'rights')
-    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
-    await as(owner, 'POST', `/orgs/${org}/repos`, { name: 'secret', private: true })
-    const rights = async (one: Person) => (await as(one, 'GET', `/repos/${org}/secret`)).body.permissions
+    await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name: 'secret', private: true })
+    const rights = async (one: Person) =>
+      (await allot.as(one, 'GET', `/repos/${org}/secret`)).body.permissions
     assert.deepEqual(await rights(member), { admin: false, push: true, pull: true })
     assert.deepEqual(await rights(owner), { admin: true, push: true, pull: true })
-    assertError(await as(member, 'DELETE', `/repos/${org}/secret`), 403)
-    await as(owner, 'DELETE', `/orgs/${org}/members/${member.name}`)
-    assertNotFound(await as(member, 'GET', `/repos/${org}/secret`))
+    assertError(await allot.as(member, 'DELETE', `/repos/${org}/secret`), 403)
+    await allot.as(owner, 'DELETE', `/orgs/${org}/members/${member.name}`)
+    assertNotFound(await allot.as(member, 'GET', `/repos/${org}/secret`))
   })
 
   it('is renamed, described and hidden by PATCH, which leaves the rest unchanged', async () => {
     const owner = await allot.person()
-    await as(owner, 'POST', '/user/repos', { name: 'old', description: 'kept' })
-    await as(owner, 'POST', '/user/repos', { name: 'taken' })
+    await allot.as(owner, 'POST', '/user/repos', { name: 'old', description: 'kept' })
+    await allot.as(owner, 'POST', '/user/repos', { name: 'taken' })
     const path = `/repos/${owner.name}/old`
-    const edited = await as(owner, 'PATCH', path, { name: 'new', private: true, website: 'http://x.test' })
+    const edited = await allot.as(owner, 'PATCH', path, {
+      name: 'new',
+      private: true,
+      website: 'http://x.test',
+    })
     const { name, description, website, private: hidden } = edited.body
     assert.deepEqual([name, description, website, hidden], ['new', 'kept', 'http://x.test', true])
-    assertNotFound(await as(owner, 'GET', path))
+    assertNotFound(await allot.as(owner, 'GET', path))
     const renamed = `/repos/${owner.name}/new`
-    assertError(await as(owner, 'PATCH', renamed, { name: 'TAKEN' }), 409)
-    assertError(await as(owner, 'PATCH', renamed, { name: 'a b' }), 422)
-    assertError(await as(owner, 'PATCH', renamed, { private: 'no' }), 422)
-    assertError(await as(owner, 'PATCH', renamed, { default_branch: 'a b' }), 422)
-    assert.equal((await as(owner, 'GET', renamed)).body.name, 'new')
-    assert.equal((await as(owner, 'PATCH', renamed, { name: 'NEW' })).body.full_name, `${owner.name}/NEW`)
+    assertError(await allot.as(owner, 'PATCH', renamed, { name: 'TAKEN' }), 409)
+    assertError(await allot.as(owner, 'PATCH', renamed, { name: 'a b' }), 422)
+    assertError(await allot.as(owner, 'PATCH', renamed, { private: 'no' }), 422)
+    assertError(await allot.as(owner, 'PATCH', renamed, { default_branch: 'a b' }), 422)
+    assert.equal((await allot.as(owner, 'GET', renamed)).body.name, 'new')
+    assert.equal(
+      (await allot.as(owner, 'PATCH', renamed, { name: 'NEW' })).body.full_name,
+      `${owner.name}/NEW`,
+    )
   })
 
   it('is deleted with its files', async () => {
     const owner = await allot.person()
-    const { id } = (await as(owner, 'POST', '/user/repos', { name: 'gone', auto_init: true })).body
-    assertNoContent(await as(owner, 'DELETE', `/repos/${owner.name}/gone`))
-    assertNotFound(await as(owner, 'DELETE', `/repos/${owner.name}/gone`))
+    const { id } = (await allot.as(owner, 'POST', '/user/repos', { name: 'gone', auto_init: true })).body
+    assertNoContent(await allot.as(owner, 'DELETE', `/repos/${owner.name}/gone`))
+    assertNotFound(await allot.as(owner, 'DELETE', `/repos/${owner.name}/gone`))
     assert.throws(() => readdirSync(bare(id)), { code: 'ENOENT' })
-    assert.equal((await as(owner, 'POST', '/user/repos', { name: 'gone' })).status, 201)
+    assert.equal((await allot.as(owner, 'POST', '/user/repos', { name: 'gone' })).status, 201)
   })
 
   it('is transferred to oneself or to an organization that one owns, and by administrators to anyone', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, `to-${owner.name}`)
-    await as(owner, 'POST', '/user/repos', { name: 'moving' })
+    await allot.as(owner, 'POST', '/user/repos', { name: 'moving' })
     const to = (who: Person, from: string, new_owner: string) =>
-      as(who, 'POST', `/repos/${from}/moving/transfer`, { new_owner })
+      allot.as(who, 'POST', `/repos/${from}/moving/transfer`, { new_owner })
     assertError(await to(owner, owner.name, other.name), 403)
     assertNotFound(await to(owner, owner.name, 'nobody'))
-    assertError(await as(owner, 'POST', `/repos/${owner.name}/moving/transfer`, {}), 422)
+    assertError(await allot.as(owner, 'POST', `/repos/${owner.name}/moving/transfer`, {}), 422)
     assert.equal((await to(owner, owner.name, org)).body.full_name, `${org}/moving`)
-    assertNotFound(await as(owner, 'GET', `/repos/${owner.name}/moving`))
+    assertNotFound(await allot.as(owner, 'GET', `/repos/${owner.name}/moving`))
     assert.equal((await to(allot.root, org, other.name)).body.owner.login, other.name)
   })
 })
@@ -284,12 +289,12 @@ describe('GET /user/repos', () => {
   it('lists own repositories and those of the organizations that one belongs to, by name', async () => {
     const [owner, member] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'shared')
-    await as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
-    await as(owner, 'POST', `/orgs/${org}/repos`, { name: 'b-org', private: true })
+    await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+    await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name: 'b-org', private: true })
     for (const name of ['c-own', 'A-own'])
-      await as(member, 'POST', '/user/repos', { name, private: name === 'c-own' })
-    assertList(await as(member, 'GET', '/user/repos'), 'name', ['A-own', 'b-org', 'c-own'])
-    assertList(await as(member, 'GET', '/user/repos?limit=2&page=2'), 'name', ['c-own'], 3)
+      await allot.as(member, 'POST', '/user/repos', { name, private: name === 'c-own' })
+    assertList(await allot.as(member, 'GET', '/user/repos'), 'name', ['A-own', 'b-org', 'c-own'])
+    assertList(await allot.as(member, 'GET', '/user/repos?limit=2&page=2'), 'name', ['c-own'], 3)
   })
 
   it('is ordered as asked: size is smallest first, reversesize largest first', async () => {
@@ -297,10 +302,10 @@ describe('GET /user/repos', () => {
     const { repositories } = allot.allot.hosting
     const sizes = { 'b-mid': 2000, 'a-large': 3000, 'c-small': 1000 }
     for (const [name, size] of Object.entries(sizes)) {
-      const { id } = (await as(owner, 'POST', '/user/repos', { name })).body
+      const { id } = (await allot.as(owner, 'POST', '/user/repos', { name })).body
       await repositories.resize(id, size)
     }
-    await as(owner, 'PUT', `/user/starred/${owner.name}/b-mid`)
+    await allot.as(owner, 'PUT', `/user/starred/${owner.name}/b-mid`)
     const ORDERS: [string, string[]][] = [
       ['size', ['c-small', 'b-mid', 'a-large']],
       ['reversesize', ['a-large', 'b-mid', 'c-small']],
@@ -313,15 +318,15 @@ describe('GET /user/repos', () => {
       ['moststars', ['b-mid', 'c-small', 'a-large']],
     ]
     for (const [order, names] of ORDERS)
-      assertList(await as(owner, 'GET', `/user/repos?order_by=${order}`), 'name', names)
+      assertList(await allot.as(owner, 'GET', `/user/repos?order_by=${order}`), 'name', names)
     for (const order of ['feweststars', 'mostforks', 'fewestforks', 'recentupdate', 'leastupdate'])
-      assert.equal((await as(owner, 'GET', `/user/repos?order_by=${order}`)).body.length, 3)
+      assert.equal((await allot.as(owner, 'GET', `/user/repos?order_by=${order}`)).body.length, 3)
     for (const order of ['SIZE', 'nothing', '', '__proto__'])
-      assertError(await as(owner, 'GET', `/user/repos?order_by=${order}`), 422, /order_by/)
+      assertError(await allot.as(owner, 'GET', `/user/repos?order_by=${order}`), 422, /order_by/)
   })
 
   it('answers 401 without credentials, and 403 without both scopes', async () => {
-    assertError(await as(undefined, 'GET', '/user/repos'), 401)
+    assertError(await allot.as(undefined, 'GET', '/user/repos'), 401)
     const token = await allot.scoped(allot.root, 'read:user')
     assertError(await allot.ask('GET', '/user/repos', { token }), 403, /read:repository/)
   })

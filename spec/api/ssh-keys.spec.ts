@@ -2,16 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
 import { sshPair } from '../keygen.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
-
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
 
 describe('POST /user/keys', () => {
   for (const [type, bits] of [
@@ -24,27 +21,27 @@ describe('POST /user/keys', () => {
     it(`adds an ${type} key of ${bits ?? 'its only'} bits with its fingerprint`, async () => {
       const alice = await allot.person()
       const { key, fingerprint } = sshPair(type, bits)
-      const made = await as(alice, 'POST', '/user/keys', { title: 'laptop', key: `${key}\n` })
+      const made = await allot.as(alice, 'POST', '/user/keys', { title: 'laptop', key: `${key}\n` })
       assert.equal(made.status, 201, made.text)
       const { id, created_at, user, ...rest } = made.body
       assert.match(created_at, RFC3339)
       assert.equal(user.login, alice.name)
       const url = `${allot.api}/user/keys/${id}`
       assert.deepEqual(rest, { key, title: 'laptop', url, fingerprint, read_only: false, key_type: 'user' })
-      assert.equal((await as(alice, 'GET', `/user/keys/${id}`)).body.key, key)
+      assert.equal((await allot.as(alice, 'GET', `/user/keys/${id}`)).body.key, key)
     })
 
   it('answers 422 to a key that is already known to anyone, whatever its comment', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const { key } = sshPair('ed25519')
-    assert.equal((await as(alice, 'POST', '/user/keys', { title: 'a', key })).status, 201)
+    assert.equal((await allot.as(alice, 'POST', '/user/keys', { title: 'a', key })).status, 201)
     for (const who of [alice, bob])
       assertError(
-        await as(who, 'POST', '/user/keys', { title: 'b', key: key.replace('a comment', 'other') }),
+        await allot.as(who, 'POST', '/user/keys', { title: 'b', key: key.replace('a comment', 'other') }),
         422,
         /in use/,
       )
-    assertList(await as(bob, 'GET', '/user/keys'), 'title', [])
+    assertList(await allot.as(bob, 'GET', '/user/keys'), 'title', [])
   })
 
   const { key, secret } = sshPair('ed25519')
@@ -70,8 +67,8 @@ describe('POST /user/keys', () => {
   for (const [what, body, message] of BAD)
     it(`answers 422 that says why to ${what}, and adds nothing`, async () => {
       const person = await allot.person()
-      assertError(await as(person, 'POST', '/user/keys', body), 422, message)
-      assertList(await as(person, 'GET', '/user/keys'), 'title', [])
+      assertError(await allot.as(person, 'POST', '/user/keys', body), 422, message)
+      assertList(await allot.as(person, 'GET', '/user/keys'), 'title', [])
     })
 })
 
@@ -79,26 +76,32 @@ describe('SSH keys', () => {
   it('are listed for their user and for everyone, in the order they were added', async () => {
     const alice = await allot.person()
     for (const title of ['b', 'a'])
-      await as(alice, 'POST', '/user/keys', { title, key: sshPair('ed25519').key })
-    assertList(await as(alice, 'GET', '/user/keys'), 'title', ['b', 'a'])
-    assertList(await as(undefined, 'GET', `/users/${alice.name}/keys?limit=1&page=2`), 'title', ['a'], 2)
-    assertNotFound(await as(undefined, 'GET', '/users/nobody/keys'))
+      await allot.as(alice, 'POST', '/user/keys', { title, key: sshPair('ed25519').key })
+    assertList(await allot.as(alice, 'GET', '/user/keys'), 'title', ['b', 'a'])
+    assertList(
+      await allot.as(undefined, 'GET', `/users/${alice.name}/keys?limit=1&page=2`),
+      'title',
+      ['a'],
+      2,
+    )
+    assertNotFound(await allot.as(undefined, 'GET', '/users/nobody/keys'))
   })
 
   it('are read and deleted by their owner only', async () => {
     const [alice, eve] = [await allot.person(), await allot.person()]
-    const { id } = (await as(alice, 'POST', '/user/keys', { title: 'x', key: sshPair('ed25519').key })).body
-    assertNotFound(await as(eve, 'GET', `/user/keys/${id}`))
-    assertError(await as(eve, 'DELETE', `/user/keys/${id}`), 403)
-    assertNoContent(await as(alice, 'DELETE', `/user/keys/${id}`))
-    assertNotFound(await as(alice, 'DELETE', `/user/keys/${id}`))
-    assertNotFound(await as(alice, 'GET', `/user/keys/${id}`))
+    const { id } = (await allot.as(alice, 'POST', '/user/keys', { title: 'x', key: sshPair('ed25519').key }))
+      .body
+    assertNotFound(await allot.as(eve, 'GET', `/user/keys/${id}`))
+    assertError(await allot.as(eve, 'DELETE', `/user/keys/${id}`), 403)
+    assertNoContent(await allot.as(alice, 'DELETE', `/user/keys/${id}`))
+    assertNotFound(await allot.as(alice, 'DELETE', `/user/keys/${id}`))
+    assertNotFound(await allot.as(alice, 'GET', `/user/keys/${id}`))
   })
 
   for (const id of ['0', '-1', '99999', 'x', '1.5', '1e3', '99999999999999999999', '%00'])
     it(`of the id ${id} do not exist`, async () => {
-      assertNotFound(await as(allot.root, 'GET', `/user/keys/${id}`))
-      assertNotFound(await as(allot.root, 'DELETE', `/user/keys/${id}`))
+      assertNotFound(await allot.as(allot.root, 'GET', `/user/keys/${id}`))
+      assertNotFound(await allot.as(allot.root, 'DELETE', `/user/keys/${id}`))
     })
 
   for (const [method, path] of [
@@ -108,7 +111,7 @@ describe('SSH keys', () => {
     ['DELETE', '/user/keys/1'],
   ] as const)
     it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
-      assertError(await as(undefined, method, path), 401)
+      assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:repository')
       assertError(await allot.ask(method, path, { token }), 403, /user/)
     })

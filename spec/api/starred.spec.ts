@@ -9,11 +9,8 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
-
 const aRepository = async (owner: Person, name: string, more = {}) => {
-  const answer = await as(owner, 'POST', '/user/repos', { name, ...more })
+  const answer = await allot.as(owner, 'POST', '/user/repos', { name, ...more })
   assert.equal(answer.status, 201, answer.text)
   return `${owner.name}/${name}`
 }
@@ -22,24 +19,26 @@ describe('user starred repository', () => {
   it('is set by PUT, checked by GET and cleared by DELETE, and counted once', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'demo')
-    const stars = async () => (await as(bob, 'GET', `/repos/${demo}`)).body.stars_count
-    assertNotFound(await as(bob, 'GET', `/user/starred/${demo}`))
-    for (const _ of [1, 2]) assertNoContent(await as(bob, 'PUT', `/user/starred/${demo.toUpperCase()}`))
-    assertNoContent(await as(bob, 'GET', `/user/starred/${demo}`))
+    const stars = async () => (await allot.as(bob, 'GET', `/repos/${demo}`)).body.stars_count
+    assertNotFound(await allot.as(bob, 'GET', `/user/starred/${demo}`))
+    for (const _ of [1, 2]) assertNoContent(await allot.as(bob, 'PUT', `/user/starred/${demo.toUpperCase()}`))
+    assertNoContent(await allot.as(bob, 'GET', `/user/starred/${demo}`))
     assert.equal(await stars(), 1)
-    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [demo])
-    assertList(await as(undefined, 'GET', `/users/${bob.name}/starred`), 'full_name', [demo])
-    for (const _ of [1, 2]) assertNoContent(await as(bob, 'DELETE', `/user/starred/${demo}`))
+    assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [demo])
+    assertList(await allot.as(undefined, 'GET', `/users/${bob.name}/starred`), 'full_name', [demo])
+    for (const _ of [1, 2]) assertNoContent(await allot.as(bob, 'DELETE', `/user/starred/${demo}`))
     assert.equal(await stars(), 0)
-    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
+    assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
   })
 
   it('is counted right when many star at the same time', async () => {
     const alice = await allot.person()
     const demo = await aRepository(alice, 'busy')
     const people = await Promise.all(Array.from({ length: 20 }, () => allot.person()))
-    await Promise.all(people.flatMap((one) => [1, 2].map(() => as(one, 'PUT', `/user/starred/${demo}`))))
-    assert.equal((await as(undefined, 'GET', `/repos/${demo}`)).body.stars_count, 20)
+    await Promise.all(
+      people.flatMap((one) => [1, 2].map(() => allot.as(one, 'PUT', `/user/starred/${demo}`))),
+    )
+    assert.equal((await allot.as(undefined, 'GET', `/repos/${demo}`)).body.stars_count, 20)
   })
 
   it('to a private repository is seen by nobody who may not read that', async () => {
@@ -48,34 +47,34 @@ describe('user starred repository', () => {
       await aRepository(alice, 'open'),
       await aRepository(alice, 'secret', { private: true }),
     ]
-    for (const name of [open, secret]) assertNoContent(await as(alice, 'PUT', `/user/starred/${name}`))
-    assertList(await as(alice, 'GET', '/user/starred'), 'full_name', [open, secret])
+    for (const name of [open, secret]) assertNoContent(await allot.as(alice, 'PUT', `/user/starred/${name}`))
+    assertList(await allot.as(alice, 'GET', '/user/starred'), 'full_name', [open, secret])
     for (const viewer of [undefined, bob]) {
-      assertList(await as(viewer, 'GET', `/users/${alice.name}/starred`), 'full_name', [open])
-      assert.equal((await as(viewer, 'GET', `/users/${alice.name}`)).body.starred_repos_count, 1)
+      assertList(await allot.as(viewer, 'GET', `/users/${alice.name}/starred`), 'full_name', [open])
+      assert.equal((await allot.as(viewer, 'GET', `/users/${alice.name}`)).body.starred_repos_count, 1)
     }
-    assertList(await as(allot.root, 'GET', `/users/${alice.name}/starred`), 'full_name', [open, secret])
+    assertList(await allot.as(allot.root, 'GET', `/users/${alice.name}/starred`), 'full_name', [open, secret])
     for (const method of ['GET', 'PUT', 'DELETE'])
-      assertNotFound(await as(bob, method, `/user/starred/${secret}`))
+      assertNotFound(await allot.as(bob, method, `/user/starred/${secret}`))
   })
 
   it('follows a repository that turns private and back', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'turning')
-    await as(bob, 'PUT', `/user/starred/${demo}`)
-    await as(alice, 'PATCH', `/repos/${demo}`, { private: true })
-    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
-    await as(alice, 'PATCH', `/repos/${demo}`, { private: false })
-    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [demo])
+    await allot.as(bob, 'PUT', `/user/starred/${demo}`)
+    await allot.as(alice, 'PATCH', `/repos/${demo}`, { private: true })
+    assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
+    await allot.as(alice, 'PATCH', `/repos/${demo}`, { private: false })
+    assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [demo])
   })
 
   it('ends with the repository', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'ending')
-    await as(bob, 'PUT', `/user/starred/${demo}`)
-    assertNoContent(await as(alice, 'DELETE', `/repos/${demo}`))
-    assertList(await as(bob, 'GET', '/user/starred'), 'full_name', [])
-    assertNotFound(await as(bob, 'GET', `/user/starred/${demo}`))
+    await allot.as(bob, 'PUT', `/user/starred/${demo}`)
+    assertNoContent(await allot.as(alice, 'DELETE', `/repos/${demo}`))
+    assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
+    assertNotFound(await allot.as(bob, 'GET', `/user/starred/${demo}`))
   })
 
   it('is listed in pages that lose nothing', async () => {
@@ -83,20 +82,20 @@ describe('user starred repository', () => {
     const names: string[] = []
     for (let at = 0; at < 7; at++)
       names.push(await aRepository(alice, `paged-${at}`, { private: at % 2 === 0 }))
-    for (const name of names) await as(alice, 'PUT', `/user/starred/${name}`)
+    for (const name of names) await allot.as(alice, 'PUT', `/user/starred/${name}`)
     const seen: string[] = []
     for (let page = 1; page <= 4; page++) {
-      const { body } = await as(alice, 'GET', `/user/starred?limit=2&page=${page}`)
+      const { body } = await allot.as(alice, 'GET', `/user/starred?limit=2&page=${page}`)
       seen.push(...body.map((one: { full_name: string }) => one.full_name))
     }
     assert.deepEqual(seen, names)
-    assertList(await as(alice, 'GET', '/user/starred?limit=2&page=5'), 'full_name', [], 7)
+    assertList(await allot.as(alice, 'GET', '/user/starred?limit=2&page=5'), 'full_name', [], 7)
   })
 
   for (const method of ['GET', 'PUT', 'DELETE'])
     for (const path of ['nobody/demo', 'root/nothing', '__proto__/constructor', 'a%2Fb/c', 'root/..%2Fx'])
       it(`${method} answers 404 for the repository ${path}, which does not exist`, async () => {
-        assertNotFound(await as(allot.root, method, `/user/starred/${path}`))
+        assertNotFound(await allot.as(allot.root, method, `/user/starred/${path}`))
       })
 
   for (const [method, path] of [
@@ -106,7 +105,7 @@ describe('user starred repository', () => {
     ['DELETE', '/user/starred/root/x'],
   ] as const)
     it(`${method} ${path} answers 401 without credentials, and 403 without both scopes`, async () => {
-      assertError(await as(undefined, method, path), 401)
+      assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:user')
       assertError(await allot.ask(method, path, { token }), 403, /repository/)
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
@@ -9,17 +9,14 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const as = (person: Person | undefined, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { ...(person ? { token: person.token } : {}), ...(body ? { body } : {}) })
-
 describe('user subscribed to repository', () => {
   it('is set by PUT and checked by GET with WatchInfo, and cleared by DELETE', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
-    await as(alice, 'POST', '/user/repos', { name: 'demo' })
+    await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
-    assertNotFound(await as(bob, 'GET', path))
+    assertNotFound(await allot.as(bob, 'GET', path))
     for (const method of ['PUT', 'PUT', 'GET']) {
-      const { status, body } = await as(bob, method, path)
+      const { status, body } = await allot.as(bob, method, path)
       assert.equal(status, 200)
       const { created_at, ...rest } = body
       assert.match(created_at, RFC3339)
@@ -32,18 +29,18 @@ describe('user subscribed to repository', () => {
         repository_url: url,
       })
     }
-    const watchers = async () => (await as(bob, 'GET', `/repos/${alice.name}/demo`)).body.watchers_count
+    const watchers = async () => (await allot.as(bob, 'GET', `/repos/${alice.name}/demo`)).body.watchers_count
     assert.equal(await watchers(), 2, 'whoever creates a repository watches it')
-    assertList(await as(bob, 'GET', '/user/subscriptions'), 'name', ['demo'])
-    assertList(await as(undefined, 'GET', `/users/${bob.name}/subscriptions`), 'name', ['demo'])
-    for (const _ of [1, 2]) assertNoContent(await as(bob, 'DELETE', path))
-    assertNotFound(await as(bob, 'GET', path))
+    assertList(await allot.as(bob, 'GET', '/user/subscriptions'), 'name', ['demo'])
+    assertList(await allot.as(undefined, 'GET', `/users/${bob.name}/subscriptions`), 'name', ['demo'])
+    for (const _ of [1, 2]) assertNoContent(await allot.as(bob, 'DELETE', path))
+    assertNotFound(await allot.as(bob, 'GET', path))
     assert.equal(await watchers(), 1)
   })
 
   it('takes PUT with any body, and with a content type and no body at all', async () => {
     const alice = await allot.person()
-    await as(alice, 'POST', '/user/repos', { name: 'demo' })
+    await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
     const { token } = alice
     const json = { 'content-type': 'application/json' }
@@ -54,18 +51,18 @@ describe('user subscribed to repository', () => {
 
   it('to a private repository is seen by nobody who may not read that', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
-    await as(alice, 'POST', '/user/repos', { name: 'secret', private: true })
+    await allot.as(alice, 'POST', '/user/repos', { name: 'secret', private: true })
     const path = `/repos/${alice.name}/secret/subscription`
-    for (const method of ['GET', 'PUT', 'DELETE']) assertNotFound(await as(bob, method, path))
-    assertList(await as(alice, 'GET', '/user/subscriptions'), 'name', ['secret'])
-    assertList(await as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
+    for (const method of ['GET', 'PUT', 'DELETE']) assertNotFound(await allot.as(bob, method, path))
+    assertList(await allot.as(alice, 'GET', '/user/subscriptions'), 'name', ['secret'])
+    assertList(await allot.as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
   })
 
   for (const method of ['GET', 'PUT', 'DELETE'])
     it(`${method} answers 404 for what does not exist, 401 without credentials, 403 without the scope`, async () => {
-      assertNotFound(await as(allot.root, method, '/repos/nobody/demo/subscription'))
-      assertNotFound(await as(allot.root, method, '/repos/root/nothing/subscription'))
-      assertError(await as(undefined, method, '/repos/root/nothing/subscription'), 401)
+      assertNotFound(await allot.as(allot.root, method, '/repos/nobody/demo/subscription'))
+      assertNotFound(await allot.as(allot.root, method, '/repos/root/nothing/subscription'))
+      assertError(await allot.as(undefined, method, '/repos/root/nothing/subscription'), 401)
       const token = await allot.scoped(allot.root, 'write:user')
       assertError(await allot.ask(method, '/repos/root/nothing/subscription', { token }), 403, /repository/)
     })
