@@ -1,3 +1,4 @@
+import { paced } from '../records/paced.ts'
 import {
   type Account,
   type Audience,
@@ -17,11 +18,11 @@ import { audienceOfAccount, audienceOfRepository } from './access.ts'
  */
 export const spreadAccountAudience = async (tx: Change, account: Account): Promise<void> => {
   const audience = audienceOfAccount(account)
-  for (const follow of await follows.list(tx, 'following', { prefix: [account.id] }))
+  for await (const follow of paced(await follows.list(tx, 'following', { prefix: [account.id] })))
     await follows.save(tx, { ...follow, followerAudience: audience })
-  for (const follow of await follows.list(tx, 'followers', { prefix: [account.id] }))
+  for await (const follow of paced(await follows.list(tx, 'followers', { prefix: [account.id] })))
     await follows.save(tx, { ...follow, followedAudience: audience })
-  for (const repository of await repositories.list(tx, 'id', { prefix: [account.id] }))
+  for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] })))
     await saveWithAudience(tx, repository, audienceOfRepository(account, repository.private))
 }
 
@@ -35,7 +36,7 @@ export const saveWithAudience = async (
   const before = await repositories.save(tx, after)
   if (before === undefined || before.audience === audience) return after
   for (const relation of [stars, watches])
-    for (const one of await relation.list(tx, 'repository', { prefix: [repository.id] }))
+    for await (const one of paced(await relation.list(tx, 'repository', { prefix: [repository.id] })))
       await relation.save(tx, { ...one, audience })
   return after
 }

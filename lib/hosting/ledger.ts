@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import { paced } from '../records/paced.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -71,7 +72,8 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
     delete: ({ kind, key }) => store.write((tx) => quota.ledger.remove(tx, kind, key)),
     batch: (operations) =>
       store.write(async (tx) => {
-        for (const [at, operation] of operations.entries()) await onLine(at + 1, () => apply(tx, operation))
+        for await (const [at, operation] of paced(operations.entries()))
+          await onLine(at + 1, () => apply(tx, operation))
         return operations.length
       }),
   }

@@ -1,5 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import { paced } from '../records/paced.ts'
 import { type Account, accounts, type Repository, repositories, stars, watches } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -124,7 +125,7 @@ export const removeRepository = async (tx: Change, quota: QuotaEngine, id: numbe
   const repository = await repositories.remove(tx, [id])
   if (repository === undefined) return false
   for (const relation of [stars, watches])
-    for (const one of await relation.list(tx, 'repository', { prefix: [id] }))
+    for await (const one of paced(await relation.list(tx, 'repository', { prefix: [id] })))
       await relation.remove(tx, [one.account, one.repository])
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })

@@ -1,3 +1,4 @@
+import { paced } from '../records/paced.ts'
 import { type Container, containers, ledgerEntries } from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { Tally, UsageDelta } from './tally.ts'
@@ -40,11 +41,13 @@ export const createContainers = (tally: Tally): Containers => {
     setPrivate: (tx, id, isPrivate) => replace(tx, id, (before) => ({ ...before, private: isPrivate })),
     async move(tx, id, owner) {
       await replace(tx, id, (before) => ({ ...before, owner }))
-      for (const entry of await entriesIn(tx, id)) await ledgerEntries.save(tx, { ...entry, owner })
+      for await (const entry of paced(await entriesIn(tx, id)))
+        await ledgerEntries.save(tx, { ...entry, owner })
     },
     async close(tx, id) {
       const container = await existing(tx, id)
-      for (const entry of await entriesIn(tx, id)) await ledgerEntries.remove(tx, [entry.kind, entry.key])
+      for await (const entry of paced(await entriesIn(tx, id)))
+        await ledgerEntries.remove(tx, [entry.kind, entry.key])
       await tally.add(tx, container.owner, negative(usageOf(container)))
       await containers.remove(tx, [id])
     },

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import { LedgerItem, type LedgerOperation, onLine } from '../hosting/ledger.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { paced } from '../records/paced.ts'
 import { LedgerKind } from '../records/schema.ts'
 import { reply, route } from './declare.ts'
 
@@ -22,7 +23,8 @@ const operationsIn = async (text: string): Promise<LedgerOperation[]> => {
   if (lines.at(-1)?.trim() === '') lines.pop()
   if (lines.length > LINES) throw new AllotError('too_large', `at most ${LINES} lines are taken at once`)
   const operations: LedgerOperation[] = []
-  for (const [at, line] of lines.entries()) operations.push(await onLine(at + 1, () => operationOf(line)))
+  for await (const [at, line] of paced(lines.entries()))
+    operations.push(await onLine(at + 1, () => operationOf(line)))
   return operations
 }
 

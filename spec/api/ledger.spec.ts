@@ -226,6 +226,22 @@ describe('POST /admin/ledger', () => {
     assert.equal(await total(), before)
   })
 
+  it('answers others while it applies many lines', async () => {
+    const many = Array.from({ length: 10_000 }, (_, at) => put(`long ${at}`))
+    let done = false
+    const applied = lines(ndjson(...many)).finally(() => {
+      done = true
+    })
+    let answered = 0
+    while (!done) {
+      assert.equal((await allot.ask('GET', '/user/quota', { token: alice.token })).status, 200)
+      answered++
+    }
+    assert.deepEqual((await applied).body, { applied: 10_000 })
+    assert.ok(answered >= 10, `${answered} others were answered meanwhile`)
+    await lines(ndjson(...many.map(({ kind, key }) => ({ op: 'delete', kind, key }))))
+  })
+
   it('answers 415 to another content type', async () => {
     assertError(await asRoot('POST', '/admin/ledger', put('x')), 415)
   })

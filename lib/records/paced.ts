@@ -1,0 +1,16 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** So many steps take a few milliseconds. */
+const STEPS = 50
+
+/**
+ * The same items, with a pause now and then in which others have their turn. Hot records are read without waiting, so a
+ * long loop of reads and writes would otherwise hold up every request.
+ */
+export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
+  let steps = 0
+  for (const item of items) {
+    if (++steps % STEPS === 0) await setImmediate()
+    yield item
+  }
+}
