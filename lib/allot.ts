@@ -10,6 +10,7 @@ import { createMarkdown } from './markdown/index.ts'
 import { type AllotOptions, checkedOptions, type Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
 import { createStore } from './records/store.ts'
+import { apiDocument } from './routes/document.ts'
 import { routes } from './routes/index.ts'
 import { VERSION } from './version.ts'
 
@@ -40,7 +41,16 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const serving = createServing({
     routes,
-    services: { store, hosting, quota, markdown, version: VERSION, dialect: options.dialect, pageLimits },
+    services: {
+      store,
+      hosting,
+      quota,
+      markdown,
+      version: VERSION,
+      dialect: options.dialect,
+      pageLimits,
+      documentFor,
+    },
     authenticate: hosting.identities.authenticate,
     basePath: options.basePath,
     baseUrl: options.baseUrl,
@@ -61,6 +71,13 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
     },
   }
 }
+
+/** Made when it is first asked for: most servers never are. */
+const documentFor = (apiUrl: string): { openapi: string } => {
+  document ??= apiDocument(apiUrl, VERSION) as { openapi: string }
+  return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+}
+let document: { openapi: string } | undefined
 
 /** A plugin owns no log, but a failure must not pass unheard. */
 const standardError: Log = {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memory } from '../drivers/memory/index.ts'
 import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
+import { assertDeclared } from './declared.ts'
 
 /** An answer, read to its end. */
 export interface Answer {
@@ -63,7 +64,12 @@ export const start = async (
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
-  const ask = asker(api)
+  const unchecked = asker(api)
+  const ask: Running['ask'] = async (method, path, asked) => {
+    const answer = await unchecked(method, path, asked)
+    assertDeclared(method, path, answer)
+    return answer
+  }
   let people = 0
 
   const person: Running['person'] = async (name, given = {}) => {

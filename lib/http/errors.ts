@@ -15,6 +15,25 @@ const statuses: Record<ErrorCode, number> = {
   storage_full: 507,
 }
 
+/** What the statuses mean here, for the documents. */
+export const statusTexts: Record<number, string> = {
+  200: 'done',
+  201: 'created',
+  202: 'accepted',
+  204: 'done; the body is empty',
+  400: 'the request is malformed',
+  401: 'credentials are needed, or those that were sent are wrong',
+  403: 'the credentials do not allow this',
+  404: 'there is no such thing; the body is empty',
+  409: 'what is there already is in the way',
+  413: 'the body is too large',
+  415: 'the content type is not taken',
+  422: 'input fails validation',
+  500: 'internal failure',
+  503: 'the service is down for the moment',
+  507: 'the disk is full',
+}
+
 /** What a plugin logs to: it owns no log. pino and console both fit. */
 export interface Log {
   error(fields: object, message: string): void

@@ -1,4 +1,5 @@
 export type { Log } from './errors.ts'
+export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
 export {
   Empty,

@@ -31,7 +31,7 @@ const SLASH = 47
 const QUESTION_MARK = 63
 
 /** Express and Connect keep the whole URL, and give the listener what follows its mount point. */
-const mountOf = (req: IncomingMessage, url: string): string => {
+export const mountOf = (req: IncomingMessage, url: string): string => {
   const { originalUrl } = req as { originalUrl?: string }
   return originalUrl?.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
 }

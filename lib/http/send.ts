@@ -42,3 +42,17 @@ export const sendHtml = (res: ServerResponse, status: number, html: string): voi
 
 export const sendEmpty = (res: ServerResponse, status: number, more: string[] = []): void =>
   send(res, status, undefined, NOTHING, more)
+
+/** What is no answer of the API: a page, a script. */
+export const sendFile = (res: ServerResponse, type: string, bytes: Buffer, more: string[]): void => {
+  const headers = [
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Type',
+    type,
+    'Content-Length',
+    String(bytes.length),
+  ]
+  res.writeHead(200, [...headers, ...more])
+  res.end(bytes)
+}

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { ClientGone, readBody } from './body.ts'
 import { type Log, translate } from './errors.ts'
-import { baseUrlOf, type Location, locate } from './location.ts'
+import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
+import { REFERENCE_PATH, serveReference } from './reference.ts'
 import { Html, type Reply } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
@@ -52,7 +53,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const location = locate(req, basePath)
-    if (location === undefined) return next === undefined ? sendEmpty(res, 404) : next()
+    if (location === undefined) return outside(req, res, next)
     flights.begin(res)
     let exchange: Exchange = { req, res, location, baseUrl: options.baseUrl ?? '' }
     try {
@@ -64,6 +65,14 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     } catch (error) {
       fail(exchange, error)
     }
+  }
+
+  /** The reference page is at a path of its own; the rest belongs to the host. */
+  const outside = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
+    const isRead = req.method === 'GET' || req.method === 'HEAD'
+    if (isRead && serveReference(req, res, mountOf(req, req.url ?? ''), basePath)) return
+    if (next === undefined) sendEmpty(res, 404)
+    else next()
   }
 
   /** Credentials are checked by now: they are wrong wherever they are sent. */
@@ -152,7 +161,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
 }
 
 /** The page that describes the API, which error bodies point to. */
-const referenceOf = (baseUrl: string): string => `${baseUrl}/api/swagger`
+const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
 
 /** What is too large is not read to its end, so the connection cannot be used again. */
 const extraHeaders = (status: number): string[] => {

@@ -27,7 +27,7 @@ const pathOf = (issue: v.BaseIssue<unknown>): string =>
 
 const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
   if (type === 'picklist' || type === 'union' || type === 'variant')
-    return `one of ${(expected ?? '').replace(/[()]/g, '')}`
+    return `one of ${(expected ?? '').replace(/[()]/g, '').replaceAll(' | ', ', ')}`
   if (type === 'object') return 'a JSON object'
   return `${/^[aeiou]/i.test(expected ?? '') ? 'an' : 'a'} ${expected?.toLowerCase()}`
 }

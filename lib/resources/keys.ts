@@ -43,7 +43,7 @@ const part = {
   created_at: v.string(),
   expires_at: v.nullable(v.string()),
 }
-const Subkey = v.object({ ...part, subkeys: v.array(v.never()) })
+const Subkey = v.object({ ...part, subkeys: v.pipe(v.array(v.string()), v.maxLength(0)) })
 export const GPGKey = v.object({ ...part, subkeys: v.array(Subkey) })
 export type GPGKey = v.InferOutput<typeof GPGKey>
 

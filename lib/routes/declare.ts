@@ -14,6 +14,8 @@ export interface Services {
   readonly version: string
   /** `forgejo` is for clients written against a real Forgejo, and changes a few answers and nothing else. */
   readonly dialect: 'document' | 'forgejo'
+  /** The OpenAPI document, for the URL that a request came by. */
+  readonly documentFor: (apiUrl: string) => { openapi: string }
   /** What `GET /settings/api` tells of paging. */
   readonly pageLimits: { readonly default: number; readonly max: number }
 }

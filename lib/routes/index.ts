@@ -8,6 +8,7 @@ import { organizationRoutes } from './organizations.ts'
 import { quotaRoutes } from './quota.ts'
 import { quotaGroupRoutes } from './quota-groups.ts'
 import { quotaRuleRoutes } from './quota-rules.ts'
+import { referenceRoutes } from './reference.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { settingsRoutes } from './settings.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
@@ -31,6 +32,7 @@ export const routes = [
   ...organizationRoutes,
   ...versionRoutes,
   ...settingsRoutes,
+  ...referenceRoutes,
   ...quotaRoutes,
   ...organizationQuotaRoutes,
   ...quotaRuleRoutes,

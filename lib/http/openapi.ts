@@ -1,0 +1,144 @@
+import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
+import type * as v from 'valibot'
+import { statusTexts } from './errors.ts'
+import { ErrorBody, Html, type ResponseKind } from './responses.ts'
+import type { Identity, Route } from './route.ts'
+import { coercionOf } from './validate.ts'
+
+/** What the document says beyond the routes. */
+export interface DocumentFacts {
+  title: string
+  version: string
+  /** Schemas that are written once and referred to by these names. */
+  definitions: Record<string, v.GenericSchema>
+}
+
+type Json = Record<string, unknown>
+
+/** An OpenAPI 3.1 document of the routes, made from their declarations alone. */
+export const openApiDocument = <I extends Identity, S>(
+  routes: readonly Route<I, S>[],
+  apiUrl: string,
+  { title, version, definitions }: DocumentFacts,
+): Json => {
+  const named = { Error: ErrorBody, ...definitions }
+  const schemaOf = converter(named)
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    const methods = paths[route.path] ?? {}
+    paths[route.path] = { ...methods, [route.method.toLowerCase()]: operation(route, schemaOf) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title, version },
+    servers: [{ url: apiUrl }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, name)]),
+      ),
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: '`token T` or `Bearer T`',
+        },
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'name and password, or a token in the place of either',
+        },
+      },
+    },
+  }
+}
+
+type Convert = (schema: v.GenericSchema, definition?: string) => Json
+
+const converter = (named: Record<string, v.GenericSchema>): Convert => {
+  const config: ConversionConfig = {
+    definitions: named,
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  }
+  return (schema, definition) => {
+    // The definition itself must be written out, and not refer to itself.
+    const others = { ...named }
+    if (definition !== undefined) delete others[definition]
+    const { $schema, $defs, ...json } = toJsonSchema(schema, { ...config, definitions: others }) as Json
+    return json
+  }
+}
+
+const operation = (route: Route<never, never>, schemaOf: Convert): Json => ({
+  operationId: route.operationId,
+  tags: [route.tag],
+  summary: route.summary,
+  ...(route.scope === undefined ? {} : { description: `Scopes: ${[route.scope].flat().join(', ')}` }),
+  security: [...(route.auth === 'optional' ? [{}] : []), { token: [] }, { basic: [] }],
+  parameters: parameters(route, schemaOf),
+  ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, schemaOf) }),
+  responses: responses(route, schemaOf),
+})
+
+const parameters = (route: Route<never, never>, schemaOf: Convert): Json[] => {
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: memberOf(route.params, name!, schemaOf) ?? { type: 'string' },
+  }))
+  const members = route.query === undefined ? [] : coercionOf(route.query).members
+  const inQuery = members.map(({ name, optional }) => ({
+    name,
+    in: 'query',
+    required: !optional,
+    schema: memberOf(route.query, name, schemaOf),
+  }))
+  return [...inPath, ...inQuery, ...(route.paging === undefined ? [] : PAGING)]
+}
+
+const memberOf = (schema: Route['query'], name: string, schemaOf: Convert): Json | undefined => {
+  const member = schema?.entries[name] as v.GenericSchema | undefined
+  return member && schemaOf(member)
+}
+
+const PAGING = [
+  { name: 'page', in: 'query', description: 'from 1', schema: { type: 'integer', minimum: 0 } },
+  { name: 'limit', in: 'query', description: 'items on a page', schema: { type: 'integer', minimum: 0 } },
+]
+
+const requestBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
+  required: 'entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional),
+  content: { [route.accepts ?? 'application/json']: { schema: schemaOf(body) } },
+})
+
+const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
+  const declared = Object.entries(route.responses).map(([status, kind]) => [
+    status,
+    response(Number(status), kind, schemaOf),
+  ])
+  const implied = impliedStatuses(route).map((status) => [status, response(status, ErrorBody, schemaOf)])
+  return Object.fromEntries([...implied, ...declared])
+}
+
+/** What any route may answer without declaring it, as its declaration lets one see. */
+export const impliedStatuses = (
+  route: Pick<Route, 'scope' | 'auth' | 'body' | 'query' | 'paging'>,
+): number[] => [
+  400,
+  401,
+  ...(route.scope !== undefined || route.auth === 'admin' ? [403] : []),
+  ...(route.body === undefined ? [] : [413, 415, 422]),
+  ...(route.paging === 'strict' ? [422] : []),
+  500,
+  503,
+  507,
+]
+
+const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
+  const description = statusTexts[status] ?? 'an answer'
+  if (kind === Html) return { description, content: { 'text/html': { schema: { type: 'string' } } } }
+  if (!('type' in kind)) return { description }
+  return { description, content: { 'application/json': { schema: schemaOf(kind as v.GenericSchema) } } }
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { sendFile } from './send.ts'
+
+/** The page that describes the API, which error bodies point to: the same on every server of this kind. */
+export const REFERENCE_PATH = '/api/swagger'
+
+const SCRIPT = `${REFERENCE_PATH}/rapidoc-min.js`
+
+/** The package carries the viewer with it, so that it drags in nothing; in a checkout it is a development dependency. */
+const scriptFile = (): URL | string =>
+  import.meta.url.endsWith('.js')
+    ? new URL('./rapidoc-min.js', import.meta.url)
+    : createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
+
+/** Nothing but what this server sends may run or be loaded; the viewer styles its own shadow tree. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference</title>
+<script type="module" src="${scriptUrl}"></script>
+</head>
+<body>
+<rapi-doc spec-url="${documentUrl}" render-style="read" load-fonts="false" show-header="false"
+  allow-spec-url-load="false" allow-spec-file-load="false" schema-style="table"></rapi-doc>
+<noscript><p>This page needs scripts. The document itself: <a href="${documentUrl}">${documentUrl}</a></p></noscript>
+</body>
+</html>
+`
+
+let script: Buffer | undefined
+
+/** Answers the page and its script; false for any other path. */
+export const serveReference = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  mount: string,
+  basePath: string,
+): boolean => {
+  const [path] = (req.url ?? '').split('?', 1)
+  if (path !== REFERENCE_PATH && path !== SCRIPT) return false
+  if (path === SCRIPT) {
+    script ??= readFileSync(scriptFile())
+    sendFile(res, 'text/javascript;charset=utf-8', script, ['Cache-Control', 'max-age=86400'])
+    return true
+  }
+  const html = page(`${mount}${basePath}/openapi.json`, `${mount}${SCRIPT}`)
+  sendFile(res, 'text/html;charset=utf-8', Buffer.from(html), [
+    'Content-Security-Policy',
+    POLICY,
+    'Cache-Control',
+    'no-cache',
+  ])
+  return true
+}

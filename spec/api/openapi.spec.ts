@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import type { Route } from '../../lib/http/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { assertError } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as what it is, JSON
+const theDocument = async (): Promise<any> => (await allot.ask('GET', '/openapi.json')).body
+
+describe('GET /openapi.json', () => {
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const document = await theDocument()
+    const { valid, errors } = await new Validator().validate(structuredClone(document))
+    assert.ok(valid, JSON.stringify(errors))
+    assert.equal(document.openapi, '3.1.0')
+    assert.deepEqual(document.servers, [{ url: allot.api }])
+  })
+
+  it('has every route with its own operation, and every reference in it leads somewhere', async () => {
+    const document = await theDocument()
+    const ids = new Set<string>()
+    for (const { method, path, operationId } of routes) {
+      assert.equal(document.paths[path]?.[method.toLowerCase()]?.operationId, operationId)
+      ids.add(operationId)
+    }
+    assert.equal(ids.size, routes.length, 'an operationId is used twice')
+    const names = Object.keys(document.components.schemas)
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g))
+      assert.ok(names.includes(name!), name)
+  })
+
+  it('tells parameters, bodies, pages, scopes and what each status holds', async () => {
+    const { paths } = await theDocument()
+    const rule = paths['/admin/quota/rules'].post
+    assert.deepEqual(rule.requestBody.content['application/json'].schema.required, ['name', 'limit'])
+    assert.deepEqual(rule.responses['201'].content['application/json'].schema, {
+      $ref: '#/components/schemas/QuotaRuleInfo',
+    })
+    assert.match(rule.description, /write:admin/)
+    const key = paths['/user/keys/{id}'].get
+    assert.equal(key.parameters[0].schema.type, 'integer')
+    const check = paths['/user/quota/check'].get.parameters
+    assert.deepEqual([check[0].name, check[0].required], ['subject', true])
+    const list = paths['/user/quota/artifacts'].get.parameters.map((one: { name: string }) => one.name)
+    assert.deepEqual(list, ['page', 'limit'])
+    assert.deepEqual(Object.keys(paths['/markdown/raw'].post.requestBody.content), ['text/plain'])
+  })
+})
+
+/** A path with something in the place of every parameter. */
+const filled = ({ path }: Route<never, never>) =>
+  path
+    .replace('{id}', '1')
+    .replace('{kind}', 'lfs')
+    .replace(/\{\w+\}/g, 'nothing-there')
+
+describe('Every route answers as it is declared', () => {
+  const all = routes as unknown as Route<never, never>[]
+  for (const route of all) {
+    const { method, auth, scope, body, accepts } = route
+    const path = filled(route)
+    const name = `${method} ${route.path}`
+
+    if (auth !== 'optional')
+      it(`${name}: 401 without credentials`, async () => {
+        assertError(await allot.ask(method, path), 401)
+      })
+    if (scope !== undefined)
+      it(`${name}: 403 without the scope ${scope}`, async () => {
+        assertError(
+          await allot.ask(method, path, { token: await allot.scoped(allot.root, 'read:misc') }),
+          403,
+        )
+      })
+    if (auth === 'admin')
+      it(`${name}: 403 to whoever is no administrator`, async () => {
+        assertError(await allot.ask(method, path, { token: (await allot.person()).token }), 403)
+      })
+    it(`${name}: 405 to a method that its path does not take`, async () => {
+      const taken = all.filter((one) => one.path === route.path).map((one) => one.method as string)
+      const other = ['POST', 'PUT', 'PATCH', 'DELETE'].find((one) => !taken.includes(one))
+      if (other === undefined) return
+      const answer = await allot.ask(other, path)
+      assert.equal(answer.status, 405)
+      for (const one of taken) assert.ok(answer.headers.get('allow')?.split(', ').includes(one))
+    })
+    if (body !== undefined && accepts === undefined)
+      it(`${name}: 422 to a body that is no object, 415 to one of another type, 413 to one that is too long`, async () => {
+        const ask = (text: string, type: string) =>
+          allot.ask(method, path, { token: allot.root.token, body: text, headers: { 'content-type': type } })
+        assertError(await ask('[]', 'application/json'), 422)
+        assertError(await ask('{}', 'image/png'), 415)
+        assertError(await ask(`"${'x'.repeat(1024 * 1024)}"`, 'application/json'), 413)
+      })
+  }
+})
+
+describe('GET /api/swagger', () => {
+  it('is a page that loads nothing from elsewhere', async () => {
+    const page = await fetch(`${allot.base}/api/swagger`)
+    const html = await page.text()
+    assert.equal(page.status, 200)
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self'/)
+    assert.doesNotMatch(html, /https?:/)
+    const [, script] = /<script type="module" src="([^"]+)"/.exec(html)!
+    const [, document] = /spec-url="([^"]+)"/.exec(html)!
+    assert.ok((await (await fetch(allot.base + script)).text()).length > 100_000)
+    assert.match(await (await fetch(allot.base + document)).text(), /"openapi":"3\.1\.0"/)
+  })
+
+  it('is where errors point to, also below a prefix', async () => {
+    const { body } = await allot.ask('GET', '/user')
+    assert.equal((await fetch(body.url)).status, 200)
+  })
+})
