@@ -54,6 +54,7 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
     authenticate: hosting.identities.authenticate,
     basePath: options.basePath,
     baseUrl: options.baseUrl,
+    corsOrigins: options.cors.origins,
     notFoundBody: options.dialect === 'forgejo',
     bodyLimit: options.bodyLimit,
     pageLimits,

@@ -53,6 +53,15 @@ const MarkdownOptions = v.strictObject({
   ),
 })
 
+const CorsOptions = v.strictObject({
+  origins: v.pipe(
+    v.optional(v.array(v.string()), []),
+    v.description(
+      'Origins whose pages may read the answers, such as `https://app.example.org`; `*` is every one.',
+    ),
+  ),
+})
+
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
 export const Options = v.strictObject({
   basePath: v.pipe(
@@ -83,6 +92,7 @@ export const Options = v.strictObject({
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
+  cors: v.optional(CorsOptions, {}),
 })
 export type Options = v.InferOutput<typeof Options>
 

@@ -7,8 +7,8 @@ import type { Answer } from './running.ts'
 
 const router = createRouter(routes as unknown as Route[])
 
-/** A path whose parameter does not fit is 404, and a query that does not fit 422, whatever the route declares. */
-const ALWAYS = [404, 405, 422]
+/** What the client has already is 304, a path whose parameter does not fit 404, and a query that does not fit 422, whatever the route declares. */
+const ALWAYS = [304, 404, 405, 422]
 
 /** Every answer that a spec gets is one that its route declares: the status, and a body that its schema describes. */
 export const assertDeclared = (method: string, pathAndQuery: string, answer: Answer): void => {

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http'
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ReadyJson } from './responses.ts'
 
 const JSON_TYPE = 'application/json;charset=utf-8'
@@ -22,11 +23,34 @@ const send = (
     ...more,
   ]
   if (type !== undefined) headers.push('Content-Type', type)
-  if (status !== 204) headers.push('Content-Length', String(bytes.length))
+  if (status !== 204 && status !== 304) headers.push('Content-Length', String(bytes.length))
   res.writeHead(status, headers)
   // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
   res.end(bytes)
 }
+
+const bytesOf = (value: unknown): Buffer =>
+  value instanceof ReadyJson ? value.bytes : Buffer.from(JSON.stringify(value))
+
+/** JSON with a tag of its content, or 304 for whoever has that content already. */
+export const sendTagged = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  value: unknown,
+  more: string[],
+): void => {
+  const bytes = bytesOf(value)
+  const tag = `"${createHash('sha1').update(bytes).digest('base64url')}"`
+  const tagged = ['ETag', tag, ...more]
+  if (isHeld(req.headers['if-none-match'], tag)) send(res, 304, undefined, NOTHING, tagged)
+  else send(res, status, JSON_TYPE, bytes, tagged)
+}
+
+/** Tags are compared weakly here, as RFC 9110 has it: a proxy may have put `W/` in front. */
+const isHeld = (held: string | undefined, tag: string): boolean =>
+  held !== undefined &&
+  (held.trim() === '*' || held.split(',').some((one) => one.trim().replace(/^W\//, '') === tag))
 
 export const sendJson = (res: ServerResponse, status: number, value: unknown, more: string[] = []): void =>
   send(

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { ClientGone, readBody } from './body.ts'
+import { allowOrigin } from './cors.ts'
 import { type Log, translate } from './errors.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
@@ -9,7 +10,7 @@ import { Html, type Reply } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
-import { sendEmpty, sendHtml, sendJson } from './send.ts'
+import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
 import { coerced, pathParams } from './validate.ts'
 
 export interface ServingOptions<I extends Identity, S> {
@@ -21,6 +22,8 @@ export interface ServingOptions<I extends Identity, S> {
   basePath: string
   /** Where the service is, when the Host header does not tell. */
   baseUrl: string | undefined
+  /** Origins whose pages may read the answers; none: CORS is off. */
+  corsOrigins: readonly string[]
   /** Whether 404 has a `{message,url}` body. */
   notFoundBody: boolean
   /** Bytes that the body of a request may have, where its route does not say otherwise. */
@@ -47,7 +50,7 @@ interface Exchange {
 }
 
 export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
-  const { services, authenticate, basePath, log } = options
+  const { services, authenticate, basePath, corsOrigins, log } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
 
@@ -55,6 +58,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const location = locate(req, basePath)
     if (location === undefined) return outside(req, res, next)
     flights.begin(res)
+    if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
     let exchange: Exchange = { req, res, location, baseUrl: options.baseUrl ?? '' }
     try {
       if (options.baseUrl === undefined) exchange = { ...exchange, baseUrl: baseUrlOf(req, location.mount) }
@@ -129,13 +133,14 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     page: PageRequest | undefined,
     members: URLSearchParams | undefined,
   ): void => {
-    const { res, location, baseUrl } = exchange
+    const { req, res, location, baseUrl } = exchange
     if (status === 404) return notFound(exchange, "The target couldn't be found.")
     if (body === undefined) return sendEmpty(res, status)
     if (route.responses[status] === Html) return sendHtml(res, status, body as string)
     const url = baseUrl + basePath + location.path
     const more = page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!)
-    sendJson(res, status, body, more)
+    if (route.method === 'GET') sendTagged(req, res, status, body, more)
+    else sendJson(res, status, body, more)
   }
 
   const unmatched = (exchange: Exchange): void => {
