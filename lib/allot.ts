@@ -33,7 +33,10 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
   const options = checkedOptions(given)
   const files = filesOf(options)
   await driver.open()
-  await files?.sweep()
+  await files?.sweep().catch(async (error) => {
+    await driver.close()
+    throw error
+  })
   const store = createStore(driver)
   const quota = createQuota(store, { groups: options.quota.defaultGroups, total: options.quota.defaultTotal })
   const hosting = createHosting({ store, quota, files, authenticate })

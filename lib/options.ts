@@ -84,7 +84,7 @@ export const Options = v.strictObject({
     v.description('`forgejo` answers as a real Forgejo does where the API document differs.'),
   ),
   bodyLimit: v.pipe(
-    v.optional(Size, 1024 * 1024),
+    v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
     v.description('The largest request body: bytes, or `"1 MiB"`. More is 413.'),
   ),
   pageSize: v.pipe(v.optional(count(1000), 30), v.description('Items on a page when `limit` is absent.')),

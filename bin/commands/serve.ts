@@ -20,13 +20,13 @@ export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   const server = createServer(allot.handler)
   try {
     await listen(server, wanted ?? config.server.port ?? 3000, host ?? config.server.host ?? '127.0.0.1')
+    const url = `${urlOf(server)}${config.api.basePath}`
+    process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
+    await welcome(allot, url)
   } catch (error) {
-    await allot.close()
+    await stop(server, allot)
     throw error
   }
-  const url = `${urlOf(server)}${config.api.basePath}`
-  process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
-  await welcome(allot, url)
   await stopSignal()
   await stop(server, allot)
 }

@@ -5,7 +5,10 @@ interface Flags extends StoreFlags {
   scopes?: string
 }
 
-export const addToken = (user: string, { name = 'cli', scopes = 'all', ...store }: Flags): Promise<void> =>
+export const addToken = (
+  user: string,
+  { name = `cli ${new Date().toISOString()}`, scopes = 'all', ...store }: Flags,
+): Promise<void> =>
   withStore(store, async ({ hosting }) => {
     const account = await hosting.accounts.byName(user)
     if (account?.kind !== 'user') throw new Error(`there is no user named ${user}`)

@@ -46,11 +46,15 @@ export const licenseText = (names: TemplateNames, author: string, year: number):
   return filled.endsWith('\n') ? filled : `${filled}\n`
 }
 
-const gitignoreNames = ({ gitignores = '' }: TemplateNames): string[] =>
-  gitignores
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
+/** Each once, whatever its case. */
+const gitignoreNames = ({ gitignores = '' }: TemplateNames): string[] => {
+  const names = gitignores.split(',').map((name) => name.trim())
+  const once = new Map(names.filter((name) => name !== '').map((name) => [name.toLowerCase(), name]))
+  if (once.size > MOST_GITIGNORES)
+    throw invalid(`gitignores: at most ${MOST_GITIGNORES} templates are taken at once`)
+  return [...once.values()]
+}
+const MOST_GITIGNORES = 50
 
 const ENDING = '.gitignore'
 let gitignoreFiles: Map<string, string> | undefined

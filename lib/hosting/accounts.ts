@@ -5,7 +5,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
 import { spreadAccountAudience } from './audiences.ts'
 import { now } from './clock.ts'
-import { accountByName, visibleAccount } from './lookup.ts'
+import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
 import { checkAccountName } from './names.ts'
 import { hashPassword } from './passwords.ts'
 
@@ -134,7 +134,7 @@ export const ownsRepositories = async (tx: ReadTransaction, owner: number): Prom
 
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   if (account.email === '' || account.kind !== 'user') return
-  const holder = await accounts.findBy(tx, 'email', [account.email.toLowerCase()])
+  const holder = await accountByEmail(tx, account.email)
   if (holder !== undefined && holder.id !== account.id)
     throw invalid('email: it is already used by another account')
 }

@@ -1,3 +1,4 @@
+import { AllotError } from '../errors.ts'
 import { paced } from '../records/paced.ts'
 import {
   type Account,
@@ -43,6 +44,6 @@ export const saveWithAudience = async (
 
 export const ownerOf = async (tx: Change, repository: Repository): Promise<Account> => {
   const owner = await accounts.get(tx, [repository.owner])
-  if (owner === undefined) throw new Error(`repository ${repository.id} has no owner`)
+  if (owner === undefined) throw new AllotError('not_found', 'the owner is gone')
   return owner
 }

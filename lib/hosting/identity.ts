@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import { accountByName } from './lookup.ts'
+import { accountByEmail, accountByName } from './lookup.ts'
 import { isName } from './names.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
 import { hashToken } from './tokens.ts'
@@ -89,9 +89,8 @@ export const createHostIdentities = (
     if (host === null || host === undefined) return null
     if (typeof host.username !== 'string' || !isName(host.username))
       throw wrong('the name that the host gave is no valid account name')
-    const account =
-      (await store.read((tx) => accountByName(tx, host.username))) ??
-      (await create(host.username, host.admin === true))
+    const find = () => store.read((tx) => accountByName(tx, host.username))
+    const account = (await find()) ?? (await joinIn(find, () => create(host.username, host.admin === true)))
     if (account.kind !== 'user') throw wrong('an organization cannot sign in')
     refuseInactive(account)
     return {
@@ -104,6 +103,20 @@ export const createHostIdentities = (
   revoked: () => undefined,
   changed: () => undefined,
 })
+
+/** Of several first requests of a new user one makes the account, and the others find it then. */
+const joinIn = async (
+  find: () => Promise<Account | undefined>,
+  make: () => Promise<Account>,
+): Promise<Account> => {
+  try {
+    return await make()
+  } catch (error) {
+    const made = error instanceof AllotError && error.code === 'invalid' ? await find() : undefined
+    if (made === undefined) throw error
+    return made
+  }
+}
 
 const wrong = (message: string) => new AllotError('unauthenticated', message)
 
@@ -131,14 +144,29 @@ const withBasic = async (
   const colon = text.indexOf(':')
   if (colon === -1) throw wrong('the Basic credentials are malformed')
   const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
-  if (TOKEN.test(password)) return withToken(password)
+  if (TOKEN.test(password)) return withTokenOrPassword(store, name, password, withToken)
   if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic')) return withToken(name)
   return withPassword(store, name, password)
 }
 
+/** Nothing forbids a password that looks like a token. */
+const withTokenOrPassword = async (
+  store: Store,
+  name: string,
+  secret: string,
+  withToken: (secret: string) => Identity | Promise<Identity>,
+): Promise<Identity> => {
+  try {
+    return await withToken(secret)
+  } catch (error) {
+    if (!(error instanceof AllotError) || error.code !== 'unauthenticated') throw error
+    return withPassword(store, name, secret)
+  }
+}
+
 const withPassword = async (store: Store, login: string, password: string): Promise<Identity> => {
   const account = await store.read(async (tx) =>
-    login.includes('@') ? accounts.findBy(tx, 'email', [login.toLowerCase()]) : accountByName(tx, login),
+    login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login),
   )
   const right = await isPasswordOf(account, password)
   if (account === undefined || !right) throw wrong('the user name or password is wrong')

@@ -5,6 +5,7 @@ import { type GpgKey, gpgKeys, type SshKey, sshKeys } from '../records/schema.ts
 import type { Store } from '../records/store.ts'
 import { now } from './clock.ts'
 import type { Page, Slice } from './listing.ts'
+import { existingAccount } from './lookup.ts'
 
 /** The public keys of accounts, of either kind. */
 export interface Keys<K, New> {
@@ -76,6 +77,7 @@ const keysIn = <K extends Owned>(
 
 const addOnce = <K extends Owned>(store: Store, collection: KeyCollection<K>, key: K): Promise<K> =>
   store.write(async (tx) => {
+    await existingAccount(tx, key.account)
     if ((await collection.findBy(tx, 'fingerprint', [key.fingerprint])) !== undefined)
       throw invalid('this key is already in use')
     await collection.save(tx, key)

@@ -13,8 +13,8 @@ const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
 /** What a resource is, in the words of whoever keeps it: "the ledger" of the contract. Sizes are bytes. */
 export const LedgerItem = v.object({
-  repository: v.optional(v.string()),
-  owner: v.optional(v.string()),
+  repository: v.optional(shortText),
+  owner: v.optional(shortText),
   name: shortText,
   size: wholeNumber,
   on: v.optional(v.picklist(['issue', 'release'])),

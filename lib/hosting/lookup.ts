@@ -1,10 +1,24 @@
+import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, canSee, type Viewer } from './access.ts'
 
+/** No name is longer; a key could not hold what a request can. */
+const LONGEST = 255
+
 /** Names are compared without case. */
-export const accountByName = (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
-  accounts.findBy(tx, 'name', [name.toLowerCase()])
+export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
+  name.length > LONGEST ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
+
+export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
+  email.length > LONGEST ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
+
+/** Within the write that adds something of an account's: it may have been deleted since the request was let in. */
+export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
+  const account = await accounts.get(tx, [id])
+  if (account === undefined) throw new AllotError('not_found', 'the account is gone')
+  return account
+}
 
 /** An account by its name, for whoever may know that it exists. */
 export const visibleAccount = async (
@@ -22,6 +36,7 @@ export const repositoryByName = async (
   name: string,
 ): Promise<Repository | undefined> => {
   const owner = await accountByName(tx, ownerName)
+  if (name.length > LONGEST) return undefined
   return owner && repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
 }
 

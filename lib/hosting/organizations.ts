@@ -5,7 +5,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, membershipOf, type Viewer } from './access.ts'
 import { blankAccount, insertAccount } from './accounts.ts'
 import { now } from './clock.ts'
-import { accountByName } from './lookup.ts'
+import { accountByName, existingAccount } from './lookup.ts'
 
 export interface NewOrganization {
   name: string
@@ -47,6 +47,7 @@ export const createOrganizations = (store: Store): Organizations => ({
       visibility: visibility ?? 'public',
     }
     return store.write(async (tx) => {
+      await existingAccount(tx, owner)
       await insertAccount(tx, record)
       await memberships.save(tx, { organization: id, member: owner, owner: true, createdAt: now() })
       return record
@@ -71,6 +72,8 @@ export const createOrganizations = (store: Store): Organizations => ({
     store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
   setMember: (organization, member, options) =>
     store.write(async (tx) => {
+      await existingAccount(tx, organization)
+      await existingAccount(tx, member)
       const before = await membershipOf(tx, organization, member)
       const owner = options?.owner ?? before?.owner ?? false
       if (before?.owner === true && !owner) await keepAnOwner(tx, organization)

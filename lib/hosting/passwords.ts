@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { AllotError } from '../errors.ts'
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
@@ -10,6 +11,8 @@ const LENGTH = 32
 
 /** How many derivations run at once: each holds 32 MiB and a thread of the pool that file reads need too. */
 const AT_ONCE = 2
+/** A few seconds' work; whoever comes then is told to come again. */
+const LONGEST_QUEUE = 50
 let running = 0
 const waiting: (() => void)[] = []
 
@@ -46,6 +49,8 @@ const deriveWith = (password: string, salt: Buffer, N: number, r: number, p: num
   derive(password.normalize('NFKC'), salt, length, { N, r, p, maxmem: 256 * N * r })
 
 const bounded = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (waiting.length >= LONGEST_QUEUE)
+    throw new AllotError('unavailable', 'too many passwords are being checked at this moment')
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {

@@ -15,7 +15,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, canRead, canSee, type Viewer } from './access.ts'
 import { now } from './clock.ts'
 import { type Page, type Slice, visibleRelations } from './listing.ts'
-import { accountByName, readableRepository, visibleAccount } from './lookup.ts'
+import { accountByName, existingAccount, readableRepository, visibleAccount } from './lookup.ts'
 
 /** Which repository, by its names. */
 export interface RepositoryName {
@@ -104,6 +104,7 @@ const relate = async (
   repository: Repository,
 ): Promise<Repository> => {
   if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
+  await existingAccount(tx, account)
   const { id, audience } = repository
   await relation.save(tx, { account, repository: id, audience, createdAt: now() })
   const counted = { ...repository, [count]: repository[count] + 1 }

@@ -102,6 +102,7 @@ export const createRepositories = (
     }),
   transfer: (id, owner) =>
     change(store, id, async (tx, before) => {
+      if (owner === before.owner) return before
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
       await quota.containers.move(tx, id, owner)

@@ -1,4 +1,4 @@
-import type { IndexEntry } from '../records/collection.ts'
+import type { Collection, IndexEntry } from '../records/collection.ts'
 import { merge } from '../records/merge.ts'
 import {
   type Account,
@@ -40,7 +40,7 @@ export const createSearch = (store: Store): Search => ({
           : await ownersListings(tx, viewer, query.owner)
       const word = query.q?.toLowerCase() ?? ''
       return filtered(
-        repositoriesOf(tx, merge(listings)),
+        loaded(tx, repositories, merge(listings)),
         (repository) => repository.name.toLowerCase().includes(word),
         slice,
       )
@@ -52,7 +52,11 @@ export const createSearch = (store: Store): Search => ({
         (account.name.toLowerCase().includes(word) || account.fullName.toLowerCase().includes(word)) &&
         (query.id === undefined || account.id === query.id) &&
         (await canSee(tx, viewer, account))
-      return filtered(usersOf(tx), matches, slice)
+      return filtered(
+        loaded(tx, accounts, accounts.entries(tx, 'name', { prefix: ['user'] })),
+        matches,
+        slice,
+      )
     }),
 })
 
@@ -76,26 +80,20 @@ const everyListing = async (tx: ReadTransaction, viewer: Viewer): Promise<Listin
 
 const AT_ONCE = 100
 
-async function* repositoriesOf(
+/** The records of a listing, loaded a few at a time. */
+async function* loaded<R>(
   tx: ReadTransaction,
+  collection: Pick<Collection<R>, 'load'>,
   entries: AsyncIterable<IndexEntry>,
-): AsyncIterable<Repository> {
+): AsyncIterable<R> {
   let waiting: IndexEntry[] = []
   for await (const entry of entries) {
     waiting.push(entry)
     if (waiting.length < AT_ONCE) continue
-    yield* await repositories.load(tx, waiting)
+    yield* await collection.load(tx, waiting)
     waiting = []
   }
-  yield* await repositories.load(tx, waiting)
-}
-
-async function* usersOf(tx: ReadTransaction): AsyncIterable<Account> {
-  for (let offset = 0; ; offset += AT_ONCE) {
-    const found = await accounts.list(tx, 'name', { prefix: ['user'], offset, limit: AT_ONCE })
-    yield* found
-    if (found.length < AT_ONCE) return
-  }
+  yield* await collection.load(tx, waiting)
 }
 
 const filtered = async <T>(

@@ -4,6 +4,7 @@ import { type Token, tokens } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { now } from './clock.ts'
 import type { Page, Slice } from './listing.ts'
+import { existingAccount } from './lookup.ts'
 
 /** Scopes as Forgejo names them; `write:x` implies `read:x`. */
 export const SCOPES = [
@@ -44,6 +45,7 @@ export const createTokens = (store: Store, revoked: (hash: string) => void): Tok
       createdAt: now(),
     }
     await store.write(async (tx) => {
+      await existingAccount(tx, account)
       if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
         throw new AllotError('bad_request', `a token named ${name} already exists`)
       await tokens.save(tx, token)

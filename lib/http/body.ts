@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { AllotError, invalid } from '../errors.ts'
+import { parseJson, withoutNulls } from './json.ts'
 import type { Route } from './route.ts'
 import { validated } from './validate.ts'
 
@@ -12,9 +13,9 @@ export class ClientGone extends Error {}
 /** The body of a request as its route declares it. */
 export const readBody = async (req: IncomingMessage, route: Described, limit: number): Promise<unknown> => {
   checkType(req, route)
-  const bytes = await readBytes(req, route.bodyLimit ?? limit)
-  const text = decoded(bytes)
-  return validated(route.body!, route.accepts === undefined ? parsed(text) : text)
+  const given = req.readableEnded ? readBefore(req) : await readBytes(req, route.bodyLimit ?? limit)
+  const text = given instanceof Uint8Array ? decoded(given) : given
+  return validated(route.body!, route.accepts === undefined ? members(text) : text)
 }
 
 /** "another content type than the operation takes gets 415 (absent is fine)" */
@@ -31,9 +32,13 @@ const checkType = (req: IncomingMessage, { accepts }: Described) => {
     )
 }
 
+/** What a body parser of the host, such as `express.json()`, left of a body that it has read already. */
+const readBefore = (req: IncomingMessage): unknown => (req as { body?: unknown }).body ?? ''
+
 const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
   const tooLarge = () => new AllotError('too_large', `the body must not be larger than ${limit} bytes`)
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge())
+  if (req.destroyed) return Promise.reject(gone())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -43,14 +48,16 @@ const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
       else reject(tooLarge())
     })
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    req.on('close', () => reject(new ClientGone('the request ended before its body did')))
-    req.on('error', () => reject(new ClientGone('the request broke off')))
+    req.on('close', () => req.readableEnded || reject(gone()))
+    req.on('error', () => reject(gone()))
   })
 }
 
+const gone = () => new ClientGone('the request ended before its body did')
+
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const decoded = (bytes: Buffer): string => {
+const decoded = (bytes: Uint8Array): string => {
   try {
     return utf8.decode(bytes)
   } catch {
@@ -58,19 +65,18 @@ const decoded = (bytes: Buffer): string => {
   }
 }
 
-/** An empty body counts as `{}`, and a member that is null as absent, as Forgejo's clients send them. */
-const parsed = (text: string): unknown => {
-  if (text.trim() === '') return {}
-  const value = json(text)
+/** An empty body counts as `{}`. */
+const members = (given: unknown): unknown => {
+  const value = typeof given === 'string' ? json(given.trim() === '' ? '{}' : given) : given
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+  return withoutNulls(value)
 }
 
 const json = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (cause) {
-    throw invalid(`the body is no JSON: ${(cause as Error).message}`)
+    throw new AllotError('invalid', `the body ${(cause as Error).message}`, { cause })
   }
 }

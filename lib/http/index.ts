@@ -1,4 +1,5 @@
 export type { Log } from './errors.ts'
+export { parseJson, withoutNulls } from './json.ts'
 export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
 export {
@@ -12,4 +13,5 @@ export {
   ValidationError,
 } from './responses.ts'
 export { type Identity, type Method, type Route, routesFor } from './route.ts'
+export { checkScopes } from './scopes.ts'
 export { createServing, type Next, type Serving } from './serving.ts'

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { AllotError } from '../errors.ts'
 
@@ -14,7 +15,7 @@ export interface Location {
 
 /** The location of a request below the base path; undefined for any other. */
 export const locate = (req: IncomingMessage, basePath: string): Location | undefined => {
-  const url = req.url ?? '/'
+  const url = originForm(req.url ?? '/')
   if (!url.startsWith(basePath)) return undefined
   const after = url.charCodeAt(basePath.length)
   if (!Number.isNaN(after) && after !== SLASH && after !== QUESTION_MARK) return undefined
@@ -27,21 +28,32 @@ export const locate = (req: IncomingMessage, basePath: string): Location | undef
   }
 }
 
+/** "a server MUST accept the absolute-form in requests" (RFC 9112, 3.2.2): proxies send it. */
+const originForm = (target: string): string =>
+  target.charCodeAt(0) === SLASH ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+
 const SLASH = 47
 const QUESTION_MARK = 63
 
 /** Express and Connect keep the whole URL, and give the listener what follows its mount point. */
 export const mountOf = (req: IncomingMessage, url: string): string => {
   const { originalUrl } = req as { originalUrl?: string }
-  return originalUrl?.endsWith(url) ? originalUrl.slice(0, originalUrl.length - url.length) : ''
+  return originalUrl?.endsWith(url) ? originForm(originalUrl).slice(0, -url.length) : ''
 }
 
 /** Where the service is as this client reaches it, without a slash at the end. */
 export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
-  const host = req.headers.host ?? `${req.socket.localAddress}:${req.socket.localPort}`
-  if (!HOST.test(host)) throw new AllotError('bad_request', 'the Host header is malformed')
+  const host = req.headers.host ?? hostOf(req.socket)
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`))
+    throw new AllotError('bad_request', 'the Host header is malformed')
   return `${scheme}://${host}${mount}`
+}
+
+/** An HTTP/1.0 client need not say whom it speaks to. */
+const hostOf = ({ localAddress = 'localhost', localPort }: Socket): string => {
+  const name = localAddress.includes(':') ? `[${localAddress}]` : localAddress
+  return localPort === undefined ? name : `${name}:${localPort}`
 }
 
 const HOST = /^(?:[\w.-]{1,255}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/

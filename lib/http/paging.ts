@@ -50,7 +50,7 @@ export const pageHeaders = (
   const link = (rel: string, number: number) => {
     const members = new URLSearchParams(query)
     members.set('page', String(number))
-    links.push(`<${url}?${members}>; rel="${rel}"`)
+    links.push(`<${linkable(url)}?${members}>; rel="${rel}"`)
   }
   if (page.number < last) {
     link('next', page.number + 1)
@@ -63,3 +63,6 @@ export const pageHeaders = (
   const headers = ['X-Total-Count', String(total), 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
   return links.length === 0 ? headers : [...headers, 'Link', links.join(', ')]
 }
+
+/** A path may hold what would end the address within the header too early; node:http lets it through. */
+const linkable = (url: string): string => url.replace(/[<>"]/g, encodeURIComponent)

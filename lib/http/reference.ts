@@ -24,6 +24,7 @@ const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API reference</title>
+<link rel="icon" href="data:,">
 <script type="module" src="${scriptUrl}"></script>
 </head>
 <body>

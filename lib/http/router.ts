@@ -18,17 +18,17 @@ export interface Router<I extends Identity, S> {
   /** @returns 'malformed' for a path that cannot be decoded. */
   find(method: string, path: string): Match<I, S> | 'malformed' | undefined
   /** The methods that a path takes, HEAD and OPTIONS included; empty for an unknown path. */
-  allowed(path: string): string[]
+  allowed(path: string): string[] | 'malformed'
 }
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 export const createRouter = <I extends Identity, S>(routes: readonly Route<I, S>[]): Router<I, S> => {
-  // The default would answer 404 to any parameter over 100 characters.
+  // The default would answer 404 to any parameter over 100 characters; no key of the store could hold the longest.
   const ways = findMyWay({
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
-    maxParamLength: 16_384,
+    maxParamLength: 1024,
     onBadUrl: () => undefined,
   })
   for (const route of routes) ways.on(route.method, waysPath(route.path), () => undefined, served(route))
@@ -43,7 +43,9 @@ export const createRouter = <I extends Identity, S>(routes: readonly Route<I, S>
   return {
     find,
     allowed(path) {
-      const taken = METHODS.filter((method) => typeof find(method, path) === 'object')
+      const found = METHODS.map((method) => find(method, path))
+      if (found.includes('malformed')) return 'malformed'
+      const taken = METHODS.filter((_method, at) => found[at] !== undefined)
       if (taken.length === 0) return []
       return [...taken, ...(taken.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
     },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endWithRequest } from './linger.ts'
 import { ReadyJson } from './responses.ts'
 
 const JSON_TYPE = 'application/json;charset=utf-8'
@@ -15,6 +16,14 @@ const send = (
   more: string[],
 ): void => {
   if (res.headersSent || res.destroyed) return void res.end()
+  // RFC 9110, 8.6: no Content-Length in a 204, nor in a 304 that does not know the one of a 200.
+  res.writeHead(status, headersOf(type, status === 204 || status === 304 ? undefined : bytes, more))
+  // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
+  if (res.shouldKeepAlive && status !== 413) res.end(bytes)
+  else endWithRequest(res, bytes)
+}
+
+const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: string[]): string[] => {
   const headers = [
     'X-Content-Type-Options',
     'nosniff',
@@ -23,10 +32,8 @@ const send = (
     ...more,
   ]
   if (type !== undefined) headers.push('Content-Type', type)
-  if (status !== 204 && status !== 304) headers.push('Content-Length', String(bytes.length))
-  res.writeHead(status, headers)
-  // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
-  res.end(bytes)
+  if (bytes !== undefined) headers.push('Content-Length', String(bytes.length))
+  return headers
 }
 
 const bytesOf = (value: unknown): Buffer =>
@@ -53,13 +60,7 @@ const isHeld = (held: string | undefined, tag: string): boolean =>
   (held.trim() === '*' || held.split(',').some((one) => one.trim().replace(/^W\//, '') === tag))
 
 export const sendJson = (res: ServerResponse, status: number, value: unknown, more: string[] = []): void =>
-  send(
-    res,
-    status,
-    JSON_TYPE,
-    value instanceof ReadyJson ? value.bytes : Buffer.from(JSON.stringify(value)),
-    more,
-  )
+  send(res, status, JSON_TYPE, bytesOf(value), more)
 
 export const sendHtml = (res: ServerResponse, status: number, html: string): void =>
   send(res, status, HTML_TYPE, Buffer.from(html), [])

@@ -3,8 +3,9 @@ import { AllotError } from '../errors.ts'
 import { ClientGone, readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
 import { type Log, translate } from './errors.ts'
+import { countFlights } from './flights.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
-import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
+import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { REFERENCE_PATH, serveReference } from './reference.ts'
 import { Html, type Reply } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
@@ -39,6 +40,12 @@ export interface Serving {
   handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** Resolves when nothing is in flight. */
   idle(): Promise<void>
+}
+
+/** What the URL of a request asks for. */
+interface Asked extends Pick<RouteRequest, 'params' | 'query' | 'page'> {
+  /** All members of the query, as text; undefined where the route reads none. */
+  readonly members: URLSearchParams | undefined
 }
 
 /** One request on its way through the steps. */
@@ -83,55 +90,56 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const serve = (exchange: Exchange, identity: I | null): void => {
     const { req, location } = exchange
     const match = router.find(req.method ?? 'GET', location.path)
-    if (match === 'malformed')
-      return fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
+    if (match === 'malformed') return malformed(exchange)
     if (match === undefined) return unmatched(exchange)
     const { route } = match.served
     try {
       if (identity !== null) checkScopes(identity, route)
       checkIdentity(identity, route)
-      if (route.body === undefined) return handle(exchange, match, identity, undefined)
+      const asked = askedOf(exchange, match)
+      if (route.body === undefined) return handle(exchange, route, asked, identity, undefined)
       readBody(req, route, options.bodyLimit)
-        .then((body) => handle(exchange, match, identity, body))
+        .then((body) => handle(exchange, route, asked, identity, body))
         .catch((error) => fail(exchange, error, route))
     } catch (error) {
       fail(exchange, error, route)
     }
   }
 
+  const askedOf = ({ location }: Exchange, { served, params }: Match<I, S>): Asked => {
+    const { paging, query } = served.route
+    const members = query || paging ? new URLSearchParams(location.search) : undefined
+    return {
+      params: served.params ? pathParams(served.params, params) : params,
+      query: served.query && coerced(served.query, (name) => members!.get(name)),
+      page: paging && pageRequest(members!, paging, options.pageLimits),
+      members,
+    }
+  }
+
   const handle = (
     exchange: Exchange,
-    { served, params }: Match<I, S>,
+    route: Route<I, S>,
+    asked: Asked,
     user: I | null,
     body: unknown,
   ): void => {
-    const { route } = served
-    const { baseUrl, location } = exchange
-    const members = route.query || route.paging ? new URLSearchParams(location.search) : undefined
-    const page = route.paging && pageRequest(members!, route.paging, options.pageLimits)
-    const request: RouteRequest<I> = {
-      user,
-      params: served.params ? pathParams(served.params, params) : params,
-      query: served.query && coerced(served.query, (name) => members!.get(name)),
-      body,
-      page,
-      baseUrl,
-      apiUrl: baseUrl + basePath,
-    }
+    const { params, query, page } = asked
+    const { baseUrl } = exchange
+    const request: RouteRequest<I> = { user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath }
     const answer = route.handle(request, services)
     if (answer instanceof Promise)
       answer
-        .then((reply) => send(exchange, route, reply, page, members))
+        .then((reply) => send(exchange, route, reply, asked))
         .catch((error) => fail(exchange, error, route))
-    else send(exchange, route, answer, page, members)
+    else send(exchange, route, answer, asked)
   }
 
   const send = (
     exchange: Exchange,
     route: Route<I, S>,
     { status, body, total }: Reply,
-    page: PageRequest | undefined,
-    members: URLSearchParams | undefined,
+    { page, members }: Asked,
   ): void => {
     const { req, res, location, baseUrl } = exchange
     if (status === 404) return notFound(exchange, "The target couldn't be found.")
@@ -146,9 +154,13 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const unmatched = (exchange: Exchange): void => {
     const { req, res, location } = exchange
     const allowed = router.allowed(location.path)
+    if (allowed === 'malformed') return malformed(exchange)
     if (allowed.length === 0) return notFound(exchange, 'there is nothing at this path')
     sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', allowed.join(', ')])
   }
+
+  const malformed = (exchange: Exchange): void =>
+    fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
 
   const notFound = ({ res, baseUrl }: Exchange, message: string): void =>
     options.notFoundBody ? sendJson(res, 404, { message, url: referenceOf(baseUrl) }) : sendEmpty(res, 404)
@@ -156,10 +168,15 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const fail = (exchange: Exchange, error: unknown, route?: Route<I, S>): void => {
     const { req, res, location, baseUrl } = exchange
     if (error instanceof ClientGone) return void res.destroy()
-    const { status, message } = translate(error, log, req.method ?? '', location.path)
-    if (status === 404) return notFound(exchange, message)
-    const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
-    sendJson(res, status, body, extraHeaders(status))
+    try {
+      const { status, message } = translate(error, log, req.method ?? '', location.path)
+      if (status === 404) return notFound(exchange, message)
+      const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
+      sendJson(res, status, body, extraHeaders(status))
+    } catch {
+      // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
+      res.destroy()
+    }
   }
 
   return { handler, idle: flights.idle }
@@ -168,25 +185,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
 /** The page that describes the API, which error bodies point to. */
 const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
 
-/** What is too large is not read to its end, so the connection cannot be used again. */
+/** The rest of what is too large is not waited for, so the connection cannot be used again. */
 const extraHeaders = (status: number): string[] => {
   if (status === 413) return ['Connection', 'close']
   return status === 503 ? ['Retry-After', '1'] : []
-}
-
-const countFlights = () => {
-  let flying = 0
-  let landed: (() => void)[] = []
-  const end = () => {
-    if (--flying > 0) return
-    for (const tell of landed) tell()
-    landed = []
-  }
-  return {
-    begin(res: ServerResponse) {
-      flying++
-      res.once('close', end)
-    },
-    idle: () => (flying === 0 ? Promise.resolve() : new Promise<void>((resolve) => landed.push(resolve))),
-  }
 }

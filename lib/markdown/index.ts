@@ -2,10 +2,10 @@ import type { MarkdownInput } from './input.ts'
 import { createPool } from './pool.ts'
 
 /**
- * Bytes up to which a text is rendered at once in the thread that serves requests. The worst text of this length that is
- * known takes some 50 ms; a worker costs a few.
+ * Bytes up to which a text is rendered at once in the thread that serves requests. A text of 4 KiB can be made to take
+ * two seconds (a table whose rows are filled up), one of this length a few milliseconds.
  */
-const SHORT = 4096
+const SHORT = 256
 
 export interface Markdown {
   /** Safe HTML. @throws AllotError invalid for a text that takes too long. */

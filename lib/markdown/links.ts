@@ -25,10 +25,10 @@ export const linksOf = ({ context, baseUrl, wiki, mode }: MarkdownInput): Links 
 
 /** The context as a URL without a slash at the end; undefined when it is none that a browser may follow. */
 const rootOf = (context: string, baseUrl: string): string | undefined => {
-  const path = context.trim().replace(/\/+$/, '')
+  const path = context.trim().replace(/(?<!\/)\/+$/, '')
   if (path === '' || !URL.canParse(path, `${baseUrl}/`)) return undefined
-  const url = new URL(path, `${baseUrl}/`)
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href.replace(/\/+$/, '') : undefined
+  const { origin, pathname, protocol } = new URL(path, `${baseUrl}/`)
+  return protocol === 'http:' || protocol === 'https:' ? `${origin}${pathname}`.replace(/\/$/, '') : undefined
 }
 
 const isRelative = (href: string): boolean =>

@@ -6,6 +6,9 @@ import type { MarkdownInput } from './input.ts'
 const WORKERS = 2
 const LONGEST_QUEUE = 100
 
+/** A text of a mebibyte can grow a thousandfold on its way to HTML. */
+const LIMITS = { maxOldGenerationSizeMb: 192 }
+
 interface Task {
   input: MarkdownInput
   resolve: (html: string) => void
@@ -40,6 +43,12 @@ export const createPool = (deadline: number): Pool => {
     return worker
   }
 
+  /** One that dies while it waits for work is not given any. */
+  const forget = (worker: Worker) => {
+    const at = idle.indexOf(worker)
+    if (at !== -1) idle.splice(at, 1)
+  }
+
   const next = () => {
     if (working.size >= WORKERS) return
     const task = queue.shift()
@@ -51,6 +60,7 @@ export const createPool = (deadline: number): Pool => {
     const finish = (reusable: boolean, settle: () => void) => {
       clearTimeout(timer)
       worker.removeAllListeners()
+      worker.on('error', () => forget(worker))
       working.delete(worker)
       if (reusable) idle.push(worker)
       else void worker.terminate()
@@ -65,7 +75,7 @@ export const createPool = (deadline: number): Pool => {
         else task.reject(refused === undefined ? new Error(failed) : invalid(refused))
       }),
     )
-    worker.once('error', failed)
+    worker.once('error', (error) => failed(isOutOfMemory(error) ? tooLarge() : error))
     worker.once('exit', () => failed(new AllotError('unavailable', 'the markdown worker ended')))
     worker.postMessage(task.input)
   }
@@ -91,13 +101,20 @@ export const createPool = (deadline: number): Pool => {
  * main thread on to a worker: so it registers its own first.
  */
 const startWorker = (): Worker => {
-  if (import.meta.url.endsWith('.js')) return new Worker(new URL('./worker.js', import.meta.url))
+  if (import.meta.url.endsWith('.js'))
+    return new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: LIMITS })
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'))
   const file = JSON.stringify(new URL('./worker.ts', import.meta.url).href)
   return new Worker(`import(${loader}).then(({ register }) => { register(); return import(${file}) })`, {
     eval: true,
+    resourceLimits: LIMITS,
   })
 }
 
 const tooSlow = (deadline: number) =>
   invalid(`Text: it could not be rendered within ${deadline} milliseconds`)
+
+const tooLarge = () => invalid('Text: its HTML would be too large')
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'

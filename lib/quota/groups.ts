@@ -164,7 +164,8 @@ const setFor = async (tx: Change, owner: number, names: readonly string[]) => {
 }
 
 const refuseRepeated = (what: string, names: readonly string[]) => {
-  const repeated = names.find((name, at) => names.indexOf(name) !== at)
+  const seen = new Set<string>()
+  const repeated = names.find((name) => seen.size === seen.add(name).size)
   if (repeated !== undefined) throw invalid(`the ${what} ${repeated} is named twice`)
 }
 

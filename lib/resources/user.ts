@@ -69,7 +69,6 @@ const emailOf = (account: Account, privy: boolean, baseUrl: string): string => {
 
 export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname
 
+/** Of the id and not of the email, which whoever guesses it could find confirmed. */
 const avatarHash = (account: Account): string =>
-  createHash('sha256')
-    .update(account.email === '' ? `account ${account.id}` : account.email.toLowerCase())
-    .digest('hex')
+  createHash('sha256').update(`account ${account.id}`).digest('hex')

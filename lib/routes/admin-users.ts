@@ -77,7 +77,7 @@ export const adminUserRoutes = [
       const { full_name: fullName, prohibit_login: prohibited, ...rest } = body
       const account = await hosting.accounts.byName(params.username)
       if (account?.kind !== 'user') return reply(404)
-      const active = prohibited === undefined ? body.active : !prohibited
+      const active = prohibited === true ? false : (body.active ?? (prohibited === false ? true : undefined))
       const edited = await hosting.accounts.edit(account.id, { ...rest, fullName, active })
       return edited === undefined ? reply(404) : reply(200, userResource(edited, user, baseUrl))
     },

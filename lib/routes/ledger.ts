@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import { LedgerItem, type LedgerOperation, onLine } from '../hosting/ledger.ts'
-import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../http/index.ts'
 import { paced } from '../records/paced.ts'
 import { LedgerKind } from '../records/schema.ts'
 import { reply, route } from './declare.ts'
@@ -29,18 +29,12 @@ const operationsIn = async (text: string): Promise<LedgerOperation[]> => {
 }
 
 const operationOf = (line: string): LedgerOperation => {
-  const result = v.safeParse(Operation, parsed(line))
+  const value = parseJson(line)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const result = v.safeParse(Operation, isObject ? withoutNulls(value) : value)
   if (result.success) return result.output
   const [issue] = result.issues
   throw invalid(`${v.getDotPath(issue) ?? 'the line'}: ${issue.message}`)
-}
-
-const parsed = (line: string): unknown => {
-  try {
-    return JSON.parse(line)
-  } catch {
-    throw invalid('is no JSON')
-  }
 }
 
 export const ledgerRoutes = [

@@ -149,7 +149,8 @@ export const organizationRoutes = [
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
     handle: async ({ user, params }, services) => {
       const organization = await leavable(services, user, params)
-      const account = await accountNamed(services, user, params.username)
+      // A member may have hidden itself since: owners can still let it go.
+      const account = await services.hosting.accounts.byName(params.username)
       if (organization === undefined || account === undefined) return reply(404)
       return (await services.hosting.organizations.removeMember(organization.id, account.id))
         ? reply(204)

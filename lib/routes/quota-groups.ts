@@ -15,7 +15,10 @@ const RuleInGroup = v.object({
   limit: v.optional(v.pipe(v.number(), v.safeInteger())),
   subjects: v.optional(v.array(AskedSubject)),
 })
-const CreateQuotaGroupOptions = v.object({ name, rules: v.optional(v.array(RuleInGroup)) })
+const CreateQuotaGroupOptions = v.object({
+  name,
+  rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
+})
 
 const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
 const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
@@ -179,7 +182,7 @@ export const quotaGroupRoutes = [
     path: '/admin/users/{username}/quota/groups',
     operationId: 'adminSetUserQuotaGroups',
     summary: "Set the whole list of a user's or an organization's groups",
-    body: v.object({ groups: v.array(name) }),
+    body: v.object({ groups: v.pipe(v.array(name), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, body }, services) => {
       const account = await accountNamed(services, user, params.username)

@@ -16,9 +16,9 @@ const CreateRepoOption = v.object({
   description: v.optional(v.pipe(v.string(), v.maxLength(2048))),
   private: v.optional(v.boolean()),
   auto_init: v.optional(v.boolean()),
-  gitignores: v.optional(v.string()),
-  license: v.optional(v.string()),
-  readme: v.optional(v.string()),
+  gitignores: v.optional(v.pipe(v.string(), v.maxLength(1000))),
+  license: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  readme: v.optional(v.pipe(v.string(), v.maxLength(100))),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
@@ -276,7 +276,7 @@ export const repositoryRoutes = [
     summary: 'Give a repository to another owner, with its usage',
     auth: 'required',
     scope: 'write:repository',
-    body: v.object({ new_owner: v.string() }),
+    body: v.object({ new_owner: v.pipe(v.string(), v.maxLength(255)) }),
     responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request

@@ -1,21 +1,24 @@
 import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { AccessToken, accessTokenResource } from '../resources/token.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 
 const CreateAccessTokenOption = v.object({ name: v.string(), scopes: v.optional(v.array(v.string())) })
 
-/** Tokens are a matter of the user and of administrators. */
+/** Tokens are a matter of the user; of another's, of administrators with the scope for that. */
 const ownAccount = async (
   { hosting }: Services,
   caller: Identity,
   username: string,
+  scope: 'read:admin' | 'write:admin',
 ): Promise<Account | undefined> => {
-  if (!caller.admin && caller.username.toLowerCase() !== username.toLowerCase())
+  const own = caller.username.toLowerCase() === username.toLowerCase()
+  if (!own && !caller.admin)
     throw new AllotError('forbidden', 'the tokens of another user are for administrators only')
+  if (!own) checkScopes(caller, { scope })
   const account = await hosting.accounts.byName(username)
   return account?.kind === 'user' ? account : undefined
 }
@@ -45,7 +48,7 @@ export const tokenRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(AccessToken), 403: Forbidden, 404: NotFound },
     handle: async ({ user, params, page }, services) => {
-      const account = await ownAccount(services, user, params.username)
+      const account = await ownAccount(services, user, params.username, 'read:admin')
       if (account === undefined) return reply(404)
       const { items, total } = await services.hosting.tokens.list(account.id, page)
       return pageOf(
@@ -65,7 +68,7 @@ export const tokenRoutes = [
     body: CreateAccessTokenOption,
     responses: { 201: AccessToken, 400: ErrorBody, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, body }, services) => {
-      const account = await ownAccount(services, user, params.username)
+      const account = await ownAccount(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
       refuseWiderScopes(user, body.scopes ?? [])
       const { token, secret } = await services.hosting.tokens.create(account.id, body.name, body.scopes ?? [])
@@ -82,7 +85,7 @@ export const tokenRoutes = [
     scope: 'write:user',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, services) => {
-      const account = await ownAccount(services, user, params.username)
+      const account = await ownAccount(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
       return (await services.hosting.tokens.remove(account.id, params.token)) ? reply(204) : reply(404)
     },

@@ -15,7 +15,7 @@ interface Batch {
 
 /** What a transaction gave, and the batch it must wait for, if any. */
 interface Applied<T> {
-  result: T
+  outcome: Promise<T>
   written: Promise<void> | undefined
 }
 
@@ -40,24 +40,24 @@ export class GroupCommit {
   }
 
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const { result, written } = await this.#turns.run(() => this.#apply(work))
+    const { outcome, written } = await this.#turns.run(() => this.#apply(work))
+    // Who only read, or failed over what was read, must not answer before what it may have read is durable.
     await written
-    return result
+    return outcome
   }
 
   async #apply<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<Applied<T>> {
     this.#refuseAfterFailure()
     const { tx, end, buffer } = buffered(this.#source, this.#layers())
-    let result: T
-    try {
-      result = await work(tx)
-    } finally {
-      end()
-    }
+    const outcome = (async () => work(tx))()
+    const failed = await outcome.then(
+      () => false,
+      () => true,
+    )
+    end()
     this.#refuseAfterFailure()
-    if (buffer.size > 0) return { result, written: this.#enqueue(buffer).written }
-    // Who only read must not answer before what it may have read is durable.
-    return { result, written: (this.#waiting ?? this.#writing)?.written }
+    if (failed || buffer.size === 0) return { outcome, written: (this.#waiting ?? this.#writing)?.written }
+    return { outcome, written: this.#enqueue(buffer).written }
   }
 
   #refuseAfterFailure(): void {

@@ -93,6 +93,8 @@ describe('PATCH /admin/users/{username}', () => {
     await allot.as(allot.root, 'PATCH', path, { active: false })
     assertError(await allot.as(eve, 'GET', '/user'), 403)
     assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'second password') }), 403)
+    await allot.as(allot.root, 'PATCH', path, { active: false, prohibit_login: false })
+    assertError(await allot.as(eve, 'GET', '/user'), 403)
     await allot.as(allot.root, 'PATCH', path, { prohibit_login: false })
     assert.equal((await allot.as(eve, 'GET', '/user')).status, 200)
   })

@@ -105,6 +105,17 @@ describe('A host that brings its own identity', () => {
     }
   })
 
+  it('makes a new user once, however many requests come first', async () => {
+    const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })
+    try {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => host.ask('GET', '/user')))
+      assert.deepEqual(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size, 1)
+      assert.equal(answers[0]?.status, 200)
+    } finally {
+      await host.stop()
+    }
+  })
+
   it('that fails is a 500, and its secret stays inside', async () => {
     const told: object[] = []
     const host = await start({

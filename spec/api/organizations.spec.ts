@@ -82,6 +82,16 @@ describe('/orgs/{org}/members/{username}', () => {
     assertError(await allot.as(second, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'king' }), 422)
   })
 
+  it('lets owners take out a member who has hidden itself since', async () => {
+    const [owner, shy] = [await allot.person(), await allot.person()]
+    await allot.as(owner, 'POST', '/orgs', { username: 'hiding' })
+    const path = `/orgs/hiding/members/${shy.name}`
+    await allot.as(owner, 'PUT', path)
+    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
+    assertNoContent(await allot.as(owner, 'DELETE', path))
+    assertNotFound(await allot.as(owner, 'DELETE', path))
+  })
+
   it('lets everyone leave, and nobody but owners take out another', async () => {
     const [owner, one, other] = [await allot.person(), await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'leaving' })

@@ -114,6 +114,18 @@ describe('POST /org/{org}/repos', () => {
     ['a license that climbs', { name: 'x', auto_init: true, license: '../../package' }, 422],
     ['an unknown gitignore', { name: 'x', auto_init: true, gitignores: 'Go,Nope' }, 422, /Nope/],
     ['a gitignore that climbs', { name: 'x', auto_init: true, gitignores: '../Go' }, 422],
+    [
+      'more gitignores than anyone needs',
+      { name: 'x', auto_init: true, gitignores: Array.from({ length: 60 }, (_, at) => `g${at}`).join() },
+      422,
+      /at most 50/,
+    ],
+    [
+      'a list of gitignores without end',
+      { name: 'x', auto_init: true, gitignores: 'Go,'.repeat(1000) },
+      422,
+      /^gitignores: /,
+    ],
     ['an unknown readme', { name: 'x', auto_init: true, readme: 'Fancy' }, 422, /Fancy/],
     ['a branch that is an option', { name: 'x', default_branch: '--help' }, 422, /branch/],
     ['a branch with two dots', { name: 'x', default_branch: 'a..b' }, 422, /branch/],

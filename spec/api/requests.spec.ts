@@ -51,6 +51,10 @@ describe('Paths', () => {
       assertError(await allot.ask('GET', path), 400, /encoded/)
   })
 
+  it('may come with the whole URL in the request line', async () => {
+    assert.match(await closing('GET http://x.test/api/v1/version'), /^HTTP\/1.1 200 /)
+  })
+
   it('may hold dots as ordinary values', async () => {
     assert.match(await closing('GET /api/v1/users/..'), /^HTTP\/1.1 404 /)
     assert.match(await closing('GET /api/v1/users/./repos'), /^HTTP\/1.1 404 /)
@@ -175,7 +179,7 @@ describe('Every answer', () => {
   it('takes its links from the Host header, which must be one', async () => {
     const text = await closing('GET /api/v1/users/root')
     assert.match(text, /"html_url":"http:\/\/x\.test\/root"/)
-    for (const host of ['a b', 'x.test/evil', '"><script>', 'a@b', ''])
+    for (const host of ['a b', '999.999.999.999', 'a:99999', 'x.test/evil', '"><script>', 'a@b', ''])
       assert.match(
         await raw(`GET /api/v1/version HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
         /^HTTP\/1.1 400 /,
@@ -189,6 +193,29 @@ describe('Every answer', () => {
       const { body } = await own.ask('GET', '/users/root')
       assert.equal(body.html_url, 'https://code.example.test/git/root')
       assert.equal(body.email, 'root@noreply.code.example.test')
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('Mounted in Express after a body parser', () => {
+  it('takes the body that the parser has read', async () => {
+    const own = await start(
+      { repositories: false },
+      {
+        mount: (handler) => {
+          const app = express()
+          app.use(express.json(), handler)
+          return app
+        },
+      },
+    )
+    try {
+      const { token } = own.root
+      assert.equal((await own.ask('POST', '/user/repos', { token, body: { name: 'x' } })).status, 201)
+      assertError(await own.ask('POST', '/user/repos', { token, body: {} }), 422, /Name is required/)
+      assertError(await own.ask('POST', '/user/repos', { token, body: [] }), 422, /JSON object/)
     } finally {
       await own.stop()
     }

@@ -51,6 +51,29 @@ describe('POST /users/{username}/tokens', () => {
     assertList(await allot.ask('GET', '/users/carol/tokens', { token: carol.token }), 'name', ['spec', 'ci'])
   })
 
+  it("of another user takes an administrator's scope, and not only that of users", async () => {
+    await allot.person('iris')
+    const narrow = await allot.scoped(allot.root, 'write:user')
+    const body = { name: 'x', scopes: ['write:user'] }
+    for (const [method, path] of [
+      ['GET', ''],
+      ['POST', ''],
+      ['DELETE', '/spec'],
+    ] as const)
+      assertError(
+        await allot.ask(method, `/users/iris/tokens${path}`, {
+          token: narrow,
+          ...(method === 'POST' ? { body } : {}),
+        }),
+        403,
+        /admin/,
+      )
+    assert.equal(
+      (await allot.ask('POST', '/users/iris/tokens', { token: allot.root.token, body })).status,
+      201,
+    )
+  })
+
   it('does not let a token make one that may do more than itself', async () => {
     const dave = await allot.person('dave')
     const narrow = await allot.scoped(dave, 'write:user')

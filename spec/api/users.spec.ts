@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../expectations.ts'
 import { type Person, type Running, start } from '../running.ts'
@@ -57,6 +58,13 @@ describe('GET /users/{username}', () => {
     }
   })
 
+  it('does not confirm the hidden email to whoever guesses it', async () => {
+    await allot.person('hiding', { email: 'secret@example.test' })
+    const { avatar_url } = (await allot.as(undefined, 'GET', '/users/hiding')).body
+    for (const hash of ['md5', 'sha1', 'sha256'])
+      assert.ok(!avatar_url.includes(createHash(hash).update('secret@example.test').digest('hex')))
+  })
+
   it('tells of administrators only to themselves and to each other', async () => {
     assert.equal((await as(allot.root, '/users/root')).body.is_admin, true)
     assert.equal((await as(undefined, '/users/root')).body.is_admin, false)
@@ -68,7 +76,17 @@ describe('GET /users/{username}', () => {
     assert.deepEqual([body.login, body.full_name, body.email], ['acme', 'Acme', ''])
   })
 
-  for (const name of ['nobody', '1', '__proto__', 'constructor', '%20', 'a%2Fb', '..%2f', 'x'.repeat(2000)])
+  for (const name of [
+    'nobody',
+    '1',
+    '__proto__',
+    'constructor',
+    '%20',
+    'a%2Fb',
+    '..%2f',
+    'x'.repeat(900),
+    'x'.repeat(9000),
+  ])
     it(`answers 404 for ${name.slice(0, 20)}`, async () => {
       assertNotFound(await as(undefined, `/users/${name}`))
     })

@@ -197,6 +197,8 @@ const HOSTILE: [name: string, text: string][] = [
   ['unclosed HTML', repeat('<a ', 120_000)],
   ['one mebibyte of text', repeat('some *words* and `code`, again and again. ', 1_048_576)],
   ['one mebibyte of brackets', '['.repeat(1_048_576)],
+  ['a table whose rows are filled up', `${'|a'.repeat(511)}\n${'|-'.repeat(511)}\n${'|\n'.repeat(1023)}`],
+  ['a link repeated without end', `[a]: http://x/${'&'.repeat(500_000)}\n\n${'[a] '.repeat(100_000)}`],
   ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
 ]
 

@@ -131,3 +131,18 @@ test('a write that only reads makes no batch, but waits until what it saw is dur
   await writing
   assert.equal(observed.batches.length, 1)
 })
+
+test('a write that fails over what is on its way to the disk says so only once that is there', async (t) => {
+  const observed = await openObserved(t)
+  const { driver } = observed
+  const { reached, release } = holdNext(observed)
+  const first = save(driver, { key: 'value' })
+  await reached
+  const second = driver.write(async (tx) => {
+    if ((await tx.get(bytes('key'))) !== undefined) throw new Error('it is taken')
+  })
+  assert.equal(await isSettled(second), false)
+  release()
+  await first
+  await assert.rejects(second, /it is taken/)
+})

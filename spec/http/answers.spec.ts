@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as v from 'valibot'
+import { AllotError, type ErrorCode } from '../../lib/errors.ts'
+import { Empty, Html, NotFound, ReadyJson } from '../../lib/http/index.ts'
+import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+
+const codes: Record<ErrorCode, number> = {
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  unavailable: 503,
+  storage_full: 507,
+}
+
+const open = { ...plain, method: 'GET', auth: 'optional' } as const
+const Id = v.object({ id: v.number() })
+
+/** The answer of `/gate` waits until this is called. */
+let openGate: () => void = () => undefined
+
+const routes = [
+  route({
+    ...open,
+    path: '/json',
+    operationId: 'json',
+    responses: { 200: Id },
+    handle: () => reply(200, { id: 1 }),
+  }),
+  route({
+    ...open,
+    path: '/ready',
+    operationId: 'ready',
+    responses: { 200: Id },
+    handle: () => reply(200, new ReadyJson({ id: 1 })),
+  }),
+  route({
+    ...open,
+    path: '/html',
+    operationId: 'html',
+    responses: { 200: Html },
+    handle: async () => reply(200, '<p>ü</p>'),
+  }),
+  route({
+    ...open,
+    path: '/empty',
+    operationId: 'empty',
+    responses: { 204: Empty },
+    handle: () => reply(204),
+  }),
+  route({
+    ...open,
+    path: '/missing',
+    operationId: 'missing',
+    responses: { 404: NotFound },
+    handle: () => reply(404),
+  }),
+  route({
+    ...open,
+    path: '/fails/{how}',
+    operationId: 'fails',
+    responses: { 204: Empty },
+    handle: ({ params }) => {
+      throw new AllotError(params.how as ErrorCode, 'as it was asked')
+    },
+  }),
+  route({
+    ...open,
+    path: '/breaks',
+    operationId: 'breaks',
+    responses: { 204: Empty },
+    handle: () => {
+      throw new Error('at line 7', { cause: new Error('of the inside') })
+    },
+  }),
+  route({
+    ...open,
+    path: '/breaks/later',
+    operationId: 'breaksLater',
+    responses: { 204: Empty },
+    failure: (message: string) => ({ ok: false, error: message }),
+    handle: () => Promise.reject('not even an error'),
+  }),
+  route({
+    ...open,
+    path: '/unsayable',
+    operationId: 'unsayable',
+    responses: { 200: v.any() },
+    handle: () => reply(200, { big: 1n }),
+  }),
+  route({
+    ...open,
+    path: '/gate',
+    operationId: 'gate',
+    responses: { 200: v.string() },
+    handle: () =>
+      new Promise<void>((resolve) => {
+        openGate = resolve
+      }).then(() => reply(200, 'through')),
+  }),
+]
+
+let floor: Floor
+before(async () => {
+  floor = await serve(routes)
+})
+after(() => floor.stop())
+
+const get = async (path: string, method = 'GET', from = floor) => {
+  const answer = await fetch(from.api + path, { method })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+describe('An answer', () => {
+  const cases: [path: string, status: number, type: string | null, length: string | null, text: string][] = [
+    ['/json', 200, 'application/json;charset=utf-8', '8', '{"id":1}'],
+    ['/ready', 200, 'application/json;charset=utf-8', '8', '{"id":1}'],
+    ['/html', 200, 'text/html;charset=utf-8', '9', '<p>ü</p>'],
+    ['/empty', 204, null, null, ''],
+    ['/missing', 404, null, '0', ''],
+    ['/nothing', 404, null, '0', ''],
+  ]
+  for (const [path, status, type, length, text] of cases)
+    it(`of ${path} is ${status} ${type ?? 'without a body'}, to HEAD as well`, async () => {
+      for (const method of ['GET', 'HEAD']) {
+        const { headers, ...answer } = await get(path, method)
+        assert.deepEqual(answer, { status, text: method === 'GET' ? text : '' })
+        assert.equal(headers.get('content-type'), type)
+        assert.equal(headers.get('content-length'), length)
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+        assert.equal(headers.get('cache-control'), 'max-age=0, private, must-revalidate')
+      }
+    })
+
+  it('of 404 has a body where the serving is told so', async () => {
+    const talkative = await serve(routes, { notFoundBody: true })
+    try {
+      for (const path of ['/missing', '/nothing', '/fails/not_found']) {
+        const { status, text } = await get(path, 'GET', talkative)
+        assert.deepEqual([status, Object.keys(JSON.parse(text))], [404, ['message', 'url']])
+      }
+    } finally {
+      await talkative.stop()
+    }
+  })
+
+  it('comes in the order of the requests, however long each takes', async () => {
+    const both = floor.raw(`GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n${closing('GET /api/v1/json')}`)
+    await sleep(50)
+    openGate()
+    assert.match(await both, /"through"[\s\S]*\{"id":1\}$/)
+  })
+})
+
+describe('A failure', () => {
+  for (const [code, status] of Object.entries(codes))
+    it(`of the kind ${code} is ${status}`, async () => {
+      const { status: answered, headers, text } = await get(`/fails/${code}`)
+      assert.equal(answered, status)
+      assert.equal(headers.get('retry-after'), status === 503 ? '1' : null)
+      assert.equal(headers.get('www-authenticate'), null)
+      const url = `http://127.0.0.1:${floor.port}/api/swagger`
+      if (status === 404) assert.equal(text, '')
+      else assert.deepEqual(JSON.parse(text), { message: 'as it was asked', url })
+    })
+
+  it('of an unknown kind names a request id that the log has with its cause', async () => {
+    floor.told.length = 0
+    const { status, text } = await get('/breaks')
+    assert.equal(status, 500)
+    assert.doesNotMatch(text, /line 7|inside/)
+    assert.equal(floor.told.length, 1)
+    const { err, requestId, method, path } = floor.told[0]!.fields
+    assert.ok(requestId && text.includes(requestId))
+    assert.deepEqual([method, path], ['GET', '/breaks'])
+    assert.match(String(err?.cause), /of the inside/)
+  })
+
+  it('has the shape that its route gives it', async () => {
+    const { status, text } = await get('/breaks/later')
+    assert.equal(status, 500)
+    assert.deepEqual(Object.keys(JSON.parse(text)), ['ok', 'error'])
+  })
+
+  it('to say what a handler answered is a 500', async () => {
+    assert.equal((await get('/unsayable')).status, 500)
+  })
+
+  it('of the log itself leaves no client waiting', async () => {
+    const mute = await serve(routes, {
+      log: {
+        error: () => {
+          throw new Error('the disk of the log is full')
+        },
+        info: () => undefined,
+      },
+    })
+    try {
+      await assert.rejects(get('/breaks', 'GET', mute))
+      assert.equal((await get('/json', 'GET', mute)).status, 200)
+    } finally {
+      await mute.stop()
+    }
+  })
+})
+
+describe('A client that goes away', () => {
+  it('in the midst of an answer is no error', async () => {
+    floor.told.length = 0
+    const socket = connect(floor.port, '127.0.0.1')
+    socket.write('GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n')
+    await sleep(50)
+    socket.destroy()
+    await sleep(50)
+    openGate()
+    await floor.idle()
+    assert.equal((await get('/json')).status, 200)
+    assert.deepEqual(floor.told, [])
+  })
+})
+
+describe('What is in flight', () => {
+  it('is waited for, and nothing else', async () => {
+    await floor.idle()
+    const answer = get('/gate')
+    await sleep(50)
+    let isIdle = false
+    const idle = floor.idle().then(() => {
+      isIdle = true
+    })
+    await sleep(50)
+    assert.equal(isIdle, false)
+    openGate()
+    assert.equal((await answer).text, '"through"')
+    await idle
+  })
+})
+
+describe('What is not below the base path', () => {
+  it('is the next listener’s, and 404 where there is none', async () => {
+    const sharing = await serve(routes, {}, (handler) => (req, res) => {
+      handler(req, res, () => res.end('the next'))
+    })
+    try {
+      const at = `http://127.0.0.1:${sharing.port}`
+      for (const path of ['/', '/api', '/api/v1x/json', '/API/v1/json', '/x/api/v1/json'])
+        assert.equal(await (await fetch(at + path)).text(), 'the next', path)
+      assert.equal(await (await fetch(`${at}/api/v1/json`)).text(), '{"id":1}')
+      assert.equal((await fetch(`http://127.0.0.1:${floor.port}/elsewhere`)).status, 404)
+    } finally {
+      await sharing.stop()
+    }
+  })
+})

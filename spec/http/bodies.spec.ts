@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import express from 'express'
+import * as v from 'valibot'
+import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+
+const Options = v.object({
+  name: v.string(),
+  limit: v.optional(v.pipe(v.number(), v.safeInteger())),
+  on: v.optional(v.boolean()),
+  kind: v.optional(v.picklist(['a', 'b'])),
+  rules: v.optional(v.array(v.object({ limit: v.pipe(v.number(), v.integer(), v.minValue(0)) }))),
+  title: v.optional(v.pipe(v.string(), v.maxLength(5))),
+})
+
+const routes = [
+  route({
+    ...plain,
+    method: 'POST',
+    path: '/json',
+    operationId: 'json',
+    auth: 'optional',
+    body: Options,
+    responses: { 200: Options },
+    handle: ({ body }) => reply(200, body),
+  }),
+  route({
+    ...plain,
+    method: 'POST',
+    path: '/text',
+    operationId: 'text',
+    auth: 'optional',
+    accepts: 'text/plain',
+    bodyLimit: 4096,
+    body: v.string(),
+    responses: { 200: v.string() },
+    handle: ({ body }) => reply(200, body),
+  }),
+  route({
+    ...plain,
+    method: 'PUT',
+    path: '/none',
+    operationId: 'none',
+    auth: 'optional',
+    responses: { 200: v.string() },
+    handle: () => reply(200, 'done'),
+  }),
+]
+
+let floor: Floor
+before(async () => {
+  floor = await serve(routes)
+})
+after(() => floor.stop())
+
+const post = async (path: string, body: string | Uint8Array, type = 'application/json', to = floor) => {
+  const sent = { method: 'POST', body: body as string, headers: { 'content-type': type } }
+  const answer = await fetch(to.api + path, sent)
+  const json = (await answer.json()) as { message?: string }
+  return { status: answer.status, json, message: json.message ?? '' }
+}
+
+describe('A member that does not fit is named', () => {
+  const cases: [body: string, message: RegExp][] = [
+    ['', /^Name is required$/],
+    ['{}', /^Name is required$/],
+    ['{"name":null}', /^Name is required$/],
+    ['{"Name":"x"}', /^Name is required$/],
+    ['{"name":1}', /^name: expected a string, received the number 1$/],
+    ['{"name":["x"]}', /^name: expected a string, received an array$/],
+    ['{"name":{"x":1}}', /^name: expected a string, received an object$/],
+    ['{"name":"x","limit":"1"}', /^limit: expected a number, received the string "1"$/],
+    ['{"name":"x","limit":1.5}', /^limit: expected a whole number/],
+    ['{"name":"x","limit":1e400}', /^limit: expected a whole number/],
+    ['{"name":"x","limit":9007199254740993}', /^limit: expected a whole number/],
+    ['{"name":"x","on":"true"}', /^on: expected a boolean/],
+    ['{"name":"x","kind":"c"}', /^kind: expected one of "a", "b", received the string "c"$/],
+    ['{"name":"x","title":"123456"}', /^title: must have at most 5 characters$/],
+    ['{"name":"x","rules":{}}', /^rules: expected an array, received an object$/],
+    ['{"name":"x","rules":[{"limit":1},{"limit":"2"}]}', /^rules\[1\]\.limit: expected a number/],
+    ['{"name":"x","rules":[{"limit":-1}]}', /^rules\[0\]\.limit: must not be below 0$/],
+    ['{"name":"x","rules":[null]}', /^rules\[0\]: expected a JSON object, received null$/],
+    ['{"name":"x","rules":[{}]}', /^Rules\[0\]\.limit is required$/],
+  ]
+  for (const [body, message] of cases)
+    it(`${body || 'an empty body'}: ${message.source}`, async () => {
+      const answer = await post('/json', body)
+      assert.equal(answer.status, 422)
+      assert.match(answer.message, message)
+    })
+})
+
+describe('What is no JSON object is refused', () => {
+  for (const body of ['null', '[]', '"x"', '1', 'true', '{', '{}{}', '{"name":"x",}', "{'name':1}", 'NaN'])
+    it(body, async () => {
+      const answer = await post('/json', body)
+      assert.equal(answer.status, 422)
+      assert.match(answer.message, /^the body /)
+    })
+
+  it('bytes that are no UTF-8, in text too', async () => {
+    const bytes = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
+    assert.match((await post('/json', bytes)).message, /UTF-8/)
+    assert.equal((await post('/text', Buffer.from([0xff]), 'text/plain')).status, 422)
+  })
+
+  it('nesting without end, closed or not', async () => {
+    for (const deep of ['['.repeat(900), `${'['.repeat(450)}${']'.repeat(450)}`]) {
+      const { status } = await post('/json', `{"name":${deep}}`)
+      assert.equal(status, 422)
+    }
+  })
+})
+
+describe('A body', () => {
+  it('gives what it declares and nothing else', async () => {
+    const body = '{"name":"ü","x":1,"__proto__":{"limit":1},"constructor":2,"toString":3,"limit":null}'
+    assert.deepEqual((await post('/json', body)).json, { name: 'ü' })
+    assert.equal(Object.hasOwn(Object.prototype, 'limit'), false)
+  })
+
+  it('takes the last of two members of one name', async () => {
+    assert.deepEqual((await post('/json', '{"name":"a","name":"b"}')).json, { name: 'b' })
+  })
+
+  it('of text is given as it is', async () => {
+    const text = ' {"a":\r\n1} ü 😀\t'
+    assert.equal((await post('/text', text, 'text/plain; charset=utf-8')).json, text)
+    assert.equal((await post('/text', text, 'application/json')).status, 415)
+  })
+
+  it('that no route asked for is ignored, with its content type', async () => {
+    for (const type of ['application/json', 'image/png']) {
+      const body = 'x'.repeat(100_000)
+      const answer = await fetch(`${floor.api}/none`, {
+        method: 'PUT',
+        body,
+        headers: { 'content-type': type },
+      })
+      assert.equal(answer.status, 200)
+      await answer.text()
+    }
+  })
+
+  it('may be as long as its route says, and not a byte longer', async () => {
+    for (const [path, type, limit] of [
+      ['/json', 'application/json', 1024],
+      ['/text', 'text/plain', 4096],
+    ] as const) {
+      const body = (length: number) => `{"name":"${'x'.repeat(length - 11)}"}`
+      assert.equal((await post(path, body(limit), type)).status, 200)
+      assert.equal((await post(path, body(limit + 1), type)).status, 413)
+    }
+  })
+
+  it('may have been read already by a body parser of the host', async () => {
+    const parsing = await serve(routes, {}, (handler) => {
+      const app = express()
+      app.use(express.json(), express.text())
+      app.use((req, res, next) => handler(req, res, next))
+      return app
+    })
+    try {
+      assert.deepEqual((await post('/json', '{"name":"x"}', 'application/json', parsing)).json, { name: 'x' })
+      assert.match((await post('/json', '{"name":1}', 'application/json', parsing)).message, /^name: /)
+      assert.match((await post('/json', '[]', 'application/json', parsing)).message, /must be a JSON object/)
+      assert.equal((await post('/text', 'as it is', 'text/plain', parsing)).json, 'as it is')
+    } finally {
+      await parsing.stop()
+    }
+  })
+})
+
+describe('A body that is too long', () => {
+  const huge = 8 * 1024 * 1024
+
+  it('is answered to clients that send it all before they read', async () => {
+    const bytes = `${closing('POST /api/v1/json', `Content-Length: ${huge}`)}${'x'.repeat(huge)}`
+    assert.match(await floor.raw(bytes), /^HTTP\/1.1 413 [\s\S]*must not be larger than 1024 bytes/)
+  })
+
+  it('is answered so as well where something else is wrong with the request', async () => {
+    const headers = ['Authorization: bad', `Content-Length: ${huge}`]
+    assert.match(
+      await floor.raw(closing('POST /api/v1/json', ...headers) + 'x'.repeat(huge)),
+      /^HTTP\/1.1 401 /,
+    )
+  })
+
+  it('is answered at once when its length says so, before any of it is sent', async () => {
+    const started = performance.now()
+    const status = await new Promise<string>((resolve, reject) => {
+      const socket = connect(floor.port, '127.0.0.1')
+      socket.once('data', (chunk) => {
+        resolve(chunk.toString().slice(0, 12))
+        socket.destroy()
+      })
+      socket.on('error', reject)
+      socket.write(`POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\nContent-Length: ${huge}\r\n\r\n`)
+    })
+    assert.equal(status, 'HTTP/1.1 413')
+    assert.ok(performance.now() - started < 1500)
+  })
+
+  it('does not keep the connection, even of a client that never stops', async () => {
+    const chunk = `800\r\n${'x'.repeat(2048)}\r\n`
+    const head = 'POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\nTransfer-Encoding: chunked\r\n\r\n'
+    assert.match(await floor.raw(head + chunk), /^HTTP\/1.1 413 [\s\S]*\r\nConnection: close\r\n/)
+  })
+})

@@ -1,0 +1,93 @@
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { AllotError } from '../../lib/errors.ts'
+import { createServing, type Identity, type Next, type Route, routesFor } from '../../lib/http/index.ts'
+
+/** What the handlers of these specs work with: nothing. */
+export type Nothing = Record<string, never>
+
+export const { route, reply, pageOf } = routesFor<Identity, Nothing>()
+
+/** What every declaration needs and no spec here looks at. */
+export const plain = { tag: 'spec', summary: 'of a spec' } as const
+
+export interface Told {
+  readonly fields: { err?: Error; requestId?: string; method?: string; path?: string }
+  readonly message: string
+}
+
+export interface Floor {
+  readonly port: number
+  /** Up to the base path and with it. */
+  readonly api: string
+  /** What went to the log as an error. */
+  readonly told: Told[]
+  idle(): Promise<void>
+  /** Bytes over a connection of their own, and all that comes back until it ends. */
+  raw(bytes: string | Buffer): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Credentials of these specs: `NAME` or `NAME scope,scope`; `root` administers, and `bad` is refused. */
+const authenticate = ({ headers: { authorization } }: IncomingMessage): Identity | null => {
+  if (authorization === undefined) return null
+  const [username = '', scopes = 'all'] = authorization.split(' ')
+  if (username === 'bad') throw new AllotError('unauthenticated', 'the credentials are wrong')
+  return { username, admin: username === 'root', scopes: new Set(scopes.split(',')) }
+}
+
+type Handler = (...exchange: [...Parameters<RequestListener>, next?: Next]) => void
+type Options = Partial<Parameters<typeof createServing<Identity, Nothing>>[0]>
+
+/** The routes of a spec in a started server, spoken to over a socket. */
+export const serve = async (
+  routes: readonly Route<Identity, Nothing>[],
+  options: Options = {},
+  mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
+): Promise<Floor> => {
+  const told: Told[] = []
+  const { handler, idle } = createServing<Identity, Nothing>({
+    routes,
+    services: {},
+    authenticate,
+    basePath: '/api/v1',
+    baseUrl: undefined,
+    corsOrigins: [],
+    notFoundBody: false,
+    bodyLimit: 1024,
+    pageLimits: { default: 30, max: 50 },
+    log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
+    ...options,
+  })
+  const server = createServer(mount(handler))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    api: `http://127.0.0.1:${port}/api/v1`,
+    told,
+    idle,
+    raw: (bytes) => raw(port, bytes),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const raw = (port: number, bytes: string | Buffer): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.setTimeout(8000, () => socket.destroy(new Error(`left hanging after: ${text}`)))
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', reject)
+    socket.write(bytes)
+  })
+
+/** A request whose connection ends with its answer. */
+export const closing = (line: string, ...headers: string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: x.test', 'Connection: close', ...headers, '', ''].join('\r\n')

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { closing, type Floor, pageOf, plain, route, serve } from './floor.ts'
+
+/** As many numbers as the path says, as a list that pages. */
+const numbers = <const M extends 'lenient' | 'strict'>(paging: M) =>
+  route({
+    ...plain,
+    method: 'GET',
+    path: `/${paging}/{count}`,
+    operationId: paging,
+    auth: 'optional',
+    paging,
+    params: v.object({ count: v.number() }),
+    responses: { 200: v.array(v.number()) },
+    handle: ({ page: { offset, limit }, params: { count } }) => {
+      const length = Math.max(0, Math.min(limit, count - offset))
+      return pageOf(
+        Array.from({ length }, (_none, at) => offset + at),
+        count,
+      )
+    },
+  })
+
+let floor: Floor
+before(async () => {
+  floor = await serve([numbers('lenient'), numbers('strict')])
+})
+after(() => floor.stop())
+
+const list = async (url: string) => {
+  const answer = await fetch(url)
+  const links = (answer.headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="(\w+)"/g)
+  return {
+    status: answer.status,
+    items: answer.status === 200 ? ((await answer.json()) as number[]) : [],
+    total: answer.headers.get('x-total-count'),
+    links: Object.fromEntries([...links].map(([, link, rel]) => [rel!, link!])) as Record<string, string>,
+    exposed: answer.headers.get('access-control-expose-headers'),
+  }
+}
+
+describe('A list', () => {
+  it('is walked through by its links, forth and back, and every item is met once', async () => {
+    const walks = fc.asyncProperty(
+      fc.nat({ max: 130 }),
+      fc.integer({ min: 1, max: 60 }),
+      async (count, limit) => {
+        const first = `${floor.api}/lenient/${count}?limit=${limit}`
+        const forth: number[] = []
+        let pages = 0
+        let last = first
+        for (let at: string | undefined = first; at !== undefined; pages++) {
+          const page = await list(at)
+          assert.equal(page.total, String(count))
+          forth.push(...page.items)
+          last = at
+          at = page.links.next
+        }
+        assert.deepEqual(forth, [...Array(count).keys()])
+        let back = 0
+        for (let at: string | undefined = last; at !== undefined; back++) at = (await list(at)).links.prev
+        assert.equal(back, pages)
+      },
+    )
+    await fc.assert(walks, { numRuns: 15 })
+  })
+
+  it('tells next and last but on the last page, first and prev but on the first', async () => {
+    const rels = async (page: number) =>
+      Object.keys((await list(`${floor.api}/strict/90?page=${page}`)).links)
+    assert.deepEqual(await rels(1), ['next', 'last'])
+    assert.deepEqual(await rels(2), ['next', 'last', 'first', 'prev'])
+    assert.deepEqual(await rels(3), ['first', 'prev'])
+    assert.deepEqual(Object.keys((await list(`${floor.api}/strict/30`)).links), [])
+  })
+
+  it('keeps the other members of the query in its links', async () => {
+    const { links, exposed } = await list(`${floor.api}/lenient/90?q=a%26b&page=2&limit=7&q=%C3%BC`)
+    assert.equal(links.next, `${floor.api}/lenient/90?q=a%26b&page=3&limit=7&q=%C3%BC`)
+    assert.equal(exposed, 'Link, X-Total-Count')
+  })
+
+  it('keeps its links whole when the path holds what ends an address', async () => {
+    const bytes = await floor.raw(closing('GET /api/v1/lenient/90>;"<'))
+    assert.match(bytes, /^HTTP\/1.1 404 /)
+    const found = await floor.raw(closing('GET /api/v1//lenient/90/?q=">;<'))
+    assert.match(
+      found,
+      /\r\nLink: <http:\/\/x\.test\/api\/v1\/\/lenient\/90\/\?q=%22%3E%3B%3C&page=2>; rel="next"/,
+    )
+  })
+
+  it('far past its end is empty, and leads back', async () => {
+    for (const page of ['3', '9007199254740991', '9223372036854775807', '9'.repeat(400)]) {
+      const { status, items, links } = await list(`${floor.api}/lenient/40?page=${page}`)
+      assert.deepEqual([status, items], [200, []], page)
+      assert.match(links.prev ?? '', /page=2$/)
+    }
+  })
+})
+
+describe('Nonsense for a page', () => {
+  const cases: [query: string, lenient: number[], strict: number[] | 422][] = [
+    ['', [0, 30], [0, 30]],
+    ['page=0', [0, 30], [0, 30]],
+    ['limit=0', [0, 30], [0, 30]],
+    ['limit=51', [0, 50], [0, 50]],
+    ['page=2&limit=50', [50, 50], [50, 50]],
+    ['page=2&page=3', [30, 30], [30, 30]],
+    ['page=-1', [0, 30], 422],
+    ['limit=-1', [0, 30], 422],
+    ['limit=1.5', [0, 30], 422],
+    ['limit=1e1', [0, 30], 422],
+    ['limit=0x10', [0, 30], 422],
+    ['limit=abc', [0, 30], 422],
+    ['limit=', [0, 30], 422],
+    ['page=%202', [0, 30], 422],
+    ['page=%FF', [0, 30], 422],
+  ]
+  const asked = async (paging: string, query: string) => {
+    const { status, items } = await list(`${floor.api}/${paging}/1000?${query}`)
+    return status === 200 ? [items[0], items.length] : status
+  }
+  for (const [query, lenient, strict] of cases)
+    it(`"${query}" is ${lenient.join(', ')} where it is taken and ${strict} where it is not`, async () => {
+      assert.deepEqual(await asked('lenient', query), lenient)
+      assert.deepEqual(await asked('strict', query), strict)
+    })
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+
+const Said = v.object({ said: v.array(v.string()) })
+
+let floor: Floor
+before(async () => {
+  floor = await serve([
+    route({
+      ...plain,
+      method: 'GET',
+      path: '/of/{one}/and/{other}',
+      operationId: 'pair',
+      auth: 'optional',
+      responses: { 200: Said },
+      handle: ({ params }) => reply(200, { said: [params.one, params.other] }),
+    }),
+    route({
+      ...plain,
+      method: 'GET',
+      path: '/of/:one/literal',
+      operationId: 'literal',
+      auth: 'optional',
+      responses: { 200: Said },
+      handle: ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
+    }),
+    route({
+      ...plain,
+      method: 'DELETE',
+      path: '/numbers/{id}',
+      operationId: 'number',
+      auth: 'optional',
+      params: v.object({ id: v.pipe(v.number(), v.integer()) }),
+      responses: { 200: Said },
+      handle: ({ params }) => reply(200, { said: [typeof params.id, String(params.id)] }),
+    }),
+  ])
+})
+after(() => floor.stop())
+
+const said = async (path: string, method = 'GET'): Promise<unknown> =>
+  ((await (await fetch(floor.api + path, { method })).json()) as { said?: unknown }).said
+
+describe('A value in a path', () => {
+  it('comes back as it was before its percent-encoding, whatever it holds', async () => {
+    const value = fc
+      .string({ minLength: 1, maxLength: 40, unit: 'binary' })
+      .filter((one) => one.isWellFormed())
+    const pairs = fc.asyncProperty(value, value, async (one, other) => {
+      const encoded = [one, other].map((each) => encodeURIComponent(each).replace(/^\.+$/, encodeDots))
+      const path = `/api/v1/of/${encoded[0]}/and/${encoded[1]}`
+      const answer = await floor.raw(closing(`GET ${path}`))
+      const body = Buffer.from(answer.slice(answer.indexOf('\r\n\r\n') + 4), 'latin1').toString()
+      assert.deepEqual(JSON.parse(body), { said: [one, other] })
+    })
+    await fc.assert(pairs, { numRuns: 150 })
+  })
+
+  const encodeDots = (dots: string) => dots.replaceAll('.', '%2e')
+
+  it('is decoded once, and a slash in it ends no segment', async () => {
+    assert.deepEqual(await said('/of/a%2Fb/and/%252F'), ['a/b', '%2F'])
+    assert.deepEqual(await said('/of/%2525/and/a+b'), ['%25', 'a+b'])
+    assert.deepEqual(await said('/of/%3F%23/and/:x'), ['?#', ':x'])
+  })
+
+  it('may be one or two dots', async () => {
+    assert.match(await floor.raw(closing('GET /api/v1/of/../and/.')), /\{"said":\["\.\.","\."\]\}$/)
+  })
+
+  it('that should be a number and is none is the path of nothing', async () => {
+    for (const id of ['x', '1.5', '1e3', '0x10', '%20', '+1', '99999999999999999999'])
+      assert.equal((await fetch(`${floor.api}/numbers/${id}`, { method: 'DELETE' })).status, 404, id)
+    assert.deepEqual(await said('/numbers/-7', 'DELETE'), ['number', '-7'])
+    assert.deepEqual(await said('/numbers/007', 'DELETE'), ['number', '7'])
+  })
+})
+
+describe('A path', () => {
+  it('may hold a literal colon, which marks no value', async () => {
+    assert.equal((await fetch(`${floor.api}/of/:one/literal`)).status, 200)
+    assert.equal((await fetch(`${floor.api}/of/one/literal`)).status, 404)
+  })
+
+  it('that cannot be decoded is 400 for every method', async () => {
+    for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'PUT'])
+      assert.equal((await fetch(`${floor.api}/of/%ff/and/x`, { method })).status, 400, method)
+  })
+
+  it('with raw bytes beyond ASCII is 400', async () => {
+    assert.match(await floor.raw(Buffer.from(closing('GET /api/v1/of/ß/and/x'))), /^HTTP\/1.1 400 /)
+  })
+
+  it('may come as a whole URL, as proxies send it', async () => {
+    const whole = await floor.raw(closing('GET http://x.test/api/v1/of/a/and/b?c=http://d'))
+    assert.match(whole, /\{"said":\["a","b"\]\}$/)
+    assert.match(await floor.raw(closing('GET http://x.test/api/v2')), /^HTTP\/1.1 404 /)
+  })
+})
+
+describe('The links of an answer', () => {
+  it('lead where the Host header says', async () => {
+    const answer = await floor.raw(closing('GET /api/v1/of/:one/literal'))
+    assert.match(answer, /\["http:\/\/x\.test","http:\/\/x\.test\/api\/v1"\]/)
+  })
+
+  it('lead to the address of the connection for an HTTP/1.0 client that names no host', async () => {
+    const answer = await floor.raw('GET /api/v1/of/:one/literal HTTP/1.0\r\n\r\n')
+    assert.ok(answer.includes(`["http://127.0.0.1:${floor.port}","${floor.api}"]`), answer)
+  })
+
+  for (const host of ['a b', 'a/b', 'a@b', 'a?b', '"a"', 'a:b', 'a:1:2', '[::1', 'ä'])
+    it(`are never made from the Host ${host}`, async () => {
+      const bytes = `GET /api/v1/of/:one/literal HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
+      assert.match(await floor.raw(bytes), /^HTTP\/1.1 400 /)
+    })
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as v from 'valibot'
+import { type Floor, plain, reply, route, serve } from './floor.ts'
+
+const Asked = v.object({
+  q: v.optional(v.string()),
+  uid: v.optional(v.pipe(v.number(), v.integer())),
+  private: v.optional(v.boolean()),
+  sort: v.optional(v.picklist(['up', 'down'])),
+})
+const Needed = v.object({ count: v.pipe(v.number(), v.minValue(1)), subject: v.picklist(['a', 'b']) })
+
+let floor: Floor
+before(async () => {
+  const open = { ...plain, method: 'GET', auth: 'optional' } as const
+  floor = await serve([
+    route({
+      ...open,
+      path: '/may',
+      operationId: 'may',
+      query: Asked,
+      responses: { 200: Asked },
+      handle: ({ query }) => reply(200, query),
+    }),
+    route({
+      ...open,
+      path: '/must',
+      operationId: 'must',
+      query: Needed,
+      responses: { 200: Needed },
+      handle: ({ query }) => reply(200, query),
+    }),
+  ])
+})
+after(() => floor.stop())
+
+const ask = async (path: string) => {
+  const answer = await fetch(floor.api + path)
+  return { status: answer.status, json: (await answer.json()) as { message?: string } }
+}
+
+describe('A member of the query', () => {
+  const cases: [query: string, read: object][] = [
+    ['', {}],
+    ['q=', { q: '' }],
+    ['q=a+b%2Bc', { q: 'a b+c' }],
+    ['q=1&q=2', { q: '1' }],
+    ['q=%C3%BC%zz', { q: 'ü%zz' }],
+    ['Q=1&uid[]=2&__proto__=3', {}],
+    ['uid=42', { uid: 42 }],
+    ['uid=-1', { uid: -1 }],
+    ['uid=4.2', {}],
+    ['uid=x', {}],
+    ['uid=', {}],
+    ['uid=99999999999999999', {}],
+    ['private=true', { private: true }],
+    ['private=1', { private: true }],
+    ['private=false', { private: false }],
+    ['private=0', { private: false }],
+    ['private=yes', {}],
+    ['sort=up', { sort: 'up' }],
+  ]
+  for (const [query, read] of cases)
+    it(`${query || 'none'} is read as ${JSON.stringify(read)}`, async () => {
+      assert.deepEqual(await ask(`/may?${query}`), { status: 200, json: read })
+    })
+
+  const refused: [path: string, message: RegExp][] = [
+    ['/may?sort=left', /^sort: expected one of "up", "down", received the string "left"$/],
+    ['/may?sort=', /^sort: expected one of/],
+    ['/must?subject=a', /^Count is required$/],
+    ['/must?subject=a&count=x', /^count: expected a number, received the string "x"$/],
+    ['/must?subject=a&count=0', /^count: must not be below 1$/],
+    ['/must?count=1', /^Subject is required$/],
+    ['/must?count=1&subject=c', /^subject: expected one of/],
+  ]
+  for (const [path, message] of refused)
+    it(`${path} is refused: ${message.source}`, async () => {
+      const { status, json } = await ask(path)
+      assert.equal(status, 422)
+      assert.match(json.message ?? '', message)
+    })
+})
