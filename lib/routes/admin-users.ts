@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import { Visibility } from '../records/schema.ts'
 import { User, userResource } from '../resources/user.ts'
 import { reply, route } from './declare.ts'
 import { userPage } from './pages.ts'
+import { GivenVisibility, visibilityIn } from './parameters.ts'
 
 const email = v.pipe(
   v.string(),
@@ -17,7 +17,7 @@ const CreateUserOption = v.object({
   email: v.optional(email),
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
   password: v.optional(shortText),
-  visibility: v.optional(Visibility),
+  visibility: v.optional(GivenVisibility),
 })
 
 const EditUserOption = v.object({
@@ -30,7 +30,7 @@ const EditUserOption = v.object({
   admin: v.optional(v.boolean()),
   active: v.optional(v.boolean()),
   prohibit_login: v.optional(v.boolean()),
-  visibility: v.optional(Visibility),
+  visibility: v.optional(GivenVisibility),
 })
 
 export const adminUserRoutes = [
@@ -59,7 +59,12 @@ export const adminUserRoutes = [
     responses: { 201: User, 403: Forbidden, 422: ValidationError },
     handle: async ({ user, body, baseUrl }, { hosting }) => {
       const { username: name, full_name: fullName, ...rest } = body
-      const account = await hosting.accounts.createUser({ ...rest, name, fullName })
+      const account = await hosting.accounts.createUser({
+        ...rest,
+        name,
+        fullName,
+        visibility: visibilityIn(body.visibility),
+      })
       return reply(201, userResource(account, user, baseUrl))
     },
   }),
@@ -78,7 +83,12 @@ export const adminUserRoutes = [
       const account = await hosting.accounts.byName(params.username)
       if (account?.kind !== 'user') return reply(404)
       const active = prohibited === true ? false : (body.active ?? (prohibited === false ? true : undefined))
-      const edited = await hosting.accounts.edit(account.id, { ...rest, fullName, active })
+      const edited = await hosting.accounts.edit(account.id, {
+        ...rest,
+        fullName,
+        active,
+        visibility: visibilityIn(body.visibility),
+      })
       return edited === undefined ? reply(404) : reply(200, userResource(edited, user, baseUrl))
     },
   }),

@@ -3,10 +3,10 @@ import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import { Visibility } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed } from './named.ts'
+import { GivenVisibility, visibilityIn } from './parameters.ts'
 
 const CreateOrgOption = v.object({
   username: v.string(),
@@ -14,7 +14,7 @@ const CreateOrgOption = v.object({
   description: v.optional(v.pipe(v.string(), v.maxLength(255))),
   website: v.optional(v.pipe(v.string(), v.maxLength(255))),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
-  visibility: v.optional(Visibility),
+  visibility: v.optional(GivenVisibility),
 })
 
 const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({
@@ -23,7 +23,7 @@ const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrgani
   description: body.description,
   website: body.website,
   location: body.location,
-  visibility: body.visibility,
+  visibility: visibilityIn(body.visibility),
 })
 
 /** The organization, where the caller may change who belongs to it. */

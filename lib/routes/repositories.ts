@@ -45,7 +45,8 @@ const newRepository = (body: CreateRepoOption): NewRepository => ({
   gitignores: body.gitignores,
   license: body.license,
   readme: body.readme,
-  defaultBranch: body.default_branch,
+  // Go's clients send a string without a value as an empty one.
+  defaultBranch: body.default_branch || undefined,
 })
 
 const create = async (
@@ -247,7 +248,11 @@ export const repositoryRoutes = [
       const { default_branch: defaultBranch, ...edit } = body
       const repository = await administered(services, user, params.owner, params.repo)
       const edited =
-        repository && (await services.hosting.repositories.edit(repository.id, { ...edit, defaultBranch }))
+        repository &&
+        (await services.hosting.repositories.edit(repository.id, {
+          ...edit,
+          defaultBranch: defaultBranch || undefined,
+        }))
       return edited === undefined
         ? reply(404)
         : reply(200, await presentRepository(services.store, user, request, edited))

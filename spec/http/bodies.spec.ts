@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import * as v from 'valibot'
 import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
@@ -47,6 +48,10 @@ const routes = [
     handle: () => reply(200, 'done'),
   }),
 ]
+
+/** A request that does not tell the length of its body beforehand. */
+const chunked = (path: string, type: string, body: string): string =>
+  `${closing(`POST /api/v1${path}`, 'Transfer-Encoding: chunked', `Content-Type: ${type}`)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
 let floor: Floor
 before(async () => {
@@ -151,6 +156,8 @@ describe('A body', () => {
       const body = (length: number) => `{"name":"${'x'.repeat(length - 11)}"}`
       assert.equal((await post(path, body(limit), type)).status, 200)
       assert.equal((await post(path, body(limit + 1), type)).status, 413)
+      assert.match(await floor.raw(chunked(path, type, body(limit))), /^HTTP\/1.1 200 /)
+      assert.match(await floor.raw(chunked(path, type, body(limit + 1))), /^HTTP\/1.1 413 /)
     }
   })
 
@@ -170,6 +177,21 @@ describe('A body', () => {
       await parsing.stop()
     }
   })
+})
+
+describe('A body that breaks off', () => {
+  for (const length of ['Content-Length: 100', 'Transfer-Encoding: chunked'])
+    it(`with its connection is no error of the server: ${length}`, async () => {
+      floor.told.length = 0
+      const socket = connect(floor.port, '127.0.0.1')
+      socket.write(`POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\n${length}\r\n\r\n7\r\n{"name"`)
+      await sleep(50)
+      socket.destroy()
+      await floor.idle()
+      await sleep(20)
+      assert.deepEqual(floor.told, [])
+      assert.equal((await post('/json', '{"name":"x"}')).status, 200)
+    })
 })
 
 describe('A body that is too long', () => {

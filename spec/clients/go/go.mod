@@ -2,8 +2,9 @@ module allot.test/client
 
 go 1.26
 
+require code.gitea.io/sdk/gitea v0.25.1
+
 require (
-	code.gitea.io/sdk/gitea v0.25.1 // indirect
 	github.com/42wim/httpsig v1.2.4 // indirect
 	github.com/davidmz/go-pageant v1.0.2 // indirect
 	github.com/go-fed/httpsig v1.1.0 // indirect
