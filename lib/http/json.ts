@@ -20,9 +20,14 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const refuseHalfCharacters = (value: unknown): void => {
-  if (typeof value === 'string' && !value.isWellFormed())
-    throw invalid('holds half a character (a lone surrogate)')
-  if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(value)) refuseHalfCharacters(member)
+/** Without recursion: what was parsed may be nested more deeply than the stack goes. */
+const refuseHalfCharacters = (whole: unknown): void => {
+  const waiting = [whole]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value === 'string' && !value.isWellFormed())
+      throw invalid('holds half a character (a lone surrogate)')
+    if (typeof value === 'object' && value !== null)
+      for (const member of Object.values(value)) waiting.push(member)
+  }
 }

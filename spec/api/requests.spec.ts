@@ -146,6 +146,7 @@ describe('Bodies', () => {
     assert.equal(status, 422)
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     assertError(await post(`{"Text":${deep}}`), 422, /^Text: /)
+    assertError(await post(`{"Text":"\\ud83d\\ude00","Mode":${deep}}`), 422, /^Mode: /)
   })
 
   it('do not reach what every object has', async () => {
