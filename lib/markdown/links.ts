@@ -25,6 +25,8 @@ export const linksOf = ({ context, baseUrl, wiki, mode }: MarkdownInput): Links 
 
 /** The context as a URL without a slash at the end; undefined when it is none that a browser may follow. */
 const rootOf = (context: string, baseUrl: string): string | undefined => {
+  // The pattern below is quadratic in what it is given, and no address is longer.
+  if (context.length > 2048) return undefined
   const path = context.trim().replace(/\/+$/, '')
   if (path === '' || !URL.canParse(path, `${baseUrl}/`)) return undefined
   const url = new URL(path, `${baseUrl}/`)
