@@ -9,6 +9,9 @@ export interface Links {
   issue(number: string): string | undefined
 }
 
+/** Plain CommonMark knows no context: its links stay as they are. */
+export const linksAsWritten: Pick<Links, 'resolve'> = { resolve: (href) => href }
+
 export const linksOf = ({ context, baseUrl, wiki, mode }: MarkdownInput): Links => {
   const root = rootOf(context, baseUrl)
   const inWiki = wiki || mode === 'wiki'
@@ -23,14 +26,16 @@ export const linksOf = ({ context, baseUrl, wiki, mode }: MarkdownInput): Links 
   }
 }
 
+/** Characters of a context that is followed: each reference repeats it, and a longer one would swell the answer. */
+const LONGEST_CONTEXT = 2048
+
 /** The context as a URL without a slash at the end; undefined when it is none that a browser may follow. */
 const rootOf = (context: string, baseUrl: string): string | undefined => {
-  // The pattern below is quadratic in what it is given, and no address is longer.
-  if (context.length > 2048) return undefined
-  const path = context.trim().replace(/\/+$/, '')
+  if (context.length > LONGEST_CONTEXT) return undefined
+  const path = context.trim().replace(/(?<!\/)\/+$/, '')
   if (path === '' || !URL.canParse(path, `${baseUrl}/`)) return undefined
-  const url = new URL(path, `${baseUrl}/`)
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href.replace(/\/+$/, '') : undefined
+  const { origin, pathname, protocol } = new URL(path, `${baseUrl}/`)
+  return protocol === 'http:' || protocol === 'https:' ? `${origin}${pathname}`.replace(/\/$/, '') : undefined
 }
 
 const isRelative = (href: string): boolean =>

@@ -2,6 +2,7 @@ import { HtmlRenderer, Parser } from 'commonmark'
 import { AllotError } from '../errors.ts'
 import { renderGfm } from './gfm.ts'
 import type { MarkdownInput } from './input.ts'
+import { linksAsWritten, linksOf } from './links.ts'
 import { sanitize } from './sanitize.ts'
 
 const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
@@ -12,7 +13,9 @@ const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
  */
 export const render = (input: MarkdownInput): string => {
   try {
-    return sanitize(EXTENDED.has(input.mode) ? renderGfm(input) : renderCommonMark(input.text))
+    if (!EXTENDED.has(input.mode)) return sanitize(renderCommonMark(input.text), linksAsWritten)
+    const links = linksOf(input)
+    return sanitize(renderGfm(input, links), links)
   } catch (cause) {
     // The parsers follow nesting on the stack, which ends in a RangeError.
     if (cause instanceof RangeError)

@@ -1,4 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
+import type { Links } from './links.ts'
 
 const text = [
   'b',
@@ -23,6 +24,7 @@ const text = [
   'mark',
   'small',
   'time',
+  'u',
   'span',
   'a',
   'img',
@@ -56,6 +58,7 @@ const blocks = [
   'summary',
   'figure',
   'figcaption',
+  'center',
   'table',
   'caption',
   'thead',
@@ -78,7 +81,6 @@ const options: sanitizeHtml.IOptions = {
     td: ['colspan', 'rowspan'],
     th: ['colspan', 'rowspan', 'scope'],
     details: ['open'],
-    abbr: ['title'],
     time: ['datetime'],
     input: ['type', 'checked', 'disabled'],
   },
@@ -89,11 +91,13 @@ const options: sanitizeHtml.IOptions = {
   // `[here]()` is a link to the page itself.
   nonBooleanAttributes: [],
   disallowedTagsMode: 'discard',
+  // Their content is no text for a reader.
   nonTextTags: [
     'script',
     'style',
     'textarea',
     'option',
+    'xmp',
     'noscript',
     'template',
     'title',
@@ -102,25 +106,35 @@ const options: sanitizeHtml.IOptions = {
     'svg',
     'math',
   ],
-  transformTags: {
-    a: (tagName, attribs) => ({
-      tagName,
-      attribs: { ...attribs, ...(attribs.href ? { rel: 'nofollow' } : {}) },
-    }),
-    '*': (tagName, attribs) => ({ tagName, attribs: withSafeId(attribs) }),
-  },
   // Only the checkboxes of task lists, which nobody can press.
   exclusiveFilter: ({ tag, attribs }) => tag === 'input' && attribs.type !== 'checkbox',
 }
 
 const PREFIX = 'user-content-'
 
-/** An id of the text's own must not pass for one of the page that it is shown on. */
-const withSafeId = (attribs: sanitizeHtml.Attributes): sanitizeHtml.Attributes => {
-  const { id } = attribs
-  return id === undefined || id.startsWith(PREFIX) ? attribs : { ...attribs, id: `${PREFIX}${id}` }
-}
+/** An id of the text's own must not pass for one of the page that it is shown on; links to it follow it. */
+const prefixed = (id: string): string => (id.startsWith(PREFIX) ? id : `${PREFIX}${id}`)
 
-/** "sanitised, so that nothing which can run a script comes out" */
-export const sanitize = (html: string): string =>
-  sanitizeHtml(html, options).replace(/<input (?![^>]*\bdisabled\b)/g, '<input disabled="" ')
+type Transform = (tagName: string, attribs: sanitizeHtml.Attributes) => sanitizeHtml.Tag
+
+const onAttributes =
+  (change: (attribs: sanitizeHtml.Attributes) => sanitizeHtml.Attributes): Transform =>
+  (tagName, attribs) => ({ tagName, attribs: { ...attribs, ...change(attribs) } })
+
+const leadingTo = (href: string, links: Pick<Links, 'resolve'>): string =>
+  /^#./.test(href) ? `#${prefixed(href.slice(1))}` : links.resolve(href, 'link')
+
+/**
+ * "sanitised, so that nothing which can run a script comes out". Links and images, those of raw HTML too, are led where
+ * `links` says; what they lead to is judged afterwards.
+ */
+export const sanitize = (html: string, links: Pick<Links, 'resolve'>): string =>
+  sanitizeHtml(html, {
+    ...options,
+    transformTags: {
+      a: onAttributes(({ href }) => (href ? { href: leadingTo(href, links), rel: 'nofollow' } : {})),
+      img: onAttributes(({ src }) => (src ? { src: links.resolve(src, 'image') } : {})),
+      input: onAttributes(() => ({ disabled: '' })),
+      '*': onAttributes(({ id }) => (id === undefined ? {} : { id: prefixed(id) })),
+    },
+  })

@@ -18,7 +18,7 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
   ['[a](page)', 'wiki', '/alice/demo', false, `href="${at}/wiki/page"`],
   ['![a](b.png)', 'wiki', '/alice/demo', false, `src="${at}/wiki/raw/b.png"`],
   ['[a](http://x.test/y)', 'gfm', '/alice/demo', false, 'href="http://x.test/y"'],
-  ['[a](#part)', 'gfm', '/alice/demo', false, 'href="#part"'],
+  ['[a](#part)', 'gfm', '/alice/demo', false, 'href="#user-content-part"'],
   ['[a](mailto:a@b.test)', 'gfm', '/alice/demo', false, 'href="mailto:a@b.test"'],
   ['[a](b.md)', 'markdown', '/alice/demo', false, 'href="b.md"'],
   ['[a](b.md)', 'gfm', '', false, 'href="b.md"'],
@@ -38,13 +38,39 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
   ['see #12', 'gfm', '', false, '<p>see #12</p>'],
   ['a#12 #12b', 'gfm', '/alice/demo', false, '<p>a#12 #12b</p>'],
   ['see #12', 'markdown', '/alice/demo', false, '<p>see #12</p>'],
+  ['see `x` #12.', 'comment', '/alice/demo', false, `${at}/issues/12`],
+  ['# @bob\n\n|#12|\n|-|\n|- @bob|', 'wiki', '/alice/demo', false, /(?:>@bob<\/a>(?:.|\n)*){2}/],
+  ['- see #12', 'gfm', '/alice/demo', false, `${at}/issues/12`],
+  [
+    'write to me@bob.test',
+    'gfm',
+    '/alice/demo',
+    false,
+    '<a href="mailto:me@bob.test" rel="nofollow">me@bob.test</a>',
+  ],
+  ['http://x.test/@bob#12', 'gfm', '/alice/demo', false, '<a href="http://x.test/@bob#12" rel="nofollow">'],
+  ['\\@bob', 'gfm', '/alice/demo', false, '<p>@bob</p>'],
+  [`@${'b'.repeat(41)}`, 'gfm', '', false, `<p>@${'b'.repeat(41)}</p>`],
+  ['<code>@bob *#12*</code>', 'gfm', '/alice/demo', false, '<code>@bob <em>#12</em></code>'],
+  ['<a href="x">@bob **#12**</a>', 'gfm', '/alice/demo', false, '>@bob <strong>#12</strong></a>'],
+  ['<pre>\n@bob\n</pre>', 'gfm', '/alice/demo', false, '<pre>\n@bob\n</pre>'],
+  ['<code>x</code> @bob', 'gfm', '', false, '>@bob</a>'],
+  ['<a href="b.md">a</a>', 'gfm', '/alice/demo', false, `href="${at}/b.md"`],
+  ['<img src="b.png">', 'wiki', '/alice/demo', false, `src="${at}/wiki/raw/b.png"`],
+  ['<img src="b.png">', 'markdown', '/alice/demo', false, 'src="b.png"'],
+  ['[a](b)', 'gfm', '/alice/demo?x=1#y', false, `href="${at}/b"`],
+  ['[a](b)', 'gfm', `/${'a'.repeat(3000)}`, false, 'href="b"'],
+  ['[a](b) #12', 'gfm', `${'/'.repeat(500_000)}x`, false, 'href="b"'],
   ['a\nb', 'comment', '', false, /a<br ?\/?>\s*b/],
   ['a\nb', 'gfm', '', false, '<p>a\nb</p>'],
 ]
 
+const shortened = (context: string) =>
+  context.length > 100 ? `of ${context.length} characters` : JSON.stringify(context)
+
 describe('The context of a text turns its references into links', () => {
   for (const [text, mode, context, wiki, expected] of CASES)
-    it(`${JSON.stringify(text)} in mode ${mode} with context ${JSON.stringify(context)}${wiki ? ' and wiki' : ''}`, async () => {
+    it(`${JSON.stringify(text)} in mode ${mode} with context ${shortened(context)}${wiki ? ' and wiki' : ''}`, async () => {
       const html = await markdown.render({ text, mode, context, wiki, baseUrl })
       if (typeof expected === 'string') assert.ok(html.includes(expected), html)
       else assert.match(html, expected)

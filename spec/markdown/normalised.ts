@@ -6,7 +6,8 @@ type Element = DefaultTreeAdapterTypes.Element
 /**
  * HTML in a form that can be compared: as a browser's parser reads it, with attributes in order. What differs on purpose
  * is dropped from both sides: `rel`, which the sanitiser sets; addresses with a scheme that it does not let through
- * (CommonMark's examples make up a few); and white space that no browser shows.
+ * (CommonMark's examples make up a few); the prefix that keeps a text's own ids, and links to them, apart from the page's;
+ * and white space that no browser shows.
  */
 export const normalised = (html: string): string =>
   parseFragment(html)
@@ -37,7 +38,7 @@ const element = (node: Element, preformatted: boolean): string => {
 const attributes = (node: Element): string =>
   node.attrs
     .filter(({ name, value }) => name !== 'rel' && !(name === 'href' && hasOddScheme(value)))
-    .map(({ name, value }) => ` ${name}="${value}"`)
+    .map(({ name, value }) => ` ${name}="${name === 'href' ? value.replace('#user-content-', '#') : value}"`)
     .sort()
     .join('')
 

@@ -12,34 +12,52 @@ after(() => markdown.close())
 const baseUrl = 'http://allot.test'
 const MODES = ['markdown', 'gfm', 'comment', 'wiki'] as const
 
-/** What a browser could make of an answer: everything that could run a script, named. */
-const dangers = (html: string): string[] => {
-  const found: string[] = []
-  const look = (nodes: readonly DefaultTreeAdapterTypes.ChildNode[]) => {
-    for (const node of nodes) {
-      if (!('tagName' in node)) continue
-      if (FORBIDDEN.test(node.tagName)) found.push(`<${node.tagName}>`)
-      for (const { name, value } of node.attrs) {
-        if (/^on|^style$|^srcdoc$|^formaction$|^xlink|^srcset$/i.test(name))
-          found.push(`${node.tagName} ${name}`)
-        if (isScriptUrl(name, value)) found.push(`${node.tagName} ${name}=${value}`)
-        if (name === 'id' && !value.startsWith('user-content-')) found.push(`id=${value}`)
-      }
-      look(node.childNodes)
-    }
-  }
-  look(parseFragment(html).childNodes)
-  return found
+/** What a browser makes of an answer, held to what may be in one: everything else, named. */
+const dangers = (html: string): string[] => elementsOf(parseFragment(html).childNodes).flatMap(inElement)
+
+const elementsOf = (nodes: readonly DefaultTreeAdapterTypes.ChildNode[]): DefaultTreeAdapterTypes.Element[] =>
+  nodes.flatMap((node) => ('tagName' in node ? [node, ...elementsOf(node.childNodes)] : []))
+
+const inElement = ({ tagName, namespaceURI, attrs }: DefaultTreeAdapterTypes.Element): string[] => {
+  const found = attrs
+    .filter((one) => !isAllowed(tagName, one))
+    .map((one) => `${tagName} ${one.name}=${one.value}`)
+  const known = ELEMENTS.has(tagName) && namespaceURI === 'http://www.w3.org/1999/xhtml'
+  const pressed = tagName === 'input' && !(has(attrs, 'disabled') && has(attrs, 'type', 'checkbox'))
+  return [...(known ? [] : [`<${tagName}>`]), ...(pressed ? ['an input that can be used'] : []), ...found]
 }
 
-const FORBIDDEN =
-  /^(?:script|style|iframe|frame|frameset|object|embed|applet|form|button|select|textarea|link|meta|base|svg|math|template|noscript|audio|video|portal|marquee|isindex|xml|bgsound)$/
+type Attribute = { name: string; value: string }
 
-/** Browsers take out control characters and white space before they look at the scheme. */
-const isScriptUrl = (name: string, value: string): boolean =>
-  /^(?:href|src|action|cite|background|poster|data)$/.test(name) &&
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what browsers take out
-  /^(?:javascript|vbscript|data|file|blob|livescript|mocha):/i.test(value.replace(/[\u0000-\u0020]/g, ''))
+const has = (attrs: Attribute[], name: string, value?: string) =>
+  attrs.some((one) => one.name === name && (value === undefined || one.value === value))
+
+const ELEMENTS = new Set(
+  `h1 h2 h3 h4 h5 h6 p div center pre blockquote hr ol ul li dl dt dd details summary figure figcaption table caption
+  thead tbody tfoot tr td th b i u em strong tt code kbd samp var sub sup ins del s strike q abbr cite dfn mark small time
+  span a img br wbr ruby rt rp bdo bdi input`.split(/\s+/),
+)
+
+/** Attributes that do nothing by themselves. */
+const PLAIN = new Set(
+  `dir lang title align rel alt width height start reversed value colspan rowspan scope open datetime type checked
+  disabled`.split(/\s+/),
+)
+const CLASSES = /^(?:mention|ref-issue|task-list-item|language-\S+)(?: (?:mention|ref-issue|language-\S+))*$/
+
+const isAllowed = (tagName: string, { name, value }: Attribute): boolean => {
+  if (name === 'id') return value.startsWith('user-content-')
+  if (name === 'class') return CLASSES.test(value) || value === ''
+  if (name === 'href') return tagName === 'a' && leadsToAPage(value, SCHEMES)
+  if (name === 'src') return tagName === 'img' && leadsToAPage(value, /^https?$/)
+  return PLAIN.has(name)
+}
+
+const SCHEMES = /^(?:https?|mailto|ftps?|ircs?|xmpp|tel|ssh|git)$/
+
+/** As a browser reads it: without control characters and white space, and below the page when there is no scheme. */
+const leadsToAPage = (href: string, schemes: RegExp): boolean =>
+  !URL.canParse(href, `${baseUrl}/`) || schemes.test(new URL(href, `${baseUrl}/`).protocol.slice(0, -1))
 
 const VECTORS = [
   '<script>alert(1)</script>',
@@ -111,6 +129,17 @@ const VECTORS = [
   '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
   '<p id="getElementById">x</p><a id="forms">y</a>',
   '<textarea><img src=x onerror=alert(1)></textarea>',
+  '<input type=checkbox title=disabled onclick=alert(1)>',
+  '<input type=checkbox>',
+  '<title>&lt;img src=x onerror=alert(1)&gt;</title>',
+  '<xmp><script>alert(1)</script></xmp>',
+  '<noembed><img src=x onerror=alert(1)></noembed>',
+  '<plaintext><script>alert(1)</script>',
+  '<listing>&lt;img src=x onerror=alert(1)&gt;</listing>',
+  '<select><style></select><img src=x onerror=alert(1)></style>',
+  '[x](//javascript:alert(1))',
+  '[x](\x01javascript:alert(1))',
+  '<img src="file:///etc/passwd">',
   '<!--><img src=x onerror=alert(1)>-->',
   '<![CDATA[<script>alert(1)</script>]]>',
   '<?xml version="1.0"?><script>alert(1)</script>',
