@@ -1,120 +1,92 @@
-import { Worker } from 'node:worker_threads'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError } from '../errors.ts'
 import type { MarkdownInput } from './input.ts'
+import { startThread, type Thread } from './thread.ts'
 
 /** Two: one hostile text must not hold up the others, and a host's cores are not ours to take. */
 const WORKERS = 2
 const LONGEST_QUEUE = 100
+/** Milliseconds that a text waits for a worker. */
+const LONGEST_WAIT = 10_000
 
-/** A text of a mebibyte can grow a thousandfold on its way to HTML. */
-const LIMITS = { maxOldGenerationSizeMb: 192 }
-
-interface Task {
+interface Waiting {
   input: MarkdownInput
-  resolve: (html: string) => void
+  timer: NodeJS.Timeout
+  resolve: (html: Promise<string>) => void
   reject: (error: Error) => void
 }
 
-interface Outcome {
-  html?: string
-  refused?: string
-  failed?: string
-}
-
 export interface Pool {
-  /** @throws AllotError invalid when the deadline passes, unavailable when too many texts are waiting. */
+  /** @throws AllotError invalid when the deadline passes, unavailable when too many texts wait or one waits too long. */
   render(input: MarkdownInput): Promise<string>
   close(): Promise<void>
 }
 
-/**
- * Worker threads that are started when first needed. The deadline counts from when a text begins to be rendered, and a
- * worker that is past it is ended: there is no other way to stop a parser in the middle.
- */
+/** Worker threads that are started when first needed. The deadline counts from when a text begins to be rendered. */
 export const createPool = (deadline: number): Pool => {
-  const idle: Worker[] = []
-  const working = new Set<Worker>()
-  const queue: Task[] = []
+  const threads = new Set<Thread>()
+  const idle = new Set<Thread>()
+  const queue = new Set<Waiting>()
+  let closed = false
 
-  const start = (): Worker => {
-    const worker = startWorker()
-    // A worker that waits for work keeps no process alive.
-    worker.unref()
-    return worker
-  }
-
-  /** One that dies while it waits for work is not given any. */
-  const forget = (worker: Worker) => {
-    const at = idle.indexOf(worker)
-    if (at !== -1) idle.splice(at, 1)
+  const idleThread = (): Thread | undefined => {
+    for (const thread of threads) if (!thread.alive) threads.delete(thread)
+    for (const thread of idle) {
+      idle.delete(thread)
+      if (thread.alive) return thread
+    }
+    if (threads.size >= WORKERS) return undefined
+    const thread = startThread(deadline)
+    threads.add(thread)
+    return thread
   }
 
   const next = () => {
-    if (working.size >= WORKERS) return
-    const task = queue.shift()
-    if (task !== undefined) run(idle.pop() ?? start(), task)
-  }
-
-  const run = (worker: Worker, task: Task) => {
-    working.add(worker)
-    const finish = (reusable: boolean, settle: () => void) => {
-      clearTimeout(timer)
-      worker.removeAllListeners()
-      worker.on('error', () => forget(worker))
-      working.delete(worker)
-      if (reusable) idle.push(worker)
-      else void worker.terminate()
-      settle()
+    const [waiting] = queue
+    const thread = waiting && idleThread()
+    if (waiting === undefined || thread === undefined) return
+    leave(waiting)
+    const html = thread.render(waiting.input)
+    waiting.resolve(html)
+    const done = () => {
+      idle.add(thread)
       next()
     }
-    const failed = (error: Error) => finish(false, () => task.reject(error))
-    const timer = setTimeout(() => failed(tooSlow(deadline)), deadline)
-    worker.once('message', ({ html, refused, failed }: Outcome) =>
-      finish(true, () => {
-        if (html !== undefined) task.resolve(html)
-        else task.reject(refused === undefined ? new Error(failed) : invalid(refused))
-      }),
-    )
-    worker.once('error', (error) => failed(isOutOfMemory(error) ? tooLarge() : error))
-    worker.once('exit', () => failed(new AllotError('unavailable', 'the markdown worker ended')))
-    worker.postMessage(task.input)
+    html.then(done, done)
   }
 
+  const leave = (waiting: Waiting) => {
+    clearTimeout(waiting.timer)
+    queue.delete(waiting)
+  }
+
+  const refuse = (waiting: Waiting, reason: string) => {
+    leave(waiting)
+    waiting.reject(unavailable(reason))
+  }
+
+  const enter = (input: MarkdownInput) =>
+    new Promise<string>((resolve, reject) => {
+      const timer = setTimeout(() => refuse(waiting, TOO_MANY), LONGEST_WAIT)
+      const waiting = { input, timer, resolve, reject }
+      queue.add(waiting)
+      next()
+    })
+
   return {
-    render: (input) =>
-      new Promise((resolve, reject) => {
-        if (queue.length >= LONGEST_QUEUE)
-          return reject(new AllotError('unavailable', 'too many long texts are waiting to be rendered'))
-        queue.push({ input, resolve, reject })
-        next()
-      }),
+    async render(input) {
+      if (closed) throw unavailable(STOPPING)
+      if (queue.size >= LONGEST_QUEUE) throw unavailable(TOO_MANY)
+      return enter(input)
+    },
     async close() {
-      for (const { reject } of queue.splice(0))
-        reject(new AllotError('unavailable', 'the server is stopping'))
-      await Promise.all([...idle.splice(0), ...working].map((worker) => worker.terminate()))
+      closed = true
+      for (const waiting of queue) refuse(waiting, STOPPING)
+      await Promise.all([...threads].map((thread) => thread.end()))
     },
   }
 }
 
-/**
- * The package has the worker as JavaScript. In a checkout it is TypeScript, and Node 20 does not hand the loader of the
- * main thread on to a worker: so it registers its own first.
- */
-const startWorker = (): Worker => {
-  if (import.meta.url.endsWith('.js'))
-    return new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: LIMITS })
-  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'))
-  const file = JSON.stringify(new URL('./worker.ts', import.meta.url).href)
-  return new Worker(`import(${loader}).then(({ register }) => { register(); return import(${file}) })`, {
-    eval: true,
-    resourceLimits: LIMITS,
-  })
-}
+const TOO_MANY = 'too many long texts are waiting to be rendered'
+const STOPPING = 'the server is stopping'
 
-const tooSlow = (deadline: number) =>
-  invalid(`Text: it could not be rendered within ${deadline} milliseconds`)
-
-const tooLarge = () => invalid('Text: its HTML would be too large')
-
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+const unavailable = (reason: string) => new AllotError('unavailable', reason)

@@ -2,14 +2,17 @@ import { parentPort } from 'node:worker_threads'
 import { AllotError } from '../errors.ts'
 import type { MarkdownInput } from './input.ts'
 import { render } from './render.ts'
+import type { Message } from './thread.ts'
 
-/** The other end of lib/markdown/pool.ts: one text at a time. */
+const say = (message: Message) => parentPort?.postMessage(message)
+
+/** The other end of lib/markdown/thread.ts: one text at a time. */
 parentPort?.on('message', (input: MarkdownInput) => {
   try {
-    parentPort?.postMessage({ html: render(input) })
+    say({ html: render(input) })
   } catch (error) {
     // An error loses its class on the way between threads, so a refusal is said apart.
-    const refused = error instanceof AllotError ? error.message : undefined
-    parentPort?.postMessage({ refused, failed: String(error) })
+    say(error instanceof AllotError ? { refused: error.message } : { failed: String(error) })
   }
 })
+say({ ready: true })

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { AllotError } from '../../lib/errors.ts'
+import { createMarkdown, type Markdown } from '../../lib/markdown/index.ts'
+
+const DEADLINE = 300
+/** Milliseconds for starting a worker and for a machine that is busy with other specs. */
+const MARGIN = 3000
+const MEBIBYTE = 1_048_576
+const baseUrl = 'http://allot.test'
+
+const markdown = createMarkdown({ deadline: DEADLINE })
+after(() => markdown.close())
+
+const repeat = (piece: string, bytes = MEBIBYTE) =>
+  piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes)
+
+const HOSTILE: [name: string, text: string][] = [
+  ['nested brackets', `${'['.repeat(MEBIBYTE / 2)}${']'.repeat(MEBIBYTE / 2)}`],
+  ['brackets', repeat('[')],
+  ['unclosed links', repeat('[a](')],
+  ['unclosed emphasis', repeat('*a_ ')],
+  ['strong in emphasis', repeat('*a **a ')],
+  ['backticks of growing length', Array.from({ length: 1400 }, (_, at) => `e${'`'.repeat(at)}`).join('')],
+  ['deep block quotes', repeat('> ')],
+  ['deep lists', Array.from({ length: 1000 }, (_, at) => `${' '.repeat(at * 2)}* a`).join('\n')],
+  ['many headings', repeat('# a\n')],
+  ['unclosed HTML', repeat('<a ')],
+  ['quiet HTML opened and closed', repeat('<code></a>', 500_000)],
+  ['references', repeat('@a #1 ')],
+  ['no references', repeat('@@##')],
+  ['words', repeat('some *words* and `code`, again and again. ')],
+  ['a table whose rows are filled up', `${'|a'.repeat(511)}\n${'|-'.repeat(511)}\n${'|\n'.repeat(1023)}`],
+  ['a link repeated without end', `[a]: http://x/${'&'.repeat(500_000)}\n\n${'[a] '.repeat(100_000)}`],
+  ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
+]
+
+/** A text may be refused; nothing else may go wrong. */
+const refusal = (error: unknown): string => {
+  assert.ok(error instanceof AllotError && error.code === 'invalid', String(error))
+  return ''
+}
+
+/** Renders a text, and gives the longest time, in milliseconds, for which a timer of 5 ms was held up meanwhile. */
+const timeHeldUp = async (input: Parameters<Markdown['render']>[0]): Promise<number> => {
+  const begun = performance.now()
+  let longest = 0
+  let last = begun
+  const heartbeat = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 5)
+  await markdown.render(input).catch(refusal)
+  clearInterval(heartbeat)
+  assert.ok(performance.now() - begun < DEADLINE + MARGIN, 'it took far longer than its deadline')
+  return longest
+}
+
+describe('Rendering is bounded in time and holds up nothing else', () => {
+  for (const [name, text] of HOSTILE)
+    for (const mode of ['markdown', 'gfm'])
+      it(`answers, or refuses at its deadline, ${name} (${text.length} bytes) in the mode ${mode}`, async () => {
+        // A busy machine can hold up anything once; what is Allot's own doing happens every time.
+        const rounds: number[] = []
+        do rounds.push(await timeHeldUp({ text, mode, context: '/a/b', baseUrl }))
+        while (rounds.at(-1)! > 250 && rounds.length < 3)
+        assert.ok(rounds.at(-1)! <= 250, `the event loop was held up for ${rounds.join(', ')} ms`)
+      })
+
+  it('renders a mebibyte of plain words, and is not held up by a context of half a mebibyte', async () => {
+    const patient = createMarkdown({ deadline: 20_000 })
+    try {
+      assert.match(
+        await patient.render({ text: repeat('plain words '), mode: 'gfm', baseUrl }),
+        /plain words/,
+      )
+      // The parsers are loaded with the first short text.
+      await patient.render({ text: 'short', mode: 'gfm', baseUrl })
+      const begun = performance.now()
+      const context = `${'/'.repeat(500_000)}x`
+      await patient.render({ text: '#1 '.repeat(80), mode: 'gfm', context, baseUrl })
+      assert.ok(performance.now() - begun < 250)
+    } finally {
+      await patient.close()
+    }
+  })
+})
+
+const HANGING = { text: repeat('[a](', 400_000), mode: 'markdown', baseUrl }
+const PLAIN = { text: repeat('plain words ', 10_000), mode: 'markdown', baseUrl }
+
+const using = async (deadline: number, work: (markdown: Markdown) => Promise<void>) => {
+  const own = createMarkdown({ deadline })
+  try {
+    await work(own)
+  } finally {
+    await own.close()
+  }
+}
+
+describe('Workers', () => {
+  it('are replaced when one was ended at the deadline', () =>
+    using(300, async (own) => {
+      for (let round = 0; round < 3; round++)
+        await assert.rejects(own.render(HANGING), { code: 'invalid', message: /300 milliseconds/ })
+      assert.match(await own.render(PLAIN), /plain words/)
+    }))
+
+  it('render in order what waits for them', () =>
+    using(300, async (own) => {
+      const hanging = [own.render(HANGING), own.render(HANGING)].map((one) => one.catch(refusal))
+      const done: number[] = []
+      const plain = [0, 1, 2, 3].map((at) => own.render(PLAIN).then(() => done.push(at)))
+      await Promise.all([...hanging, ...plain])
+      assert.deepEqual(
+        done.toSorted((a, b) => a - b),
+        [0, 1, 2, 3],
+      )
+    }))
+
+  it('refuse as unavailable what would wait behind a hundred texts', () =>
+    using(300, async (own) => {
+      const ended = Promise.allSettled(Array.from({ length: 102 }, () => own.render(HANGING)))
+      await assert.rejects(own.render(PLAIN), { code: 'unavailable' })
+      await own.close()
+      const codes = (await ended).map((one) => one.status === 'rejected' && one.reason.code)
+      assert.deepEqual(new Set(codes), new Set(['unavailable']))
+    }))
+
+  it('end with close(), after which nothing is rendered by them', () =>
+    using(300, async (own) => {
+      assert.match(await own.render(PLAIN), /plain words/)
+      await own.close()
+      await assert.rejects(own.render(PLAIN), { code: 'unavailable' })
+    }))
+
+  it('keep no process alive while they are idle', async () => {
+    const file = JSON.stringify(new URL('../../lib/markdown/index.ts', import.meta.url).href)
+    const script = `
+      const { createMarkdown } = await import(${file})
+      const html = await createMarkdown({ deadline: 5000 }).render(${JSON.stringify(PLAIN)})
+      console.log(html.length > 9000)`
+    const words = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 })
+    assert.equal(stdout, 'true\n')
+  })
+})
