@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { Measurement } from './measure.ts'
+import { type Measurement, ratioOf } from './measure.ts'
 import { quota } from './quota.ts'
 import { startUp } from './start.ts'
 import { writes } from './writes.ts'
@@ -20,12 +20,24 @@ const { values: flags } = parseArgs({
   },
 })
 
+const rounds = Number(flags.rounds)
+if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
+
+const benches = [quota, writes, startUp].filter(({ name }) => flags.only === undefined || flags.only === name)
+if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes or start`)
+
+function fail(words: string): never {
+  process.stderr.write(`bench: ${words}\n`)
+  process.exit(2)
+}
+
 const say = (words: string) => process.stderr.write(`… ${words}\n`)
 
 const figure = (number: number) => (number < 10 ? number.toFixed(2) : Math.round(number).toLocaleString('en'))
 
-const row = ({ name, value, unit, reference, against = '', goal = '', isReached }: Measurement): string => {
-  const ratio = reference === undefined ? '' : (value / reference).toFixed(2)
+const row = (measurement: Measurement): string => {
+  const { name, value, unit, reference, against = '', goal = '', isReached } = measurement
+  const ratio = ratioOf(measurement)?.toFixed(2) ?? ''
   const compared = reference === undefined ? '' : `${against}: ${figure(reference)}`
   const reached = isReached === undefined ? '' : isReached ? ', reached' : ', not reached'
   return `| ${name} | ${figure(value)} ${unit} | ${compared} | ${ratio} | ${goal}${reached} |`
@@ -34,22 +46,30 @@ const row = ({ name, value, unit, reference, against = '', goal = '', isReached 
 const table = (all: readonly Measurement[]): string =>
   ['| what | median | held against | ratio | goal |', '|---|---|---|---|---|', ...all.map(row)].join('\n')
 
+const json = (all: readonly Measurement[]): string =>
+  `${JSON.stringify(
+    { node: process.versions.node, cores: cpus().length, rounds, measured: all.map(withRatio) },
+    null,
+    2,
+  )}\n`
+
+const withRatio = (measurement: Measurement) => ({ ...measurement, ratio: ratioOf(measurement) })
+
 const intoReadme = (text: string): void => {
   const file = fileURLToPath(new URL('../../README.md', import.meta.url))
   const readme = readFileSync(file, 'utf8')
   const [begin, end] = ['<!-- bench -->', '<!-- end of bench -->']
+  if (!readme.includes(begin) || !readme.includes(end)) fail(`README.md has no ${begin} and ${end}`)
   const before = readme.slice(0, readme.indexOf(begin) + begin.length)
   writeFileSync(file, `${before}\n${text}\n${readme.slice(readme.indexOf(end))}`)
 }
 
 const measured: Measurement[] = []
-for (const bench of [quota, writes, startUp])
-  if (flags.only === undefined || flags.only === bench.name)
-    measured.push(...(await bench.run({ rounds: Number(flags.rounds), say })))
+for (const bench of benches) measured.push(...(await bench.run({ rounds, say })))
 
 process.stdout.write(
-  `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${flags.rounds} rounds\n`,
+  `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
 )
-if (flags.json !== undefined) writeFileSync(flags.json, JSON.stringify(measured, null, 2))
+if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
 if (flags.readme) intoReadme(table(measured))
 process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)

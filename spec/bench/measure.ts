@@ -17,6 +17,10 @@ export interface Bench {
   run(options: { rounds: number; say: (words: string) => void }): Promise<Measurement[]>
 }
 
+/** The operation over its reference. */
+export const ratioOf = ({ value, reference }: Measurement): number | undefined =>
+  reference === undefined ? undefined : value / reference
+
 export const median = (numbers: readonly number[]): number => {
   const sorted = [...numbers].sort((one, other) => one - other)
   const middle = Math.floor(sorted.length / 2)

@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot, type LedgerOperation } from '../../lib/index.ts'
+import type { Sample } from './servers.ts'
 
 /** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
 const [kind, word] = process.argv.slice(2)
+
+// The pipe from whoever started this ends with them, however they end: no server outlives the run.
+process.stdin.resume().once('end', () => process.exit())
+process.once('SIGTERM', () => process.exit())
 
 const listen = (listener: RequestListener, told: object) => {
   const server = createServer(listener).listen(0, '127.0.0.1', () => {
@@ -16,22 +21,10 @@ const listen = (listener: RequestListener, told: object) => {
   })
 }
 
-/** Answers the given bytes with the headers that Allot sends, and does nothing else. */
-const bare = (text: string) => {
+/** Gives the sampled answer of Allot, its headers too, and does nothing else. */
+const bare = ({ headers, text }: Sample) => {
   const body = Buffer.from(text)
-  const headers = [
-    'X-Content-Type-Options',
-    'nosniff',
-    'Cache-Control',
-    'max-age=0, private, must-revalidate',
-  ]
-  const all = [
-    ...headers,
-    'Content-Type',
-    'application/json;charset=utf-8',
-    'Content-Length',
-    String(body.length),
-  ]
+  const all = Object.entries(headers).flat()
   listen((_req, res) => {
     res.writeHead(200, all)
     res.end(body)
@@ -66,22 +59,22 @@ const fill = async ({ ledger }: Allot, name: string, entries: number) => {
 /** Two owners, one with few and one with many ledger entries. */
 const allot = async (many: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const served = await createAllot({ driver: level(folder), repositories: false })
   const tokens = { few: await person(served, 'few'), many: await person(served, 'many') }
   await fill(served, 'few', 10)
   await fill(served, 'many', many)
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  process.once('SIGTERM', () => process.exit())
+  let size = 0
   listen((req, res) => {
     const [, owner] = /^\/touch\/(\w+)$/.exec(req.url ?? '') ?? []
     if (owner === undefined) return served.handler(req, res)
-    // Changes the owner's usage, so that the next read finds nothing memoized.
+    // Another size each time: the owner's usage changes, so the next read finds nothing memoized.
     const entry = {
       kind: 'lfs',
       key: `touch ${owner}`,
       repository: `${owner}/demo`,
       name: 'x',
-      size: Date.now() % 1000,
+      size: ++size,
     } as const
     served.ledger.put(entry).then(
       () => res.end(),
@@ -90,5 +83,5 @@ const allot = async (many: number) => {
   }, tokens)
 }
 
-if (kind === 'bare') bare(word!)
+if (kind === 'bare') bare(JSON.parse(word!))
 else await allot(Number(word))

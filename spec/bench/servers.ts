@@ -1,38 +1,75 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { Agent, get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
+
+/** An answer for the bare server to give. */
+export interface Sample {
+  headers: Record<string, string>
+  text: string
+}
 
 export interface Hosted {
   port: number
   /** What the server said of itself when it was ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind of server tells something else
   told: any
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** A server in a process of its own, so that the load does not share its event loop; it tells its port as JSON. */
 export const host = (kind: string, ...words: string[]): Promise<Hosted> => {
   const file = fileURLToPath(new URL('./served.ts', import.meta.url))
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', file, kind, ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const stop = () => {
+    child.kill()
+    return closed
+  }
   return new Promise((resolve, reject) => {
     child.stdout!.once('data', (chunk: Buffer) => {
       const told = JSON.parse(chunk.toString())
-      resolve({ port: told.port, told, stop: () => void child.kill() })
+      resolve({ port: told.port, told, stop })
     })
     child.once('close', (code) => reject(new Error(`the server ${kind} ended with ${code}`)))
   })
 }
 
 /** Requests a second at 32 connections. */
-export const load = async (port: number, path: string, token?: string, seconds = 1): Promise<number> => {
+export const load = async (port: number, path: string, token: string): Promise<number> => {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
     connections: 32,
-    duration: seconds,
-    headers: token === undefined ? {} : { authorization: `token ${token}` },
+    duration: 1,
+    headers: { authorization: `token ${token}` },
   })
-  if (result.non2xx > 0) throw new Error(`${path}: ${result.non2xx} answers were not 2xx`)
+  const bad = result.non2xx + result.errors + result.timeouts
+  if (bad > 0) throw new Error(`${path}: ${bad} requests had no answer, or not a 2xx`)
   return result.requests.total / result.duration
+}
+
+const agent = new Agent({ keepAlive: true })
+
+/** One request on a connection that is open already; node:http, as it adds the least to what is measured. */
+export const ask = (port: number, path: string, token?: string): Promise<Sample> =>
+  new Promise((resolve, reject) => {
+    const headers = token === undefined ? {} : { authorization: `token ${token}` }
+    get({ host: '127.0.0.1', port, path, agent, headers }, (res) => {
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.once('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        if (res.statusCode === 200) resolve({ headers: own(res.headers), text })
+        else reject(new Error(`${path}: ${res.statusCode} ${text}`))
+      })
+      res.once('error', reject)
+    }).once('error', reject)
+  })
+
+/** Without those that node:http adds by itself. */
+const own = (headers: NodeJS.Dict<string | string[]>): Record<string, string> => {
+  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers
+  return rest as Record<string, string>
 }
