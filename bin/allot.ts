@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../lib/version.ts'
 import { addOrganization } from './commands/org.ts'
+import { applyQuota } from './commands/quota.ts'
 import { serve } from './commands/serve.ts'
 import { addToken } from './commands/token.ts'
 import { addUser } from './commands/user.ts'
@@ -57,6 +58,18 @@ onStore(program.command('org').description('organizations').command('add'))
   .requiredOption('--owner <user>', 'the user who is its first owner')
   .addHelpText('after', '\nExample:\n  allot org add acme --owner alice')
   .action(addOrganization)
+
+onStore(program.command('quota').description('rules, groups and who they are for').command('apply'))
+  .argument('<file>', 'a TOML file of rules, groups and assignments; - for standard input')
+  .description('make quota as a file says, all or nothing, and tell what that changed')
+  .option('--dry-run', 'only tell what would change')
+  .option('--url <url>', 'a running server, in the place of the store (or ALLOT_URL)')
+  .option(
+    '--token <t>',
+    "an administrator's token for it (or ALLOT_TOKEN, which no other user of the machine sees)",
+  )
+  .addHelpText('after', '\nExample:\n  allot quota apply quota.toml --dry-run')
+  .action(applyQuota)
 
 const forEach = (command: Command, work: (command: Command) => void): void => {
   work(command)

@@ -1,6 +1,7 @@
+import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGitStore, type GitStore } from './git/index.ts'
-import { createHostQuota, type HostQuota } from './host.ts'
+import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
 import { now } from './hosting/clock.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
@@ -24,12 +25,24 @@ export interface Allot {
   readonly quota: HostQuota
   /** The accounts, repositories, keys and relations behind the API. */
   readonly hosting: Hosting
+  /**
+   * `quota`: an owner crossed a rule's limit, or the share of it that `quota.nearAt` sets, in either direction. Told once,
+   * after the change is durable and in the order of the changes. Nothing is told again after a restart: what is over by
+   * then is what `GET /admin/quota/over` lists.
+   */
+  on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   /** Finishes what is in flight, then closes the store. */
   close(): Promise<void>
 }
 
 /** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
-export const createAllot = async ({ driver, authenticate, log, ...given }: AllotOptions): Promise<Allot> => {
+export const createAllot = async ({
+  driver,
+  authenticate,
+  log = standardError,
+  ...given
+}: AllotOptions): Promise<Allot> => {
   const options = checkedOptions(given)
   const files = filesOf(options)
   await driver.open()
@@ -38,7 +51,24 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
     throw error
   })
   const store = createStore(driver)
-  const quota = createQuota(store, { groups: options.quota.defaultGroups, total: options.quota.defaultTotal })
+  const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
+  const failed = (error: unknown) => log.error({ err: error }, 'a listener of quota failed')
+  events.on('error', failed)
+  const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
+  const quota = createQuota(
+    store,
+    { groups, total },
+    {
+      share,
+      isHeard: () => events.listenerCount('quota') > 0,
+      async tell({ owner, ...crossing }) {
+        const account = await hosting.accounts.byId(owner)
+        // Whoever was deleted crossed nothing.
+        if (account !== undefined) events.emit('quota', { owner: account.name, ...crossing })
+      },
+      failed,
+    },
+  )
   const hosting = createHosting({ store, quota, files, authenticate })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
@@ -61,15 +91,18 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
     notFoundBody: options.dialect === 'forgejo',
     bodyLimit: options.bodyLimit,
     pageLimits,
-    log: log ?? standardError,
+    log,
   })
   return {
     handler: serving.handler,
     ledger: hosting.ledger,
     quota: createHostQuota(quota, hosting),
     hosting,
+    on: (event, listener) => void events.on(event, listener),
+    off: (event, listener) => void events.off(event, listener),
     async close() {
       await serving.idle()
+      await quota.idle()
       await markdown.close()
       await driver.close()
     },

@@ -1,5 +1,7 @@
 import { AllotError } from './errors.ts'
 import type { Hosting } from './hosting/index.ts'
+import type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
+import type { Crossing } from './quota/crossings.ts'
 import type { QuotaExplanation } from './quota/explain.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -22,6 +24,17 @@ export interface HostQuota {
   /** Whether the owner is over quota for the subject. */
   isOver(owner: string, subject: Subject): Promise<boolean>
   explain(owner: string, subject: Subject): Promise<QuotaExplanation>
+  /**
+   * Makes rules, groups and assignments as the plan says, all or nothing, and answers what that changed.
+   * @throws AllotError invalid for an owner, a rule or a group that is not there, or is named twice.
+   */
+  apply(plan: NamedPlan, options?: { dryRun?: boolean }): Promise<NamedDifferences>
+}
+
+/** What `allot.on('quota', …)` tells: an owner's usage passed a rule's limit, or the share of it that is near. */
+export interface QuotaEvent extends Omit<Crossing, 'owner'> {
+  /** The name of the user or the organization. */
+  owner: string
 }
 
 export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota => {
@@ -48,5 +61,6 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     info: async (owner) => quotaResource(await quota.standing(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), subject),
     explain: async (owner, subject) => quota.explain(await idOf(owner), subject),
+    apply: hosting.plans.apply,
   }
 }

@@ -8,7 +8,7 @@ const UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 10
 const SIZE = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$/
 
 /** Bytes, as a number or as `"2 GiB"`. */
-const Size = v.pipe(
+export const Size = v.pipe(
   v.union([v.number(), v.string()]),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const bytes = typeof dataset.value === 'number' ? dataset.value : bytesIn(dataset.value)
@@ -34,6 +34,12 @@ const QuotaOptions = v.strictObject({
     v.optional(Size),
     v.description(
       'Bytes over everything for owners with no group at all: a number, or `"2 GiB"`. -1 is unlimited.',
+    ),
+  ),
+  nearAt: v.pipe(
+    v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
+    v.description(
+      "The share of a rule's limit at which hosts are told that an owner is near it; 1 is never.",
     ),
   ),
 })

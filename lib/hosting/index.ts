@@ -7,6 +7,7 @@ import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
+import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createRemoval } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
@@ -25,6 +26,7 @@ export interface Hosting {
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
   readonly ledger: NamedLedger
+  readonly plans: NamedPlans
   readonly identities: Identities
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
@@ -65,6 +67,7 @@ export const createHosting = ({ store, quota, files, authenticate }: HostingOpti
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),
     ledger: createNamedLedger(store, quota),
+    plans: createNamedPlans(store, quota),
     async removeAccount(id, options) {
       const removed = await removal.remove(id, options)
       for (const repository of removed ?? []) await files?.remove(repository)

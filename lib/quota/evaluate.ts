@@ -34,3 +34,40 @@ export const groupStands = (group: QuotaGroup, subject: Subject, usage: Usage): 
 /** "A group list stands when ANY of its groups stands"; without any group nothing limits the owner. */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
   subject === 'size:wiki' || groups.length === 0 || groups.some((group) => groupStands(group, subject, usage))
+
+/** What still fits below a limit. */
+export interface Room {
+  /** Bytes. */
+  limit: number
+  /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
+  left: number
+}
+
+/**
+ * The limit that binds: the tightest rule of each group holds that group, and the loosest group holds the owner, for ANY
+ * group is enough. Undefined when nothing limits; else the owner is over exactly when nothing is left.
+ */
+export const bindingRoom = (
+  groups: readonly QuotaGroup[],
+  subject: Subject,
+  usage: Usage,
+): Room | undefined => {
+  if (subject === 'size:wiki') return undefined
+  let loosest: Room | undefined
+  for (const group of groups) {
+    const tightest = tightestRoom(group, subject, usage)
+    if (tightest === undefined) return undefined
+    if (loosest === undefined || tightest.left > loosest.left) loosest = tightest
+  }
+  return loosest
+}
+
+const tightestRoom = (group: QuotaGroup, subject: Subject, usage: Usage): Room | undefined => {
+  let tightest: Room | undefined
+  for (const rule of group.rules) {
+    if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
+    const left = rule.limit - measure(rule, usage)
+    if (tightest === undefined || left < tightest.left) tightest = { limit: rule.limit, left }
+  }
+  return tightest
+}

@@ -1,4 +1,5 @@
 import {
+  bindingRoom,
   covers,
   groupStands,
   isWithin,
@@ -41,15 +42,14 @@ export interface QuotaExplanation {
 }
 
 export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): QuotaExplanation => {
-  const explained = groups.map((group) => explainGroup(group, subject, usage))
-  const binding = subject === 'size:wiki' ? undefined : bindingRule(explained)
+  const binding = bindingRoom(groups, subject, usage)
   return {
     subject,
     over: !isWithin(groups, subject, usage),
     used: usedBy(subject, usage),
     limit: binding?.limit ?? null,
     left: binding?.left ?? null,
-    groups: explained,
+    groups: groups.map((group) => explainGroup(group, subject, usage)),
   }
 }
 
@@ -69,13 +69,3 @@ const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExpla
     left: rule.limit === -1 ? null : rule.limit - used,
   }
 }
-
-/** The tightest rule of each group holds that group; the loosest group holds the owner, for ANY group is enough. */
-const bindingRule = (groups: readonly GroupExplanation[]): RuleExplanation | undefined => {
-  const tightest = groups.map((group) => limiting(group).sort(byRoom)[0])
-  if (tightest.some((rule) => rule === undefined)) return undefined
-  return (tightest as RuleExplanation[]).sort(byRoom).at(-1)
-}
-
-const limiting = (group: GroupExplanation) => group.rules.filter((rule) => rule.covers && rule.left !== null)
-const byRoom = (one: RuleExplanation, other: RuleExplanation) => one.left! - other.left!

@@ -1,10 +1,13 @@
 import type { LedgerEntry } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { type Containers, createContainers } from './containers.ts'
+import { type Crossing, createCrossings } from './crossings.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
 import { createLedger, type Ledger, type ListedKind } from './ledger.ts'
+import { listOver, type OverOwner, type OverQuery } from './over.ts'
+import { createPlans, type Plans } from './plans.ts'
 import { createRules, type Rules } from './rules.ts'
 import { createStandings, type QuotaDefaults, type Standing } from './standing.ts'
 import type { Subject } from './subjects.ts'
@@ -19,6 +22,7 @@ export interface QuotaEngine {
   readonly groups: Groups
   readonly ledger: Ledger
   readonly containers: Containers
+  readonly plans: Plans
   /** Usage and groups of an owner; the answer itself when it is memoized. */
   standing(owner: number): Standing | Promise<Standing>
   /** "Whether the user is over quota for that subject." */
@@ -30,12 +34,37 @@ export interface QuotaEngine {
     kind: ListedKind,
     at: { offset: number; limit: number },
   ): Promise<{ items: LedgerEntry[]; total: number }>
+  /** The owners that are over quota for a subject, and those near it when asked for: largest excess first. */
+  over(
+    query: OverQuery,
+    at: { offset: number; limit: number },
+  ): Promise<{ items: OverOwner[]; total: number }>
   /** Forgets an owner that is being deleted, whose containers are gone already. */
   forget(tx: Change, owner: number): Promise<void>
+  /** Resolves when every crossing of what is durable has been told. */
+  idle(): Promise<void>
 }
 
-export const createQuota = (store: Store, defaults: QuotaDefaults): QuotaEngine => {
-  const tally = createTally((owner) => standings.drop(owner))
+/** Whoever wants to hear of crossings. */
+export interface CrossingListener {
+  /** The share of a limit, between 0 and 1, that counts as near it. */
+  share: number
+  /** False while nobody listens: crossings then cost nothing. */
+  isHeard: () => boolean
+  tell: (crossing: Crossing) => void | Promise<void>
+  failed: (error: unknown) => void
+}
+
+export const createQuota = (
+  store: Store,
+  defaults: QuotaDefaults,
+  listener: CrossingListener = nobody,
+): QuotaEngine => {
+  const tally = createTally((owner, before, after) => {
+    standings.drop(owner)
+    if (listener.isHeard()) crossings.changed(owner, before, after)
+  })
+  const crossings = createCrossings((owner) => standings.of(owner), listener)
   const standings = createStandings(store, tally, defaults)
   const ledger = createLedger(tally)
 
@@ -44,6 +73,7 @@ export const createQuota = (store: Store, defaults: QuotaDefaults): QuotaEngine 
     groups: createGroups(store, standings.dropAll),
     ledger,
     containers: createContainers(tally),
+    plans: createPlans(store, defaults, standings.dropAll),
     standing: standings.of,
     isOver(owner, subject) {
       const standing = standings.of(owner)
@@ -60,12 +90,21 @@ export const createQuota = (store: Store, defaults: QuotaDefaults): QuotaEngine 
         items: await ledger.list(tx, owner, kind, at),
         total: await ledger.count(tx, owner, kind),
       })),
+    over: (query, at) => store.read((tx) => listOver(tx, defaults, query, at)),
     async forget(tx, owner) {
       await unassignAll(tx, owner)
       await ledger.removeOwned(tx, owner)
       await tally.forget(tx, owner)
     },
+    idle: crossings.idle,
   }
+}
+
+const nobody: CrossingListener = {
+  share: 1,
+  isHeard: () => false,
+  tell: () => undefined,
+  failed: () => undefined,
 }
 
 const isOver = ({ groups, usage }: Standing, subject: Subject): boolean => !isWithin(groups, subject, usage)

@@ -55,13 +55,17 @@ const readStanding = async (
   const usage = await tally.of(tx, owner)
   const explicit = await readGroups(tx, await assignedTo(tx, owner))
   const shown = explicit.length > 0 ? explicit : await readGroups(tx, defaults.groups)
-  return { usage, shown, groups: shown.length > 0 ? shown : builtIn(defaults) }
+  return { usage, shown, groups: judging(shown, defaults) }
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {
   const found = await Promise.all(names.map((name) => readGroup(tx, name)))
   return found.filter((group) => group !== undefined)
 }
+
+/** The built-in default group judges where there is no other. */
+export const judging = (shown: readonly QuotaGroup[], defaults: QuotaDefaults): readonly QuotaGroup[] =>
+  shown.length > 0 ? shown : builtIn(defaults)
 
 const builtIn = ({ total }: QuotaDefaults): QuotaGroup[] =>
   total === undefined ? [] : [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]

@@ -15,8 +15,31 @@ export interface Tally {
   forget(tx: Change, owner: number): Promise<void>
 }
 
-/** @param changed told of each owner whose usage changed, after the change is durable. */
-export const createTally = (changed: (owner: number) => void): Tally => {
+/** What an owner used before a transaction, and after it. */
+interface Moved {
+  readonly before: Usage
+  after: Usage
+}
+
+/** Told of each owner whose usage changed, once for each transaction and after it is durable. */
+export type UsageChanged = (owner: number, before: Usage, after: Usage) => void
+
+export const createTally = (changed: UsageChanged): Tally => {
+  const moved = new WeakMap<Change, Map<number, Moved>>()
+
+  const note = (tx: Change, owner: number, before: Usage, after: Usage) => {
+    const owners = moved.get(tx) ?? new Map<number, Moved>()
+    moved.set(tx, owners)
+    const noted = owners.get(owner)
+    if (noted !== undefined) {
+      noted.after = after
+      return
+    }
+    const first: Moved = { before, after }
+    owners.set(owner, first)
+    tx.afterCommit(() => changed(owner, first.before, first.after))
+  }
+
   const of = async (tx: ReadTransaction, owner: number): Promise<Usage> => {
     const found = await ownerUsages.get(tx, [owner])
     if (found === undefined) return noUsage
@@ -26,18 +49,20 @@ export const createTally = (changed: (owner: number) => void): Tally => {
   return {
     of,
     async add(tx, owner, delta) {
-      const usage = sum(await of(tx, owner), delta)
+      const before = await of(tx, owner)
+      const usage = sum(before, delta)
       // Every sum of usages must stay exact, so the total itself has to be a safe integer.
       if (!Number.isSafeInteger(usedBy('size:all', usage)))
         throw invalid(
           'the total of this owner would pass 2^53-1 bytes, the largest that can be counted exactly',
         )
       await ownerUsages.save(tx, { owner, ...usage })
-      tx.afterCommit(() => changed(owner))
+      note(tx, owner, before, usage)
     },
     async forget(tx, owner) {
+      const before = await of(tx, owner)
       await ownerUsages.remove(tx, [owner])
-      tx.afterCommit(() => changed(owner))
+      note(tx, owner, before, noUsage)
     },
   }
 }

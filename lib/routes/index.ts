@@ -7,6 +7,7 @@ import { organizationQuotaRoutes } from './organization-quota.ts'
 import { organizationRoutes } from './organizations.ts'
 import { quotaRoutes } from './quota.ts'
 import { quotaGroupRoutes } from './quota-groups.ts'
+import { quotaPlanRoutes } from './quota-plans.ts'
 import { quotaRuleRoutes } from './quota-rules.ts'
 import { referenceRoutes } from './reference.ts'
 import { repositoryRoutes } from './repositories.ts'
@@ -37,6 +38,7 @@ export const routes = [
   ...organizationQuotaRoutes,
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
+  ...quotaPlanRoutes,
   ...ledgerRoutes,
   ...adminUserRoutes,
 ]

@@ -98,7 +98,7 @@ describe('Every route answers as it is declared', () => {
           allot.ask(method, path, { token: allot.root.token, body: text, headers: { 'content-type': type } })
         assertError(await ask('[]', 'application/json'), 422)
         assertError(await ask('{}', 'image/png'), 415)
-        assertError(await ask(`"${'x'.repeat(1024 * 1024)}"`, 'application/json'), 413)
+        assertError(await ask(`"${'x'.repeat(route.bodyLimit ?? 1024 * 1024)}"`, 'application/json'), 413)
       })
   }
 })

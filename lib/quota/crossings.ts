@@ -1,0 +1,77 @@
+import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
+import type { Standing } from './standing.ts'
+import type { Subject, Usage } from './subjects.ts'
+
+/** An owner's usage passed a rule's limit, or the share of it at which hosts are told, upward or downward. */
+export interface Crossing {
+  owner: number
+  rule: string
+  subjects: readonly Subject[]
+  /** Bytes. */
+  limit: number
+  /** 1 for the limit itself, less for the share of it. */
+  share: number
+  /** Whether the usage is now at or above `limit * share`. */
+  reached: boolean
+  /** Bytes that the rule measured before the change, and measures now. */
+  before: number
+  used: number
+}
+
+/** What a change of usage crossed, in the order in which it did. */
+export const crossingsBetween = (
+  groups: readonly QuotaGroup[],
+  before: Usage,
+  after: Usage,
+  share: number,
+): Omit<Crossing, 'owner'>[] => {
+  const rules = new Map(groups.flatMap((group) => group.rules.map((rule) => [rule.name, rule])))
+  return [...rules.values()].flatMap((rule) =>
+    crossedBy(rule, measure(rule, before), measure(rule, after), share),
+  )
+}
+
+/** Nothing is used up on the way to a limit of 0 or less: its rule never stands. */
+const crossedBy = (rule: QuotaRule, before: number, used: number, share: number) => {
+  if (rule.limit <= 0 || before === used) return []
+  const { name, subjects, limit } = rule
+  const shares = share < 1 ? [share, 1] : [1]
+  return (used > before ? shares : shares.reverse())
+    .filter((at) => before >= limit * at !== used >= limit * at)
+    .map((at) => ({ rule: name, subjects, limit, share: at, reached: used >= limit * at, before, used }))
+}
+
+export interface Crossings {
+  /** Takes note of a change that is durable. */
+  changed(owner: number, before: Usage, after: Usage): void
+  /** Resolves when everything noted has been told. */
+  idle(): Promise<void>
+}
+
+/**
+ * Tells of every crossing once, in the order of the changes: each transaction's usage begins where the one before it
+ * ended, so none is told twice and none is left out.
+ */
+export const createCrossings = (
+  standing: (owner: number) => Standing | Promise<Standing>,
+  { share, tell, failed }: CrossingOptions,
+): Crossings => {
+  let last: Promise<void> = Promise.resolve()
+  const look = async (owner: number, before: Usage, after: Usage) => {
+    const { groups } = await standing(owner)
+    for (const crossing of crossingsBetween(groups, before, after, share)) await tell({ owner, ...crossing })
+  }
+  return {
+    changed(owner, before, after) {
+      last = last.then(() => look(owner, before, after)).catch(failed)
+    },
+    idle: () => last,
+  }
+}
+
+export interface CrossingOptions {
+  share: number
+  tell: (crossing: Crossing) => void | Promise<void>
+  /** A crossing that could not be told. */
+  failed: (error: unknown) => void
+}

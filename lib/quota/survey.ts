@@ -1,0 +1,58 @@
+import { setImmediate } from 'node:timers/promises'
+import { accounts, assignments, ownerUsages } from '../records/schema.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { noUsage, type Usage } from './subjects.ts'
+
+/** An owner, with all that an evaluation needs but the rules. */
+export interface Surveyed {
+  owner: number
+  usage: Usage
+  /** The names of the groups that are assigned to it. */
+  assigned: string[]
+}
+
+/** So many owners are looked at before others have their turn. */
+const STRETCH = 200
+
+/**
+ * Every owner, in the order of their ids and out of one snapshot. One step for each owner: what it costs does not grow
+ * with the repositories and the ledger entries, for usage is kept per owner.
+ */
+export async function* survey(tx: ReadTransaction): AsyncGenerator<Surveyed> {
+  const usages = byOwner(ownerUsages.all(tx))
+  const assigned = byOwner(assignments.all(tx))
+  let seen = 0
+  try {
+    for await (const { id } of accounts.all(tx)) {
+      if (++seen % STRETCH === 0) await setImmediate()
+      const [usage] = await usages.of(id)
+      yield {
+        owner: id,
+        usage: usage === undefined ? noUsage : withoutOwner(usage),
+        assigned: (await assigned.of(id)).map(({ group }) => group),
+      }
+    }
+  } finally {
+    await Promise.all([usages.end(), assigned.end()])
+  }
+}
+
+const withoutOwner = ({ owner: _, ...usage }: Usage & { owner: number }): Usage => usage
+
+/** Steps through records that lie in the order of their owners; owners are asked for in that order. */
+const byOwner = <R extends { owner: number }>(records: AsyncIterable<R>) => {
+  const iterator = records[Symbol.asyncIterator]()
+  let ahead: IteratorResult<R> | undefined
+  return {
+    async of(owner: number): Promise<R[]> {
+      const found: R[] = []
+      ahead ??= await iterator.next()
+      while (!ahead.done && ahead.value.owner <= owner) {
+        if (ahead.value.owner === owner) found.push(ahead.value)
+        ahead = await iterator.next()
+      }
+      return found
+    },
+    end: () => iterator.return?.(),
+  }
+}

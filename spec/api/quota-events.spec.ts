@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { AllotOptions, QuotaEvent } from '../../lib/index.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running | undefined
+afterEach(() => allot?.stop())
+
+/** A server whose default group has one rule of 100 bytes over everything, and what it tells. */
+const listening = async (quota: AllotOptions['quota'] = {}, log?: AllotOptions['log']) => {
+  const server = await start({ quota: { defaultGroups: ['free'], ...quota }, ...(log ? { log } : {}) })
+  allot = server
+  const rules = [{ name: 'total', limit: 100, subjects: ['size:all' as const] }]
+  await server.allot.quota.groups.create({ name: 'free', rules })
+  await server.person('alice')
+  const told: QuotaEvent[] = []
+  const listener = (event: QuotaEvent) => void told.push(event)
+  server.allot.on('quota', listener)
+  const use = async (size: number, key = 'p') => {
+    const item = { owner: 'alice', name: key, size, type: 'npm', version: '1' }
+    await server.allot.ledger.put({ kind: 'packages', key, ...item })
+    await settled()
+  }
+  return { server, told, listener, use }
+}
+
+/** Events are told after the answer to the write: a turn of the loop or two later. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+const brief = (events: QuotaEvent[]) =>
+  events.splice(0).map(({ share, reached, before, used }) => [share, reached, before, used])
+
+describe("allot.on('quota')", () => {
+  it('tells once when an owner crosses a limit, or 80 % of it, in either direction', async () => {
+    const { told, use } = await listening()
+    await use(79)
+    assert.deepEqual(brief(told), [])
+    await use(80)
+    assert.deepEqual(told.splice(0), [
+      {
+        owner: 'alice',
+        rule: 'total',
+        subjects: ['size:all'],
+        limit: 100,
+        share: 0.8,
+        reached: true,
+        before: 79,
+        used: 80,
+      },
+    ])
+    for (const [size, expected] of [
+      [99, []],
+      [100, [[1, true, 99, 100]]],
+      [500, []],
+      [90, [[1, false, 500, 90]]],
+      [0, [[0.8, false, 90, 0]]],
+      [
+        100,
+        [
+          [0.8, true, 0, 100],
+          [1, true, 0, 100],
+        ],
+      ],
+      [
+        79,
+        [
+          [1, false, 100, 79],
+          [0.8, false, 100, 79],
+        ],
+      ],
+    ] as const) {
+      await use(size)
+      assert.deepEqual(brief(told), expected, String(size))
+    }
+  })
+
+  it('takes all of a transaction as one change, and hears nothing of one that failed', async () => {
+    const { server, told } = await listening()
+    const item = (key: string, size: number) =>
+      ({
+        op: 'put',
+        kind: 'packages',
+        key,
+        owner: 'alice',
+        name: key,
+        size,
+        type: 'npm',
+        version: '1',
+      }) as const
+    await server.allot.ledger.batch([
+      item('a', 200),
+      item('b', 10),
+      { op: 'delete', kind: 'packages', key: 'a' },
+    ])
+    await assert.rejects(server.allot.ledger.batch([item('c', 200), { ...item('d', 1), owner: 'nobody' }]))
+    await settled()
+    assert.deepEqual(told, [])
+    await server.allot.ledger.batch([item('a', 50), item('c', 50)])
+    await settled()
+    assert.deepEqual(brief(told), [
+      [0.8, true, 10, 110],
+      [1, true, 10, 110],
+    ])
+  })
+
+  it('hears of what happens over HTTP, by every way that usage changes', async () => {
+    const { server, told } = await listening()
+    const alice = {
+      ...server.root,
+      token: (await server.allot.hosting.tokens.create(2, 'x', ['all'])).secret,
+    }
+    await server.as(alice, 'POST', '/user/repos', { name: 'demo' })
+    await settled()
+    const before = brief(told).length
+    const entry = { repository: 'alice/demo', name: 'a', size: 1_000_000, run: 1 }
+    await server.as(server.root, 'PUT', '/admin/ledger/artifacts/a', entry)
+    await server.as(alice, 'DELETE', '/repos/alice/demo')
+    await settled()
+    assert.equal(brief(told).length % 2, before % 2, 'what went up came down')
+  })
+
+  it('tells nothing of rules that limit nothing, and not twice of a rule in two groups', async () => {
+    const { server, told, use } = await listening({ nearAt: 1 })
+    await server.allot.quota.rules.create({ name: 'free', limit: -1, subjects: ['size:all'] })
+    await server.allot.quota.rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
+    for (const rule of ['free', 'none']) await server.allot.quota.groups.addRule('free', rule)
+    await server.allot.quota.groups.create({ name: 'more', rules: ['total'] })
+    await server.allot.quota.groups.setFor('alice', ['free', 'more'])
+    await use(150)
+    assert.deepEqual(brief(told), [[1, true, 0, 150]])
+  })
+
+  it('is silent after off(), and to a host that never listened', async () => {
+    const { server, told, listener, use } = await listening()
+    server.allot.off('quota', listener)
+    await use(100)
+    assert.deepEqual(told, [])
+  })
+
+  it('survives a listener that fails, and says so in the log', async () => {
+    const failures: unknown[] = []
+    const log = { error: (fields: object) => void failures.push(fields), info: () => undefined }
+    const { server, use } = await listening({}, log)
+    server.allot.on('quota', () => {
+      throw new Error('thrown')
+    })
+    server.allot.on('quota', async () => Promise.reject(new Error('rejected')))
+    await use(85)
+    server.allot.off('quota', () => undefined)
+    await use(86)
+    assert.match(JSON.stringify(failures.map((one) => String((one as { err: unknown }).err))), /thrown/)
+  })
+
+  it('tells every crossing of racing writers: upward and downward ones take turns', async () => {
+    const law = fc.asyncProperty(fc.array(fc.nat(160), { minLength: 2, maxLength: 20 }), async (sizes) => {
+      const { server, told } = await listening()
+      await Promise.all(
+        sizes.map((size) =>
+          server.allot.ledger.put({
+            kind: 'packages',
+            key: 'p',
+            owner: 'alice',
+            name: 'p',
+            size,
+            type: 'npm',
+            version: '1',
+          }),
+        ),
+      )
+      await server.stop()
+      allot = undefined
+      for (const share of [0.8, 1]) {
+        const turns = told.filter((event) => event.share === share).map(({ reached }) => reached)
+        assert.deepEqual(
+          turns,
+          turns.map((_, at) => at % 2 === 0),
+        )
+        assert.equal(turns.at(-1) ?? false, sizes.at(-1)! >= 100 * share)
+      }
+    })
+    await fc.assert(law, { numRuns: 15 })
+  })
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertError, assertList } from '../expectations.ts'
+import { type Person, start } from '../running.ts'
+
+const allot = await start()
+after(() => allot.stop())
+const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
+
+/** A user that uses so many bytes of packages. */
+const using = async (size: number, name?: string): Promise<Person> => {
+  const person = await allot.person(name)
+  const entry = { owner: person.name, name: 'p', size, type: 'npm', version: '1' }
+  await asRoot('PUT', `/admin/ledger/packages/of-${person.name}`, entry)
+  return person
+}
+
+/** A group with one rule on all packages. */
+const limiting = async (name: string, limit: number, ...owners: string[]) => {
+  const rules = [{ name: `${name}-rule`, limit, subjects: ['size:assets:packages:all'] }]
+  await asRoot('POST', '/admin/quota/groups', { name, rules })
+  for (const owner of owners) await asRoot('PUT', `/admin/quota/groups/${name}/users/${owner}`)
+}
+
+const [small, full, large, free] = [await using(79), await using(100), await using(350), await using(9000)]
+const near = await using(80)
+const empty = await allot.person()
+await allot.ask('POST', '/orgs', { token: large.token, body: { username: 'acme' } })
+await limiting('hundred', 100, small.name, full.name, near.name, large.name)
+await limiting('nothing', 0, 'acme', empty.name)
+await limiting('thousand', 1000)
+const path = '/admin/quota/over?subject=size:assets:packages:all'
+
+describe('GET /admin/quota/over', () => {
+  it('lists the users and organizations that are over, largest excess first', async () => {
+    const answer = await asRoot('GET', path)
+    assert.deepEqual(
+      answer.body.map((one: Over) => [one.owner.login, one.over, one.used, one.limit, one.left]),
+      [
+        [large.name, true, 350, 100, -250],
+        [full.name, true, 100, 100, 0],
+        [empty.name, true, 0, 0, 0],
+        ['acme', true, 0, 0, 0],
+      ],
+    )
+    assert.equal(answer.headers.get('x-total-count'), '4')
+    assert.equal(answer.body[0].subject, 'size:assets:packages:all')
+  })
+
+  it('lists those near their limit too, when asked within a percentage of it', async () => {
+    const over = [large.name, full.name, empty.name, 'acme']
+    for (const [within, logins] of [
+      ['20%25', [...over, near.name]],
+      ['20%', [...over, near.name]],
+      ['20', [...over, near.name]],
+      ['21', [...over, near.name, small.name]],
+      ['19.9%25', over],
+      ['0', over],
+      ['100%25', [...over, near.name, small.name]],
+    ] as const) {
+      const answer = await asRoot('GET', `${path}&within=${within}`)
+      assert.deepEqual(new Set(answer.body.map((one: Over) => one.owner.login)), new Set(logins), within)
+      assert.deepEqual(answer.body.at(-1).over, logins.length === 4)
+    }
+  })
+
+  it('pages', async () => {
+    for (const [page, login] of [large.name, full.name, empty.name, 'acme'].entries()) {
+      const answer = await asRoot('GET', `${path}&limit=1&page=${page + 1}`)
+      assert.deepEqual([answer.body.length, answer.body[0].owner.login], [1, login])
+      assert.equal(answer.headers.get('x-total-count'), '4')
+    }
+    assertList(await asRoot('GET', `${path}&page=9`), 'used', [], 4)
+  })
+
+  it('agrees with what each owner is answered', async () => {
+    for (const subject of ['size:all', 'size:assets:packages:all', 'size:assets:all', 'size:wiki']) {
+      const over = (await asRoot('GET', `/admin/quota/over?subject=${subject}`)).body as Over[]
+      for (const { name, token } of [small, full, large, free, near, empty]) {
+        const own = (await allot.ask('GET', `/user/quota/explain?subject=${subject}`, { token })).body
+        const listed = over.find(({ owner }) => owner.login === name)
+        assert.equal(listed !== undefined, own.over)
+        if (listed)
+          assert.deepEqual([listed.used, listed.limit, listed.left], [own.used, own.limit, own.left])
+      }
+    }
+  })
+
+  it('goes by the default groups for whoever has none', async () => {
+    const other = await start({ quota: { defaultGroups: ['free'], defaultTotal: 10 } })
+    try {
+      const person = await other.person()
+      const entry = { owner: person.name, name: 'p', size: 10, type: 'npm', version: '1' }
+      await other.as(other.root, 'PUT', '/admin/ledger/packages/x', entry)
+      const logins = async () => {
+        const answer = await other.as(other.root, 'GET', '/admin/quota/over?subject=size:all')
+        return answer.body.map((one: Over) => one.owner.login)
+      }
+      assert.deepEqual(await logins(), [person.name])
+      const rules = [{ name: 'eleven', limit: 11, subjects: ['size:all'] }]
+      await other.as(other.root, 'POST', '/admin/quota/groups', { name: 'free', rules })
+      assert.deepEqual(await logins(), [])
+    } finally {
+      await other.stop()
+    }
+  })
+
+  for (const [wrong, message] of [
+    ['', /^Subject is required/],
+    ['subject=size:none', /^subject: expected one of/],
+    ['subject=size:all&within=-1', /^within: expected a percentage/],
+    ['subject=size:all&within=101', /^within: /],
+    ['subject=size:all&within=some', /^within: /],
+    ['subject=size:all&page=-1', /^page: /],
+    ['subject=size:all&limit=x', /^limit: /],
+  ] as const)
+    it(`answers 422 to ?${wrong}`, async () => {
+      assertError(await asRoot('GET', `/admin/quota/over?${wrong}`), 422, message)
+    })
+
+  it('is for administrators', async () => {
+    assertError(await allot.ask('GET', path), 401)
+    assertError(await allot.as(small, 'GET', path), 403)
+    const token = await allot.scoped(allot.root, 'read:user')
+    assertError(await allot.ask('GET', path, { token }), 403, /read:admin/)
+  })
+})
+
+interface Over {
+  owner: { login: string }
+  over: boolean
+  used: number
+  limit: number
+  left: number
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { aFolder, allot, served } from './program.ts'
+
+const PLAN = `
+[[rules]]
+name = "free-total"
+limit = "2 GiB"
+subjects = ["size:all"]
+
+[[groups]]
+name = "free"
+rules = ["free-total"]
+
+[assignments]
+ci = ["free"]
+`
+
+const written = (text: string): string => {
+  const file = join(aFolder(), 'quota.toml')
+  writeFileSync(file, text)
+  return file
+}
+
+const MADE = [
+  'create rule free-total: limit 2147483648, [size:all]',
+  'create group free: [free-total]',
+  'create assignment ci: [free]',
+  '',
+].join('\n')
+
+describe('allot quota apply', () => {
+  it('makes quota as the file says, shows the difference before, and does nothing the second time', async () => {
+    const data = aFolder()
+    await allot(['user', 'add', 'ci', '--data', data])
+    const [file, more] = [written(PLAN), written(PLAN.replace('2 GiB', '3 GiB'))]
+    const apply = (...args: string[]) => allot(['quota', 'apply', ...args, '--data', data])
+    assert.deepEqual(await apply(file, '--dry-run'), {
+      code: 0,
+      out: MADE,
+      err: '3 changes to make; nothing was changed\n',
+    })
+    assert.deepEqual(await apply(file), { code: 0, out: MADE, err: '3 changes made\n' })
+    assert.deepEqual(await apply(file), { code: 0, out: '', err: 'nothing to change\n' })
+    assert.deepEqual(await apply(more), {
+      code: 0,
+      out: 'update rule free-total: limit 2147483648, [size:all] -> limit 3221225472, [size:all]\n',
+      err: '1 change made\n',
+    })
+  })
+
+  it('talks to a running server', async () => {
+    const data = aFolder()
+    const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])
+    const server = await served(['--data', data])
+    const [token, file] = [out.trim(), written(PLAN)]
+    try {
+      const refused = await allot(['quota', 'apply', file, '--data', data])
+      assert.deepEqual([refused.code, /in use/.test(refused.err)], [1, true], refused.err)
+      for (const [url, expected] of [
+        [new URL(server.api).origin, MADE],
+        [`${server.api}/`, ''],
+      ] as const) {
+        const made = await allot(['quota', 'apply', file, '--url', url, '--token', token])
+        assert.deepEqual([made.code, made.out], [0, expected], made.err)
+      }
+      const wrong = await allot(['quota', 'apply', file, '--url', server.api, '--token', 'wrong'])
+      assert.equal(wrong.code, 1)
+      assert.match(wrong.err, /^allot: http:\S+ answered 401: /)
+      const unknown = written('[assignments]\nnobody = []')
+      const nobody = await allot(['quota', 'apply', unknown, '--url', server.api, '--token', token])
+      assert.match(nobody.err, /answered 422: assignments: there is no user or organization named nobody\n$/)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  const WRONG: [what: string, text: string, message: RegExp][] = [
+    ['an unknown key', 'rulez = []', /rulez: there is no such option/],
+    ['a wrong size', '[[rules]]\nname = "a"\nlimit = "2 gigs"', /rules\[0\]\.limit: expected bytes/],
+    [
+      'an unknown subject',
+      '[[rules]]\nname = "a"\nlimit = 1\nsubjects = ["all"]',
+      /rules\[0\]\.subjects\[0\]/,
+    ],
+    ['an unknown owner', '[assignments]\nnobody = []', /named nobody/],
+    ['no TOML', 'rules = [', /cannot be read/],
+  ]
+  for (const [what, text, message] of WRONG)
+    it(`exits 1 with a clear line for ${what}`, async () => {
+      const { code, out, err } = await allot(['quota', 'apply', written(text), '--data', aFolder()])
+      assert.deepEqual([code, out], [1, ''], err)
+      assert.match(err, message)
+      assert.doesNotMatch(err, /\n\s+at /)
+    })
+
+  it('exits 1 for a file that is not there, and 2 for a wrong command line', async () => {
+    const missing = await allot(['quota', 'apply', '/nowhere.toml', '--data', aFolder()])
+    assert.deepEqual([missing.code, /cannot be read/.test(missing.err)], [1, true], missing.err)
+    const file = written(PLAN)
+    for (const args of [
+      [],
+      [file, '--url', 'localhost:1', '--token', 't'],
+      [file, '--url', 'http://127.0.0.1:1'],
+    ])
+      assert.equal((await allot(['quota', 'apply', ...args])).code, 2, args.join(' '))
+    const away = await allot(['quota', 'apply', file, '--url', 'http://127.0.0.1:1', '--token', 't'])
+    assert.deepEqual([away.code, /cannot be reached/.test(away.err)], [1, true], away.err)
+  })
+})
