@@ -23,7 +23,15 @@ export interface Database {
   snapshot(): AbstractSnapshot
   getSync(key: Bytes, options: AtSnapshot): Bytes | undefined
   getMany(keys: Bytes[], options: AtSnapshot): Promise<(Bytes | undefined)[]>
-  iterator(options: AtSnapshot & { gte: Bytes; lt: Bytes; reverse: boolean; limit: number }): {
+  iterator(
+    options: AtSnapshot & {
+      gte: Bytes
+      lt: Bytes
+      reverse: boolean
+      limit: number
+      highWaterMarkBytes: number
+    },
+  ): {
     nextv(size: number): Promise<[Bytes, Bytes][]>
     close(): Promise<void>
   }
@@ -37,8 +45,11 @@ export interface Batch {
   write(options: { sync: boolean }): Promise<void>
 }
 
-/** How many entries are fetched from the database at once. */
+/** How many entries are fetched from the database at once: more and more, for whoever reads on. */
 const FETCH = 128
+const MOST = 1024
+/** Bytes of one fetch. */
+const FETCH_BYTES = 128 * 1024
 
 /**
  * Up to here keys are read at once on the event loop: a hot key is read in microseconds, of which a trip through the
@@ -122,11 +133,12 @@ async function* entriesOf(
     lt: end,
     reverse,
     limit: Number.isFinite(limit) ? limit : -1,
+    highWaterMarkBytes: FETCH_BYTES,
     ...options,
   })
   try {
-    for (;;) {
-      const entries = await iterator.nextv(FETCH)
+    for (let size = FETCH; ; size = Math.min(2 * size, MOST)) {
+      const entries = await iterator.nextv(size)
       if (entries.length === 0) return
       for (const entry of entries) yield entry
     }

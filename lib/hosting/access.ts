@@ -1,18 +1,10 @@
-import {
-  type Account,
-  type Audience,
-  memberships,
-  type Repository,
-  type Visibility,
-} from '../records/schema.ts'
+import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
 /** Who asks; null is someone who has not signed in. */
 export type Viewer = { readonly id: number; readonly admin: boolean } | null
 
-const audiences: Record<Visibility, Audience> = { public: 0, limited: 1, private: 2 }
-
-export const audienceOfAccount = (account: Account): Audience => audiences[account.visibility]
+export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
 /** A repository is never known to more than its owner is. */
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>

@@ -1,5 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import { merge } from '../records/merge.ts'
+import { folded, gramsToFind, isGram } from '../records/grams.ts'
+import { encodeKey } from '../records/keys.ts'
+import { merge, pageOf } from '../records/merge.ts'
 import {
   type Account,
   type Audience,
@@ -10,7 +13,7 @@ import {
 } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audiencesOf, canSee, openAudiences, type Viewer } from './access.ts'
+import { audienceOfAccount, audiencesOf, canSee, openAudiences, type Viewer } from './access.ts'
 import type { Page, Slice } from './listing.ts'
 
 export interface RepositoryQuery {
@@ -31,82 +34,187 @@ export interface Search {
   users(viewer: Viewer, query: UserQuery, slice: Slice): Promise<Page<Account>>
 }
 
-export const createSearch = (store: Store): Search => ({
-  repositories: (viewer, query, slice) =>
-    store.read(async (tx) => {
-      const listings =
-        query.owner === undefined
-          ? await everyListing(tx, viewer)
-          : await ownersListings(tx, viewer, query.owner)
-      const word = query.q?.toLowerCase() ?? ''
-      return filtered(
-        loaded(tx, repositories, merge(listings)),
-        (repository) => repository.name.toLowerCase().includes(word),
-        slice,
-      )
-    }),
-  users: (viewer, query, slice) =>
-    store.read(async (tx) => {
-      const word = query.q?.toLowerCase() ?? ''
-      const matches = async (account: Account) =>
-        (account.name.toLowerCase().includes(word) || account.fullName.toLowerCase().includes(word)) &&
-        (query.id === undefined || account.id === query.id) &&
-        (await canSee(tx, viewer, account))
-      return filtered(
-        loaded(tx, accounts, accounts.entries(tx, 'name', { prefix: ['user'] })),
-        matches,
-        slice,
-      )
-    }),
-})
-
-type Listings = AsyncIterable<IndexEntry>[]
-
-const ownersListings = async (tx: ReadTransaction, viewer: Viewer, owner: number): Promise<Listings> =>
-  listingsOf(tx, owner, await audiencesOf(tx, viewer, owner))
-
-const listingsOf = (tx: ReadTransaction, owner: number, audiences: readonly Audience[]): Listings =>
-  audiences.map((audience) => repositories.entries(tx, 'name', { prefix: [owner, audience] }))
-
-/** What is open to the viewer, and what the viewer and the viewer's organizations keep private. */
-const everyListing = async (tx: ReadTransaction, viewer: Viewer): Promise<Listings> => {
-  const open = openAudiences(viewer)
-  const listings = open.map((audience) => repositories.entries(tx, 'everyName', { prefix: [audience] }))
-  if (viewer === null || open.includes(2)) return listings
-  const joined = await memberships.list(tx, 'member', { prefix: [viewer.id] })
-  const owners = [viewer.id, ...joined.map((one) => one.organization)]
-  return [...listings, ...owners.flatMap((owner) => listingsOf(tx, owner, [2]))]
+/**
+ * Entries of the index of grams end with the texts themselves, so a word is looked for in the keys and no record is
+ * loaded but those of the page. A word of up to three characters is a gram, whose entries are counted; a longer one is
+ * looked for among those of its rarest gram, and its total is remembered.
+ */
+export const createSearch = (store: Store): Search => {
+  const totals: Totals = new LRUCache({ max: TOTALS })
+  return {
+    repositories: (viewer, { q = '', owner }, slice) =>
+      store.read(async (tx) =>
+        pageOfListings(
+          tx,
+          repositories,
+          owner === undefined
+            ? [
+                ...(await openListings(tx, repositories, totals, viewer, q)),
+                ...(await ownListings(tx, viewer, q)),
+              ]
+            : await ownersListings(tx, viewer, owner, q),
+          slice,
+        ),
+      ),
+    users: (viewer, { q = '', id }, slice) =>
+      store.read(async (tx) => {
+        if (id !== undefined) return pageOfOne(await oneUser(tx, viewer, id, q), slice)
+        const listings = await openListings(tx, accounts, totals, viewer, q)
+        return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
+      }),
+  }
 }
 
-const AT_ONCE = 100
+/** Entries in the order of their texts, and how many they are where that is known without looking. */
+interface FoundListing {
+  entries: AsyncIterable<IndexEntry>
+  total?: number | undefined
+  /** Keeps a total that was found out. */
+  learn?: (total: number) => void
+}
 
-/** The records of a listing, loaded a few at a time. */
-async function* loaded<R>(
+/**
+ * Totals of words that had to be looked for. Every name that has the word has its rarest gram too, so while the stamp of
+ * the gram is the same, so is the total: also where other processes write.
+ */
+type Totals = LRUCache<string, { stamp: number; total: number }>
+const TOTALS = 10_000
+
+/** No name and no full name is longer. */
+const LONGEST = 255
+async function* nothing(): AsyncGenerator<IndexEntry> {}
+
+/** What the viewer may know without being named. */
+const openListings = async <R>(
+  tx: ReadTransaction,
+  collection: Searched<R>,
+  totals: Totals,
+  viewer: Viewer,
+  word: string,
+): Promise<FoundListing[]> =>
+  Promise.all(openAudiences(viewer).map((audience) => openListing(tx, collection, totals, audience, word)))
+
+type Searched<R> = Collection<R, string, string, string, 'grams'>
+
+const openListing = async <R>(
+  tx: ReadTransaction,
+  collection: Searched<R>,
+  totals: Totals,
+  audience: Audience,
+  word: string,
+): Promise<FoundListing> => {
+  if (word.length > LONGEST) return { entries: nothing(), total: 0 }
+  const { gram, count, stamp } = await rarestGram(tx, collection, audience, word)
+  const entries = collection.entries(tx, 'grams', { prefix: [gram, audience] })
+  if (isGram(word)) return { entries, total: count }
+  const key = JSON.stringify([collection.options.name, audience, folded(word)])
+  const known = totals.get(key)
+  return {
+    entries: holding(word, entries),
+    total: count === 0 ? 0 : known?.stamp === stamp ? known.total : undefined,
+    learn: (total) => void totals.set(key, { stamp, total }),
+  }
+}
+
+const rarestGram = async <R>(
+  tx: ReadTransaction,
+  collection: Searched<R>,
+  audience: Audience,
+  word: string,
+) => {
+  const counted = await Promise.all(
+    gramsToFind(word).map(async (gram) => ({
+      gram,
+      ...(await collection.countSpread(tx, 'grams', [gram, audience])),
+    })),
+  )
+  return counted.reduce((rarest, one) => (one.count < rarest.count ? one : rarest))
+}
+
+/** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
+const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
+  if (viewer === null || openAudiences(viewer).includes(2)) return []
+  const joined = await memberships.list(tx, 'member', { prefix: [viewer.id] })
+  return [viewer.id, ...joined.map((one) => one.organization)].map((owner) => ({
+    entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
+  }))
+}
+
+const ownersListings = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: number,
+  word: string,
+): Promise<FoundListing[]> =>
+  (await audiencesOf(tx, viewer, owner)).map((audience) => ({
+    entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
+  }))
+
+/** Whoever hides from all others still finds themself. */
+const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
+  const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
+  if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
+  const texts = [folded(self.name), folded(self.fullName)]
+  const found: IndexEntry[] = []
+  const prefix = ['', audienceOfAccount(self), ...texts]
+  for await (const { recordKey } of accounts.entries(tx, 'grams', { prefix }))
+    found.push({ order: encodeKey([...texts, self.id]), recordKey })
+  return [{ entries: holding(word, found) }]
+}
+
+const oneUser = async (tx: ReadTransaction, viewer: Viewer, id: number, word: string) => {
+  const account = await accounts.get(tx, [id])
+  if (account?.kind !== 'user' || !(await canSee(tx, viewer, account))) return undefined
+  const texts = [account.name, account.fullName]
+  return texts.some((text) => folded(text).includes(folded(word))) ? account : undefined
+}
+
+/** Bytes at the end of an entry's order that are its id. */
+const ID = encodeKey([1]).length
+
+/** The entries whose texts have the word. Keys hold the bytes of texts as they are, so nothing is decoded. */
+async function* holding(
+  word: string,
+  entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
+): AsyncGenerator<IndexEntry> {
+  const bytes = Buffer.from(encodeKey([folded(word)]))
+  for await (const entry of entries) {
+    const texts = Buffer.from(entry.order.buffer, entry.order.byteOffset, entry.order.length - ID)
+    if (word === '' || texts.includes(bytes)) yield entry
+  }
+}
+
+/** One page of several listings. Those whose total is not known are gone through to their end, and no others. */
+const pageOfListings = async <R>(
   tx: ReadTransaction,
   collection: Pick<Collection<R>, 'load'>,
-  entries: AsyncIterable<IndexEntry>,
-): AsyncIterable<R> {
-  let waiting: IndexEntry[] = []
-  for await (const entry of entries) {
-    waiting.push(entry)
-    if (waiting.length < AT_ONCE) continue
-    yield* await collection.load(tx, waiting)
-    waiting = []
+  listings: readonly FoundListing[],
+  slice: Slice,
+): Promise<Page<R>> => {
+  const most = slice.offset + slice.limit
+  const known = await Promise.all(
+    listings.map(async ({ entries, total, learn }) => {
+      if (total !== undefined) return { entries, total }
+      const found = await firstOf(entries, most)
+      learn?.(found.total)
+      return found
+    }),
+  )
+  const page = await pageOf(merge(known.map(({ entries }) => entries)), slice)
+  return {
+    items: await collection.load(tx, page),
+    total: known.reduce((sum, { total }) => sum + total, 0),
   }
-  yield* await collection.load(tx, waiting)
 }
 
-const filtered = async <T>(
-  items: AsyncIterable<T>,
-  matches: (item: T) => boolean | Promise<boolean>,
-  { offset, limit }: Slice,
-): Promise<Page<T>> => {
-  const page: T[] = []
+const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number) => {
+  const entries: IndexEntry[] = []
   let total = 0
-  for await (const item of items) {
-    if (!(await matches(item))) continue
-    if (total >= offset && page.length < limit) page.push(item)
-    total++
-  }
-  return { items: page, total }
+  for await (const entry of listing) if (total++ < most) entries.push(entry)
+  return { entries, total }
 }
+
+const pageOfOne = <T>(one: T | undefined, { offset, limit }: Slice): Page<T> => ({
+  items: one === undefined ? [] : [one].slice(offset, offset + limit),
+  total: one === undefined ? 0 : 1,
+})

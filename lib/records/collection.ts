@@ -3,13 +3,20 @@ import { AllotError } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { type Counter, counter } from './counter.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
+import { type Spread, type StampedCount, spreadIndex } from './spread.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** The place of a record in an index; undefined keeps the record out of it. */
 type Place<R> = (record: R) => KeyTuple | undefined
 type Places<R, Name extends string> = Readonly<Record<Name, Place<R>>>
 
-export interface CollectionOptions<R, U extends string, O extends string, C extends string> {
+export interface CollectionOptions<
+  R,
+  U extends string,
+  O extends string,
+  C extends string,
+  S extends string,
+> {
   name: string
   schema: v.GenericSchema<R>
   id: (record: R) => KeyTuple
@@ -19,6 +26,8 @@ export interface CollectionOptions<R, U extends string, O extends string, C exte
   ordered?: Places<R, O>
   /** How many records share a place. */
   counted?: Places<R, C>
+  /** Records in many places of one index, in the order of the places, with a count of each. */
+  spread?: Readonly<Record<S, Spread<R>>>
 }
 
 export interface Listing {
@@ -41,17 +50,20 @@ export interface Collection<
   U extends string = string,
   O extends string = string,
   C extends string = string,
+  S extends string = string,
 > {
-  readonly options: CollectionOptions<R, U, O, C>
+  readonly options: CollectionOptions<R, U, O, C, S>
   get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined>
   /** As many answers as ids, in their order. */
   getMany(tx: ReadTransaction, ids: readonly KeyTuple[]): Promise<(R | undefined)[]>
   findBy(tx: ReadTransaction, index: U, place: KeyTuple): Promise<R | undefined>
   list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]>
-  entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry>
+  entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry>
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
   all(tx: ReadTransaction): AsyncIterable<R>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
+  /** How many entries of a spread index begin with the place, by as many members as it is counted by. */
+  countSpread(tx: ReadTransaction, index: S, place: KeyTuple): Promise<StampedCount>
   /** Writes the record and whatever of its index entries and counts changed; answers what was there before. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
   /** Answers what was removed. */
@@ -63,14 +75,26 @@ export interface Collection<
  * one that comes, so that no index can be forgotten. Keys: [name, 'r', …id], [name, 'u', index, …place],
  * [name, 'o', index, …place, …id], and counters named `name:counted`.
  */
-export const collection = <R, U extends string = never, O extends string = never, C extends string = never>(
-  options: CollectionOptions<R, U, O, C>,
-): Collection<R, U, O, C> => {
+export const collection = <
+  R,
+  U extends string = never,
+  O extends string = never,
+  C extends string = never,
+  S extends string = never,
+>(
+  options: CollectionOptions<R, U, O, C, S>,
+): Collection<R, U, O, C, S> => {
   const { name } = options
   const recordKey = (id: KeyTuple) => encodeKey([name, 'r', ...id])
   const unique = placesOf(options.unique)
   const ordered = placesOf(options.ordered)
   const counted = placesOf(options.counted)
+  const spread = new Map(
+    Object.entries<Spread<R>>(options.spread ?? {}).map(([index, one]) => [
+      index,
+      spreadIndex(name, index, one, options.id),
+    ]),
+  )
   const counters = new Map<string, Counter>(counted.map(([index]) => [index, counter(`${name}:${index}`)]))
 
   const uniqueKeys = (record: R) => new Map(keysOf(unique, record, (index, at) => [name, 'u', index, ...at]))
@@ -113,7 +137,7 @@ export const collection = <R, U extends string = never, O extends string = never
     await count(tx, record, 1)
   }
 
-  async function* entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {
+  async function* entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry> {
     const { reverse = false, offset = 0, limit } = listing
     const range = { ...rangeBelow([name, 'o', index, ...listing.prefix]), reverse }
     const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
@@ -151,6 +175,7 @@ export const collection = <R, U extends string = never, O extends string = never
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
+    countSpread: (tx, index, place) => spread.get(index)!.count(tx, place),
     async save(tx, record) {
       v.assert(options.schema, record)
       const key = recordKey(options.id(record))
@@ -158,6 +183,7 @@ export const collection = <R, U extends string = never, O extends string = never
       await claimUnique(tx, before, record, key)
       moveOrdered(tx, before, record, key)
       await recount(tx, before, record)
+      for (const index of spread.values()) await index.move(tx, before, record, key)
       tx.put(key, encodeValue(record))
       return before
     },
@@ -168,6 +194,7 @@ export const collection = <R, U extends string = never, O extends string = never
       for (const held of uniqueKeys(before).values()) tx.delete(held)
       moveOrdered(tx, before, undefined, key)
       await count(tx, before, -1)
+      for (const index of spread.values()) await index.move(tx, before, undefined, key)
       tx.delete(key)
       return before
     },

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { collection } from './collection.ts'
 import { counter } from './counter.ts'
+import { folded, gramsOf } from './grams.ts'
+import type { Spread } from './spread.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -20,6 +22,19 @@ const audience = v.picklist([0, 1, 2])
 
 export const Visibility = v.picklist(['public', 'limited', 'private'])
 export type Visibility = v.InferOutput<typeof Visibility>
+
+/** What a visibility says of who may know. */
+export const audienceOf: Readonly<Record<Visibility, Audience>> = { public: 0, limited: 1, private: 2 }
+
+/** A place for every gram of the texts, below who may know of it and in the order of the texts. */
+const byGrams = <R>(of: (record: R) => [Audience, texts: string[]] | undefined): Spread<R> => ({
+  from(record) {
+    const [audience, texts] = of(record) ?? []
+    return texts && [audience!, ...texts.map(folded)]
+  },
+  places: (from) => gramsOf(from.slice(1) as string[]).map((gram) => [gram, ...from]),
+  counted: 2,
+})
 
 const Account = v.object({
   id,
@@ -51,6 +66,13 @@ export const accounts = collection({
   },
   ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
   counted: { kind: (account) => [account.kind] },
+  spread: {
+    grams: byGrams((account: Account) =>
+      account.kind === 'user'
+        ? [audienceOf[account.visibility], [account.name, account.fullName]]
+        : undefined,
+    ),
+  },
 })
 
 const Membership = v.object({ organization: id, member: id, owner: v.boolean(), createdAt: seconds })
@@ -130,12 +152,12 @@ export const repositories = collection({
     updated: (repository) => [...ownersPlace(repository), repository.updatedAt],
     stars: (repository) => [...ownersPlace(repository), repository.stars],
     forks: (repository) => [...ownersPlace(repository), repository.forks],
-    everyName: (repository) => [repository.audience, repository.name.toLowerCase()],
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
   },
   counted: {
     owner: (repository) => [...ownersPlace(repository)],
   },
+  spread: { grams: byGrams((repository: Repository) => [repository.audience, [repository.name]]) },
 })
 
 /** An account's relation to a repository: the star and the watch have the same shape. */
