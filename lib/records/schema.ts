@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { collection } from './collection.ts'
 import { counter } from './counter.ts'
+import { numbers } from './proof/declare.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -341,3 +342,14 @@ export const collections = [
   containers,
   ledgerEntries,
 ] as const
+
+/** The numbers that each sequence has given to records. */
+export const numbered = [
+  numbers('account', accounts, (account) => [account.id]),
+  numbers('repository', repositories, (repository) => [repository.id]),
+  numbers('token', tokens, (token) => [token.id]),
+  numbers('sshKey', sshKeys, (key) => [key.id]),
+  numbers('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
+  numbers('rule', rules, (rule) => [rule.sequence]),
+  numbers('group', groups, (group) => [group.sequence]),
+]
