@@ -13,6 +13,7 @@ import { createQuota } from './quota/index.ts'
 import { createStore } from './records/store.ts'
 import { apiDocument } from './routes/document.ts'
 import { routes } from './routes/index.ts'
+import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
 
 /** A running Allot, to mount in any Node server. */
@@ -32,6 +33,11 @@ export interface Allot {
    */
   on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  /**
+   * Recounts every counter, index and derived number of the store against its records, within one snapshot, while others
+   * read and write: what `allot verify` does with a store that nobody has open.
+   */
+  verify(): Promise<Verification>
   /** Finishes what is in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -100,6 +106,7 @@ export const createAllot = async ({
     hosting,
     on: (event, listener) => void events.on(event, listener),
     off: (event, listener) => void events.off(event, listener),
+    verify: () => verify(driver),
     async close() {
       await serving.idle()
       await quota.idle()

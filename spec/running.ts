@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -95,8 +96,10 @@ export const start = async (
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
+      const { named } = await allot.verify()
       await allot.close()
       rmSync(folder, { recursive: true, force: true })
+      assert.deepEqual(named, [], 'a recount agrees with everything that is kept')
     },
   }
 }

@@ -8,7 +8,9 @@ export const audienceOfAccount = (account: Account): Audience => audienceOf[acco
 
 /** A repository is never known to more than its owner is. */
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
-  isPrivate ? 2 : audienceOfAccount(owner)
+  audienceWithin(audienceOfAccount(owner), isPrivate)
+
+export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? 2 : owner)
 
 /** The audiences that a viewer belongs to without being named. */
 export const openAudiences = (viewer: Viewer): readonly Audience[] => {

@@ -62,9 +62,9 @@ export const createLedger = (tally: Tally): Ledger => {
   }
 }
 
-type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
+export type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
 
-const countedAs = (entry: LedgerEntry): Counted => {
+export const countedAs = (entry: LedgerEntry): Counted => {
   if (entry.kind !== 'attachments') return entry.kind
   return entry.on === 'issue' ? 'issues' : 'releases'
 }

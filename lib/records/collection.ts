@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { type Counter, counter } from './counter.ts'
-import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
+import { type KeyTuple, rangeBelow } from './keys.ts'
+import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './layout.ts'
 import { type Spread, type StampedCount, spreadIndex } from './spread.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
@@ -85,21 +86,23 @@ export const collection = <
   options: CollectionOptions<R, U, O, C, S>,
 ): Collection<R, U, O, C, S> => {
   const { name } = options
-  const recordKey = (id: KeyTuple) => encodeKey([name, 'r', ...id])
+  const recordKey = (id: KeyTuple) => recordKeyIn(name, id)
   const unique = placesOf(options.unique)
   const ordered = placesOf(options.ordered)
   const counted = placesOf(options.counted)
+  const counters = new Map<string, Counter>(
+    counted.map(([index]) => [index, counter(counterName(name, index))]),
+  )
   const spread = new Map(
     Object.entries<Spread<R>>(options.spread ?? {}).map(([index, one]) => [
       index,
       spreadIndex(name, index, one, options.id),
     ]),
   )
-  const counters = new Map<string, Counter>(counted.map(([index]) => [index, counter(`${name}:${index}`)]))
 
-  const uniqueKeys = (record: R) => new Map(keysOf(unique, record, (index, at) => [name, 'u', index, ...at]))
+  const uniqueKeys = (record: R) => new Map(keysOf(unique, record, (index, at) => uniqueKey(name, index, at)))
   const orderedKeys = (record: R) =>
-    new Map(keysOf(ordered, record, (index, at) => [name, 'o', index, ...at, ...options.id(record)]))
+    new Map(keysOf(ordered, record, (index, at) => orderedKey(name, index, at, options.id(record))))
 
   const read = async (tx: ReadTransaction, key: Bytes): Promise<R | undefined> => {
     const bytes = await tx.get(key)
@@ -161,7 +164,7 @@ export const collection = <
       return values.map((bytes) => (bytes === undefined ? undefined : decodeValue<R>(bytes)))
     },
     async findBy(tx, index, place) {
-      const key = await tx.get(encodeKey([name, 'u', index, ...place]))
+      const key = await tx.get(uniqueKey(name, index, place))
       return key && read(tx, key)
     },
     async list(tx, index, listing) {
@@ -208,12 +211,12 @@ const placesOf = <R>(places: Places<R, string> | undefined): [string, Place<R>][
 const keysOf = <R>(
   places: [string, Place<R>][],
   record: R,
-  tuple: (index: string, at: KeyTuple) => KeyTuple,
+  keyIn: (index: string, at: KeyTuple) => Bytes,
 ): [string, Bytes][] =>
   places.flatMap(([index, place]) => {
     const at = place(record)
     if (at === undefined) return []
-    const key = encodeKey(tuple(index, at))
+    const key = keyIn(index, at)
     return [[Buffer.from(key).toString('latin1'), key] as [string, Bytes]]
   })
 

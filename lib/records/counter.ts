@@ -1,5 +1,6 @@
 import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { encodeKey, type KeyTuple } from './keys.ts'
+import type { KeyTuple } from './keys.ts'
+import { counterKey } from './layout.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** A number that grows and shrinks in the same transaction as what it counts, so that nothing is summed on a request. */
@@ -11,7 +12,7 @@ export interface Counter {
 }
 
 export const counter = (name: string): Counter => {
-  const at = (key: KeyTuple) => encodeKey([name, ...key])
+  const at = (key: KeyTuple) => counterKey(name, key)
   const get = async (tx: ReadTransaction, key: KeyTuple) => {
     const bytes = await tx.get(at(key))
     return bytes === undefined ? 0 : decodeValue<number>(bytes)

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { collection } from './collection.ts'
 import { counter } from './counter.ts'
 import { folded, gramsOf } from './grams.ts'
+import { numbers } from './proof/declare.ts'
 import type { Spread } from './spread.ts'
 
 /**
@@ -363,3 +364,14 @@ export const collections = [
   containers,
   ledgerEntries,
 ] as const
+
+/** The numbers that each sequence has given to records. */
+export const numbered = [
+  numbers('account', accounts, (account) => [account.id]),
+  numbers('repository', repositories, (repository) => [repository.id]),
+  numbers('token', tokens, (token) => [token.id]),
+  numbers('sshKey', sshKeys, (key) => [key.id]),
+  numbers('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
+  numbers('rule', rules, (rule) => [rule.sequence]),
+  numbers('group', groups, (group) => [group.sequence]),
+]

@@ -1,5 +1,5 @@
 import type { StorageDriver } from '../storage/driver.ts'
-import { encodeKey } from './keys.ts'
+import { sequenceKey } from './layout.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** How many numbers are claimed in the store at once, so that a sequence is no hot spot of every insertion. */
@@ -23,7 +23,7 @@ export const createSequences = (driver: StorageDriver): Sequences => {
   const claims = new Map<string, Promise<void>>()
 
   const claim = async (name: string) => {
-    const key = encodeKey(['sequence', name])
+    const key = sequenceKey(name)
     const start = await driver.write(async (tx) => {
       const bytes = await tx.get(key)
       const first = bytes === undefined ? 1 : decodeValue<number>(bytes)

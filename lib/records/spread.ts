@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { encodeKey, type KeyTuple } from './keys.ts'
+import type { KeyTuple } from './keys.ts'
+import { counterKey, counterName, orderedKey } from './layout.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** Many places for one record in one index, such as the parts of its name. */
@@ -34,19 +35,14 @@ const STAMPS = 2 ** 48 - 1
 export const spreadIndex = <R>(
   collection: string,
   index: string,
-  { from, places, counted }: Spread<R>,
+  spread: Spread<R>,
   id: (record: R) => KeyTuple,
 ): SpreadIndex<R> => {
-  const entryKey = (place: KeyTuple, record: R) =>
-    encodeKey([collection, 'o', index, ...place, ...id(record)])
-  const countKey = (place: KeyTuple) => encodeKey([`${collection}:${index}`, ...place])
-  const placesOf = (record: R | undefined): readonly KeyTuple[] => {
-    const source = record === undefined ? undefined : from(record)
-    return source === undefined ? [] : places(source)
-  }
+  const { from, counted } = spread
+  const entryKey = (place: KeyTuple, record: R) => orderedKey(collection, index, place, id(record))
+  const countKey = (place: KeyTuple) => counterKey(counterName(collection, index), place)
 
   const recount = async (tx: WriteTransaction, changes: ReadonlyMap<string, Changed>) => {
-    const stamp = randomInt(1, STAMPS)
     const changed = [...changes.values()]
     const keys = changed.map(({ place }) => countKey(place))
     const before = await tx.getMany(keys)
@@ -55,7 +51,7 @@ export const spreadIndex = <R>(
       if (count < 0)
         throw new Error(`counter ${collection}:${index} of ${place.join('/')} would become ${count}`)
       if (count === 0) tx.delete(keys[at]!)
-      else tx.put(keys[at]!, encodeValue([count, stamp]))
+      else tx.put(keys[at]!, stampedValue(count))
     }
   }
 
@@ -68,17 +64,36 @@ export const spreadIndex = <R>(
         const text = JSON.stringify(head)
         changes.set(text, { place: head, by: (changes.get(text)?.by ?? 0) + by })
       }
-      for (const place of placesOf(before)) {
+      for (const place of placesOf(spread, before)) {
         tx.delete(entryKey(place, before!))
         note(place, -1)
       }
-      for (const place of placesOf(record)) {
+      for (const place of placesOf(spread, record)) {
         tx.put(entryKey(place, record!), recordKey)
         note(place, 1)
       }
       await recount(tx, changes)
     },
     count: async (tx, place) => stamped(await tx.get(countKey(place))),
+  }
+}
+
+export const placesOf = <R>({ from, places }: Spread<R>, record: R | undefined): readonly KeyTuple[] => {
+  const source = record === undefined ? undefined : from(record)
+  return source === undefined ? [] : places(source)
+}
+
+/** What is kept of a place: its count, and a new stamp. */
+export const stampedValue = (count: number): Bytes => encodeValue([count, randomInt(1, STAMPS)])
+
+/** The count in what is kept of a place; undefined when it is none. */
+export const stampedNumber = (value: Bytes): number | undefined => {
+  try {
+    const [count, stamp, ...rest] = decodeValue<unknown[]>(value)
+    const isWhole = [count, stamp].every((one) => Number.isSafeInteger(one) && (one as number) > 0)
+    return isWhole && rest.length === 0 ? (count as number) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -24,6 +24,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/routes': { floor: 5, beside: ['lib/resources'] },
   'lib/options.ts': { floor: 6 },
   'lib/host.ts': { floor: 6 },
+  'lib/verify.ts': { floor: 6 },
   'lib/allot.ts': { floor: 7 },
   'lib/index.ts': { floor: 8 },
   bin: { floor: 9 },

@@ -183,6 +183,7 @@ describe('Whatever is done in whatever order', () => {
           ]
           for (const one of steps) await play(allot, ids, model, one)
           await compare(allot, ids, model)
+          assert.deepEqual((await allot.verify()).named, [])
         } finally {
           await allot.close()
         }

@@ -1,0 +1,176 @@
+import { amend } from '../records/proof/amend.ts'
+import {
+  type Amount,
+  claim,
+  type Fault,
+  fact,
+  type Known,
+  look,
+  type Mend,
+  type Proof,
+  type Recount,
+} from '../records/proof/declare.ts'
+import {
+  type Audience,
+  accounts,
+  assignments,
+  containers,
+  follows,
+  gpgKeys,
+  ledgerEntries,
+  memberships,
+  ownerUsages,
+  type Relation,
+  repositories,
+  sshKeys,
+  stars,
+  tokens,
+  watches,
+} from '../records/schema.ts'
+import { audienceOfAccount, audienceWithin } from './access.ts'
+
+const audienceOf = fact(accounts, audienceOfAccount)
+const isOrganization = fact(accounts, (account) => (account.kind === 'organization' ? 1 : 0))
+const repositoryAudience = fact(repositories, (repository) => repository.audience)
+
+const audienceOfKnown = (known: Known, account: number) => known(audienceOf, account) as Audience | undefined
+
+/** @param whose ends with a word that an id may follow */
+const needsAccount = (known: Known, id: number, whose: string): Fault[] =>
+  audienceOfKnown(known, id) === undefined ? [{ says: `${whose} ${id}, and there is no such account` }] : []
+
+const needsAudience = (name: string, is: Audience, due: Audience | undefined, mend: Mend): Fault[] =>
+  due === undefined || due === is
+    ? []
+    : [{ says: `${name} has the audience ${is}, and it must be ${due}`, mend }]
+
+const lookAtRelation = (relation: typeof stars, word: string) =>
+  look(relation, (one: Relation, known) => {
+    const name = `the ${word} of account ${one.account} on repository ${one.repository}`
+    const due = known(repositoryAudience, one.repository) as Audience | undefined
+    return [
+      ...needsAccount(known, one.account, `a ${word} is of account`),
+      ...(due === undefined ? [{ says: `${name}: there is no such repository` }] : []),
+      ...needsAudience(name, one.audience, due, (tx) =>
+        amend(tx, relation, [one.account, one.repository], { audience: due as Audience }),
+      ),
+    ]
+  })
+
+const lookAtRepository = look(repositories, (one, known) => {
+  const name = `repository ${one.id}`
+  const owner = audienceOfKnown(known, one.owner)
+  const due = owner === undefined ? undefined : audienceWithin(owner, one.private)
+  const isOrphan = one.parent !== null && known(repositoryAudience, one.parent) === undefined
+  return [
+    ...needsAccount(known, one.owner, `${name} is owned by`),
+    ...(isOrphan ? [{ says: `${name} is a fork of ${one.parent}, and there is no such repository` }] : []),
+    ...needsAudience(name, one.audience, due, (tx) =>
+      amend(tx, repositories, [one.id], { audience: due as Audience }),
+    ),
+  ]
+})
+
+const lookAtFollow = look(follows, (one, known) => {
+  const name = `the follow of ${one.follower} to ${one.followed}`
+  const mended = (right: Partial<typeof one>) => (tx: Parameters<Mend>[0]) =>
+    amend(tx, follows, [one.follower, one.followed], right)
+  const follower = audienceOfKnown(known, one.follower)
+  const followed = audienceOfKnown(known, one.followed)
+  return [
+    ...needsAccount(known, one.follower, 'a follow is by'),
+    ...needsAccount(known, one.followed, 'a follow is to'),
+    ...needsAudience(
+      `${name}: the follower`,
+      one.followerAudience,
+      follower,
+      mended({ followerAudience: follower as Audience }),
+    ),
+    ...needsAudience(
+      `${name}: the followed`,
+      one.followedAudience,
+      followed,
+      mended({ followedAudience: followed as Audience }),
+    ),
+  ]
+})
+
+const lookAtMembership = look(memberships, ({ organization, member }, known) => [
+  ...needsAccount(known, member, `a member of ${organization} is`),
+  ...(known(isOrganization, organization) === 1
+    ? []
+    : [{ says: `${member} is a member of ${organization}, and there is no such organization` }]),
+])
+
+const lookAtOwned = (of: typeof sshKeys | typeof gpgKeys | typeof tokens, word: string) =>
+  look<{ id: number; account: number }>(of as never, ({ id, account }, known) =>
+    needsAccount(known, account, `the ${word} ${id} is of account`),
+  )
+
+const lookAtUsage = look(ownerUsages, ({ owner, ...usage }, known) => {
+  const mend: Mend = async (tx) => (await ownerUsages.remove(tx, [owner])) !== undefined
+  // What somebody still counts for is no leftover.
+  const isLeftover = Object.values(usage).every((size) => size === 0)
+  return needsAccount(known, owner, 'usage is kept of').map((one) => (isLeftover ? { ...one, mend } : one))
+})
+
+const recountOn = (member: 'stars' | 'watchers' | 'forks', ...counted: Recount['counted']): Recount => ({
+  name: `${member} of repository`,
+  counted,
+  kept: [claim(repositories, (one) => [[[one.id], one[member]]])],
+  mend: (tx, id, amount) => amend(tx, repositories, id, { [member]: amount }),
+})
+const eachOn = (relation: typeof stars) => claim(relation, (one: Relation) => [[[one.repository], 1]])
+
+/** Every repository is one for quota too, with the same owner, privacy and size. */
+const sameForQuota: Recount = {
+  name: 'quota of repository',
+  counted: [claim(repositories, (one) => membersOf(one.id, one.owner, one.private, one.size))],
+  kept: [claim(containers, (one) => membersOf(one.id, one.owner, one.private, one.git))],
+  async mend(tx, [id]) {
+    const repository = await repositories.get(tx, [id!])
+    if (repository === undefined) return (await containers.remove(tx, [id!])) !== undefined
+    const { owner, private: isPrivate, size } = repository
+    const before = (await containers.get(tx, [id!])) ?? emptyContainer
+    await containers.save(tx, { ...before, id: repository.id, owner, private: isPrivate, git: size })
+    return true
+  },
+}
+const emptyContainer = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+
+const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): Amount[] => [
+  [[id, 'owner'], owner],
+  [[id, 'private'], isPrivate ? 1 : 0],
+  [[id, 'git'], git],
+]
+
+/** What accounts, repositories and their relations derive from each other, for `verify`. */
+export const hostingProof: Proof = {
+  facts: [audienceOf, isOrganization, repositoryAudience],
+  recounts: [
+    recountOn('stars', eachOn(stars)),
+    recountOn('watchers', eachOn(watches)),
+    recountOn(
+      'forks',
+      claim(repositories, (one) => (one.parent === null ? [] : [[[one.parent], 1]])),
+    ),
+    sameForQuota,
+  ],
+  looks: [
+    lookAtRepository,
+    lookAtRelation(stars, 'star'),
+    lookAtRelation(watches, 'watch'),
+    lookAtFollow,
+    lookAtMembership,
+    lookAtOwned(tokens, 'token'),
+    lookAtOwned(sshKeys, 'SSH key'),
+    lookAtOwned(gpgKeys, 'GPG key'),
+    lookAtUsage,
+    look(ledgerEntries, ({ kind, key, owner }, known) =>
+      needsAccount(known, owner, `the ledger entry ${kind} ${JSON.stringify(key)} is of`),
+    ),
+    look(assignments, ({ owner, group }, known) =>
+      needsAccount(known, owner, `the group ${group} is assigned to`),
+    ),
+  ],
+}

@@ -1,0 +1,86 @@
+import { amend } from '../records/proof/amend.ts'
+import { type Amount, claim, fact, look, type Proof, type Recount } from '../records/proof/declare.ts'
+import {
+  assignments,
+  type Container,
+  containers,
+  groups,
+  type LedgerEntry,
+  ledgerEntries,
+  ownerUsages,
+  rules,
+} from '../records/schema.ts'
+import { countedAs } from './ledger.ts'
+import { noUsage, type Usage } from './subjects.ts'
+
+const ownerOfContainer = fact(containers, (container) => container.owner)
+const group = fact(groups, () => 1)
+const rule = fact(rules, () => 1)
+
+const members = <T extends object>(of: T): (keyof T & string)[] => Object.keys(of) as (keyof T & string)[]
+
+const sizes: Pick<Container, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'packages'> = {
+  lfs: 0,
+  issues: 0,
+  releases: 0,
+  artifacts: 0,
+  packages: 0,
+}
+
+const inLedger = (entry: LedgerEntry): Amount => [[entry.owner, countedAs(entry)], entry.size]
+
+/** "Usage is counted in the transaction that changes it": here it is summed, to prove it. */
+const usage: Recount = {
+  name: 'usage of owner',
+  counted: [
+    claim(containers, ({ owner, private: isPrivate, git }) => [
+      [[owner, isPrivate ? 'reposPrivate' : 'reposPublic'], git],
+    ]),
+    claim(ledgerEntries, (entry) => [inLedger(entry)]),
+  ],
+  kept: [claim(ownerUsages, (one) => members(noUsage).map((kind): Amount => [[one.owner, kind], one[kind]]))],
+  async mend(tx, [owner, kind], amount) {
+    const before = (await ownerUsages.get(tx, [owner!])) ?? { owner: owner as number, ...noUsage }
+    await ownerUsages.save(tx, { ...before, [kind as keyof Usage]: amount })
+    return true
+  },
+}
+
+const tallies: Recount = {
+  name: 'usage within repository',
+  counted: [
+    claim(ledgerEntries, (entry) =>
+      entry.container === null ? [] : [[[entry.container, countedAs(entry)], entry.size]],
+    ),
+  ],
+  kept: [claim(containers, (one) => members(sizes).map((kind): Amount => [[one.id, kind], one[kind]]))],
+  mend: (tx, [id, kind], amount) => amend(tx, containers, [id!], { [kind as keyof typeof sizes]: amount }),
+}
+
+/** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
+export const quotaProof: Proof = {
+  facts: [ownerOfContainer, group, rule],
+  recounts: [usage, tallies],
+  looks: [
+    look(ledgerEntries, ({ kind, key, owner, container }, known) => {
+      if (container === null) return []
+      const holder = known(ownerOfContainer, container)
+      const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
+      if (holder === undefined)
+        return [{ says: `${entry} is in repository ${container}, which has no tally` }]
+      return holder === owner
+        ? []
+        : [{ says: `${entry} counts for ${owner}, and its repository for ${holder}` }]
+    }),
+    look(assignments, (one, known) =>
+      known(group, one.group) === undefined
+        ? [{ says: `owner ${one.owner} is assigned the group ${one.group}, which does not exist` }]
+        : [],
+    ),
+    look(groups, (one, known) =>
+      one.rules
+        .filter((name) => known(rule, name) === undefined)
+        .map((name) => ({ says: `the group ${one.name} has the rule ${name}, which does not exist` })),
+    ),
+  ],
+}

@@ -1,0 +1,91 @@
+import * as v from 'valibot'
+import type { Bytes } from '../../storage/driver.ts'
+import { decodeKey, type KeyTuple } from '../keys.ts'
+import { recordKey } from '../layout.ts'
+import { collections } from '../schema.ts'
+import { placesOf, type Spread } from '../spread.ts'
+import { decodeValue } from '../values.ts'
+
+/** A collection as a recount sees it: its records are of no type until they are read. */
+export interface Declared {
+  readonly name: string
+  readonly schema: v.GenericSchema
+  id(record: unknown): KeyTuple
+  readonly unique: readonly Placed[]
+  readonly ordered: readonly Placed[]
+  readonly counted: readonly Placed[]
+  readonly spread: readonly Scattered[]
+}
+
+/** An index that has a record in many places. */
+export interface Scattered {
+  readonly index: string
+  places(record: unknown): readonly KeyTuple[]
+  readonly counted: number
+}
+
+export interface Placed {
+  readonly index: string
+  place(record: unknown): KeyTuple | undefined
+}
+
+type Places = Readonly<Record<string, (record: never) => KeyTuple | undefined>>
+
+const placedBy = (places: Places = {}): Placed[] =>
+  Object.entries(places).map(([index, place]) => ({ index, place: (record) => place(record as never) }))
+
+const scatteredBy = (spreads: Readonly<Record<string, Spread<never>>> = {}): Scattered[] =>
+  Object.entries(spreads).map(([index, spread]) => ({
+    index,
+    places: (record) => placesOf(spread, record as never),
+    counted: spread.counted,
+  }))
+
+export const declared: readonly Declared[] = collections.map(({ options }) => {
+  const { name, schema, id, unique, ordered, counted } = options as typeof options & Record<string, Places>
+  return {
+    name,
+    schema,
+    id: (record) => id(record as never),
+    unique: placedBy(unique),
+    ordered: placedBy(ordered),
+    counted: placedBy(counted),
+    spread: scatteredBy('spread' in options ? (options.spread as never) : undefined),
+  }
+})
+
+/** A record that can be trusted, or why it cannot. */
+export type Reading = { record: unknown; id: KeyTuple } | { says: string }
+
+export const readRecord = (collection: Declared, key: Bytes, value: Bytes): Reading => {
+  const broken = (why: string): Reading => ({ says: `the record ${keyWords(key)} ${why}` })
+  let content: unknown
+  try {
+    content = decodeValue(value)
+  } catch {
+    return broken('is no JSON')
+  }
+  const parsed = v.safeParse(collection.schema, content)
+  if (!parsed.success) return broken(`is no ${collection.name}: ${describe(parsed.issues[0])}`)
+  const id = collection.id(parsed.output)
+  if (Buffer.compare(recordKey(collection.name, id), key) !== 0)
+    return broken(`is kept in the place of another: it calls itself ${JSON.stringify(id)}`)
+  return { record: parsed.output, id }
+}
+
+const describe = (issue: v.BaseIssue<unknown>): string => {
+  const path = (issue.path ?? []).map((part) => String(part.key)).join('.')
+  return path === '' ? issue.message : `${path}: ${issue.message}`
+}
+
+/** A key for people: its members where it has any, else its bytes. */
+export const keyWords = (key: Bytes): string => {
+  try {
+    const words = JSON.stringify(decodeKey(new Uint8Array(key)))
+    // What is no key of ours decodes to anything.
+    if (/^[ -~\u00a0-\uffff]*$/.test(words)) return words
+  } catch {
+    // Named by its bytes below.
+  }
+  return `0x${Buffer.from(key).toString('hex')}`
+}

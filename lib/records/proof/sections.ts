@@ -1,0 +1,53 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
+import { encodeKey, rangeBelow } from '../keys.ts'
+
+/** A part of a store, and what is done with each of its entries. */
+export interface Section {
+  readonly start: Bytes
+  readonly end: Bytes
+  take(key: Bytes, value: Bytes): void
+}
+
+export const sectionOf = (prefix: readonly string[], take: Section['take']): Section => ({
+  // The prefix itself is a key too: a counter of no place.
+  start: encodeKey(prefix),
+  end: rangeBelow(prefix).end,
+  take,
+})
+
+/** The sections, and between them, before and after what nobody has declared: together the whole store. */
+export const withGaps = (sections: readonly Section[], take: Section['take']): Section[] => {
+  const sorted = [...sections].sort((one, other) => Buffer.compare(one.start, other.start))
+  const all: Section[] = []
+  let start: Bytes = new Uint8Array(0)
+  for (const section of sorted) {
+    all.push({ start, end: section.start, take }, section)
+    start = section.end
+  }
+  return [...all, { start, end: LAST, take }]
+}
+
+/** Above every key: no text and no number begins with these. */
+const LAST = new Uint8Array(64).fill(0xff)
+
+/** So many entries take a few milliseconds. */
+const STEPS = 500
+
+/** @param step told now and then how many more entries were read; others have their turn then. */
+export const walk = async (
+  tx: ReadTransaction,
+  sections: readonly Section[],
+  step: (entries: number) => void,
+): Promise<void> => {
+  let entries = 0
+  for (const { start, end, take } of sections)
+    for await (const [key, value] of tx.range({ start, end })) {
+      take(key, value)
+      if (++entries < STEPS) continue
+      step(entries)
+      entries = 0
+      await setImmediate()
+    }
+  step(entries)
+}

@@ -1,0 +1,180 @@
+import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
+import { type Balance, type Books, openBooks } from './balances.ts'
+import { type Declared, declared, keyWords, readRecord } from './collections.ts'
+import { deleting, type Fault, type Look, type Proof } from './declare.ts'
+import { Facts } from './facts.ts'
+import { type Section, sectionOf, walk, withGaps } from './sections.ts'
+import { SequenceCheck, wholeNumber } from './sequences.ts'
+import { ComparedSides, type Sides, SummedSides } from './sides.ts'
+
+/** What was found in a store, in numbers. */
+export interface Counted {
+  records: number
+  entries: number
+  counters: number
+}
+
+/** Indexes, counters and sequences are the store's own; what floors have declared rests on them. */
+export type Findings = (fault: Fault, isOwn: boolean) => void
+
+/** As many things are looked at one by one at the same time: some tens of megabytes. */
+const AT_ONCE = 150_000
+
+/**
+ * Recounts a store within one snapshot, in memory that does not grow with it: facts first (eight bytes for each account
+ * and repository), then one pass over everything, then a closer look at what differs, if anything does.
+ * @param found told of everything that is wrong
+ * @param read told of how many entries were read since it was last told
+ */
+export const verifyRecords = async (
+  tx: ReadTransaction,
+  proofs: readonly Proof[],
+  found: Findings,
+  read: (entries: number) => void = () => undefined,
+): Promise<Counted> => {
+  const books = openBooks(proofs.flatMap((proof) => proof.recounts))
+  const facts = await gatherFacts(tx, proofs, read)
+  const sums = new Map(books.balances.map((balance) => [balance, new SummedSides()]))
+  const looks = proofs.flatMap((proof) => proof.looks)
+  const counted = await recount(tx, { books, sides: sums, facts, looks, found }, read)
+  for (const sides of closerLooks(sums)) {
+    await recompare(tx, books, sides, read)
+    for (const [balance, compared] of sides)
+      for (const difference of compared.differing()) found(balance.explain(difference), balance.isOwn)
+  }
+  return counted
+}
+
+const gatherFacts = async (
+  tx: ReadTransaction,
+  proofs: readonly Proof[],
+  read: (entries: number) => void,
+): Promise<Facts> => {
+  const facts = new Facts(proofs.flatMap((proof) => proof.facts))
+  const sections = declared
+    .filter(({ name }) => facts.collections.has(name))
+    .map((collection) =>
+      sectionOf([collection.name, 'r'], (key, value) => {
+        const reading = readRecord(collection, key, value)
+        if ('record' in reading) facts.remember(collection.name, reading.id[0]!, reading.record)
+      }),
+    )
+  await walk(tx, sections, read)
+  return facts
+}
+
+interface Recounting {
+  books: Books
+  sides: ReadonlyMap<Balance, Sides>
+  facts: Facts
+  looks: readonly Look[]
+  found: Findings
+}
+
+/** The pass over everything: each entry is told to its side, each record is held against what is known. */
+const recount = async (
+  tx: ReadTransaction,
+  { books, sides, facts, looks, found }: Recounting,
+  read: (entries: number) => void,
+): Promise<Counted> => {
+  const counted = { records: 0, entries: 0, counters: 0 }
+  const sequences = new SequenceCheck()
+  const stranger = (key: Bytes) =>
+    found({ says: `${keyWords(key)} belongs to nothing that this version knows` }, true)
+
+  const records = declared.map((collection) => {
+    const tell = teller(books, sides, collection)
+    const own = looks.filter((one) => one.collection === collection.name)
+    return sectionOf([collection.name, 'r'], (key, value) => {
+      counted.records++
+      const reading = readRecord(collection, key, value)
+      if ('says' in reading) return found(reading, true)
+      tell(reading.record, key)
+      sequences.see(collection.name, reading.record)
+      for (const look of own) for (const fault of look.at(reading.record, facts.known)) found(fault, false)
+    })
+  })
+  const kept = keptSections(books, sides, (kind, key, number) => {
+    counted[kind === 'index' ? 'entries' : 'counters']++
+    if (number === undefined) found(noCount(key), true)
+  })
+  const rest = [
+    sectionOf(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
+    sectionOf(['mark'], (key, value) => wholeNumber(value) !== undefined || stranger(key)),
+  ]
+  await walk(tx, withGaps([...records, ...kept, ...rest], stranger), read)
+  for (const fault of sequences.faults()) found(fault, true)
+  return counted
+}
+
+/** The pass for a closer look: only what is told to the balances in question is read. */
+const recompare = async (
+  tx: ReadTransaction,
+  books: Books,
+  sides: ReadonlyMap<Balance, Sides>,
+  read: (entries: number) => void,
+): Promise<void> => {
+  const concerned = declared.filter(({ name }) =>
+    books.toldBy.get(name)!.some(({ balance }) => sides.has(balance)),
+  )
+  const records = concerned.map((collection) => {
+    const tell = teller(books, sides, collection)
+    return sectionOf([collection.name, 'r'], (key, value) => {
+      const reading = readRecord(collection, key, value)
+      if ('record' in reading) tell(reading.record, key)
+    })
+  })
+  await walk(tx, [...records, ...keptSections(books, sides, () => undefined)], read)
+}
+
+const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { name }: Declared) => {
+  const told = books.toldBy.get(name)!.flatMap(({ balance, tell }) => {
+    const to = sides.get(balance)
+    return to === undefined ? [] : [(record: unknown, key: Bytes) => tell(to, record, key)]
+  })
+  return (record: unknown, key: Bytes) => {
+    for (const tell of told) tell(record, key)
+  }
+}
+
+const keptSections = (
+  books: Books,
+  sides: ReadonlyMap<Balance, Sides>,
+  seen: (kind: 'index' | 'counter', key: Bytes, number: number | undefined) => void,
+): Section[] =>
+  books.kept.flatMap(({ balance, kind, prefix, numberIn = wholeNumber }) => {
+    const to = sides.get(balance)
+    if (to === undefined) return []
+    const take: Section['take'] = (key, value) => {
+      const number = kind === 'index' ? 1 : numberIn(value)
+      seen(kind, key, number)
+      to.held(key, number ?? 0, kind === 'index' ? value : undefined)
+    }
+    return [sectionOf(prefix, take)]
+  })
+
+/** Mended by taking it away: the next recount finds that it is missing. */
+const noCount = (key: Bytes): Fault => {
+  const copy = new Uint8Array(key)
+  return { says: `the counter ${keyWords(copy)} is no number above 0`, mend: deleting(copy) }
+}
+
+/** The balances that differ, in portions that fit into memory. */
+function* closerLooks(sums: ReadonlyMap<Balance, SummedSides>): Iterable<Map<Balance, ComparedSides>> {
+  let portion = new Map<Balance, Set<number>>()
+  let size = 0
+  for (const [balance, sides] of sums)
+    for (const { bucket, told } of sides.differing()) {
+      if (size > 0 && size + told > AT_ONCE) {
+        yield compared(portion)
+        portion = new Map()
+        size = 0
+      }
+      portion.set(balance, (portion.get(balance) ?? new Set()).add(bucket))
+      size += told
+    }
+  if (size > 0) yield compared(portion)
+}
+
+const compared = (portion: ReadonlyMap<Balance, ReadonlySet<number>>): Map<Balance, ComparedSides> =>
+  new Map([...portion].map(([balance, buckets]) => [balance, new ComparedSides(buckets)]))
