@@ -9,9 +9,11 @@ import { createServing, type Log, type Next } from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
 import { type AllotOptions, checkedOptions, type Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
+import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
 import { apiDocument } from './routes/document.ts'
 import { routes } from './routes/index.ts'
+import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 
 /** A running Allot, to mount in any Node server. */
@@ -33,7 +35,7 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
   const options = checkedOptions(given)
   const files = filesOf(options)
   await driver.open()
-  await files?.sweep().catch(async (error) => {
+  await prepare(driver, files).catch(async (error) => {
     await driver.close()
     throw error
   })
@@ -74,6 +76,12 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
       await driver.close()
     },
   }
+}
+
+/** What must be in order before anything is served. */
+const prepare = async (driver: StorageDriver, files: RepositoryFiles | undefined): Promise<void> => {
+  await prepareStore(driver)
+  await files?.sweep()
 }
 
 /** Made when it is first asked for: most servers never are. */

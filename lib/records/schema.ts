@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { collection } from './collection.ts'
-import { counter } from './counter.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -320,9 +319,6 @@ export const ledgerEntries = collection({
   },
   counted: { owner: (entry) => [entry.owner, entry.kind] },
 })
-
-/** Facts about the store itself, such as the version of this schema. */
-export const marks = counter('mark')
 
 export const collections = [
   accounts,

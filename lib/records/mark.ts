@@ -1,0 +1,48 @@
+import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { encodeKey, rangeBelow } from './keys.ts'
+import { decodeValue, encodeValue } from './values.ts'
+
+/** A fact about the store itself. Marks stay where they are: they are no records, and are not carried elsewhere. */
+export interface Mark<T> {
+  get(tx: ReadTransaction): Promise<T | undefined>
+  set(tx: WriteTransaction, value: T): void
+  clear(tx: WriteTransaction): void
+}
+
+const mark = <T>(name: string): Mark<T> => {
+  const key = encodeKey(['mark', name])
+  return {
+    async get(tx) {
+      const bytes = await tx.get(key)
+      return bytes && decodeValue<T>(bytes)
+    },
+    set: (tx, value) => tx.put(key, encodeValue(value)),
+    clear: (tx) => tx.delete(key),
+  }
+}
+
+/** How far a migration has come: the pass, counted from 0, and the last key that it has done, in hex. */
+export interface Progress {
+  pass: number
+  after?: string
+}
+
+/** The version of the layout of everything in the store. */
+export const schemaVersion = mark<number>('schema')
+export const migrating = mark<Progress>('migrating')
+/** There while an import goes on: what is in the store is not the whole of it. */
+export const importing = mark<{ since: string }>('importing')
+
+/** Keys of this program begin with a letter. */
+const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
+
+/** Whether there is nothing in the store but marks. */
+export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {
+  const marks = rangeBelow(['mark'])
+  const others = [
+    { ...EVERYTHING, end: marks.start },
+    { ...EVERYTHING, start: marks.end },
+  ]
+  for (const range of others) for await (const _ of tx.range({ ...range, limit: 1 })) return false
+  return true
+}
