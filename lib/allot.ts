@@ -7,6 +7,9 @@ import type { NamedLedger } from './hosting/ledger.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
 import { createServing, type Log, type Next } from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
+import { exportStore } from './moving/export.ts'
+import type { LastLine } from './moving/format.ts'
+import type { Told, Write } from './moving/lines.ts'
 import { type AllotOptions, checkedOptions, type Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
 import { prepareStore } from './records/opening.ts'
@@ -26,6 +29,11 @@ export interface Allot {
   readonly quota: HostQuota
   /** The accounts, repositories, keys and relations behind the API. */
   readonly hosting: Hosting
+  /**
+   * Writes everything as it is at one moment, secrets included, for `importAllot` to read; requests go on meanwhile.
+   * @param write takes bytes, and resolves when it wants more
+   */
+  export(write: Write, told?: Told): Promise<LastLine>
   /** Finishes what is in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -33,7 +41,8 @@ export interface Allot {
 /** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
 export const createAllot = async ({ driver, authenticate, log, ...given }: AllotOptions): Promise<Allot> => {
   const options = checkedOptions(given)
-  const files = filesOf(options)
+  const git = gitOf(options)
+  const files = git && repositoryFiles(git)
   await driver.open()
   await prepare(driver, files).catch(async (error) => {
     await driver.close()
@@ -51,6 +60,7 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
       hosting,
       quota,
       markdown,
+      exportTo: (write) => exportStore({ driver, git }, write),
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
@@ -70,6 +80,7 @@ export const createAllot = async ({ driver, authenticate, log, ...given }: Allot
     ledger: hosting.ledger,
     quota: createHostQuota(quota, hosting),
     hosting,
+    export: (write, told) => exportStore({ driver, git }, write, told),
     async close() {
       await serving.idle()
       await markdown.close()
@@ -98,11 +109,8 @@ const standardError: Log = {
 }
 
 /** Undefined when the host keeps the repositories itself, and reports their sizes. */
-const filesOf = ({ repositories }: Options): RepositoryFiles | undefined => {
-  if (repositories === false) return undefined
-  const git = createGitStore({ directory: repositories.directory, git: repositories.git })
-  return repositoryFiles(git)
-}
+const gitOf = ({ repositories }: Pick<Options, 'repositories'>): GitStore | undefined =>
+  repositories === false ? undefined : createGitStore(repositories)
 
 const repositoryFiles = (git: GitStore): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>

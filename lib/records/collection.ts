@@ -51,6 +51,8 @@ export interface Collection<
   entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry>
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
   all(tx: ReadTransaction): AsyncIterable<R>
+  /** The same as the JSON that is kept: to hand on, nothing need be read out of it. */
+  allJson(tx: ReadTransaction): AsyncIterable<Bytes>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
   /** Writes the record and whatever of its index entries and counts changed; answers what was there before. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
@@ -149,6 +151,9 @@ export const collection = <R, U extends string = never, O extends string = never
     load,
     async *all(tx) {
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)
+    },
+    async *allJson(tx) {
+      for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
     async save(tx, record) {

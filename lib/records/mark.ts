@@ -1,4 +1,4 @@
-import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { encodeKey, rangeBelow } from './keys.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
@@ -36,13 +36,14 @@ export const importing = mark<{ since: string }>('importing')
 /** Keys of this program begin with a letter. */
 const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
 
-/** Whether there is nothing in the store but marks. */
-export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {
+/** What is in the store besides marks. */
+export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {
   const marks = rangeBelow(['mark'])
-  const others = [
-    { ...EVERYTHING, end: marks.start },
-    { ...EVERYTHING, start: marks.end },
-  ]
-  for (const range of others) for await (const _ of tx.range({ ...range, limit: 1 })) return false
+  yield* tx.range({ ...EVERYTHING, end: marks.start })
+  yield* tx.range({ ...EVERYTHING, start: marks.end })
+}
+
+export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {
+  for await (const _ of contents(tx)) return false
   return true
 }

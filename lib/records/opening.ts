@@ -27,12 +27,17 @@ const check = async (tx: ReadTransaction): Promise<number | undefined> => {
       `this store holds a part of an import that began at ${begun.since} and did not end: begin it again with \`allot import\``,
     )
   const version = await schemaVersion.get(tx)
-  if (version !== undefined && version > SCHEMA)
-    throw new AllotError(
-      'unavailable',
-      `this store was written by a newer Allot (its layout is ${version}, this one knows ${SCHEMA}): start the newer one`,
-    )
+  refuseNewer(version)
   return version
+}
+
+/** @throws AllotError unavailable for a layout that this program does not know yet. */
+export const refuseNewer = (version: number | undefined): void => {
+  if (version === undefined || version <= SCHEMA) return
+  throw new AllotError(
+    'unavailable',
+    `this store was written by a newer Allot (its layout is ${version}, this one knows ${SCHEMA}): start the newer one`,
+  )
 }
 
 const markEmpty = async (tx: WriteTransaction): Promise<void> => {

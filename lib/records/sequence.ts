@@ -1,5 +1,5 @@
-import type { StorageDriver } from '../storage/driver.ts'
-import { encodeKey } from './keys.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import { decodeKey, encodeKey, rangeBelow } from './keys.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** How many numbers are claimed in the store at once, so that a sequence is no hot spot of every insertion. */
@@ -13,6 +13,18 @@ export interface Sequences {
   next(name: string): Promise<number>
 }
 
+/** Where each sequence goes on: numbers that are claimed count as used. */
+export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
+  for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
+    yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
+}
+
+/** Only for a store in which nobody claims numbers yet. */
+export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
+  tx.put(keyOf(name), encodeValue(next))
+
+const keyOf = (name: string) => encodeKey(['sequence', name])
+
 interface Block {
   next: number
   end: number
@@ -23,7 +35,7 @@ export const createSequences = (driver: StorageDriver): Sequences => {
   const claims = new Map<string, Promise<void>>()
 
   const claim = async (name: string) => {
-    const key = encodeKey(['sequence', name])
+    const key = keyOf(name)
     const start = await driver.write(async (tx) => {
       const bytes = await tx.get(key)
       const first = bytes === undefined ? 1 : decodeValue<number>(bytes)
