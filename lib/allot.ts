@@ -8,11 +8,16 @@ import type { NamedLedger } from './hosting/ledger.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
 import { createServing, type Log, type Next } from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
+import { exportStore } from './moving/export.ts'
+import type { LastLine } from './moving/format.ts'
+import type { Told, Write } from './moving/lines.ts'
 import { type AllotOptions, checkedOptions, type Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
+import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
 import { apiDocument } from './routes/document.ts'
 import { routes } from './routes/index.ts'
+import type { StorageDriver } from './storage/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
 
@@ -38,6 +43,11 @@ export interface Allot {
    * read and write: what `allot verify` does with a store that nobody has open.
    */
   verify(): Promise<Verification>
+  /**
+   * Writes everything as it is at one moment, secrets included, for `importAllot` to read; requests go on meanwhile.
+   * @param write takes bytes, and resolves when it wants more
+   */
+  export(write: Write, told?: Told): Promise<LastLine>
   /** Finishes what is in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -50,9 +60,10 @@ export const createAllot = async ({
   ...given
 }: AllotOptions): Promise<Allot> => {
   const options = checkedOptions(given)
-  const files = filesOf(options)
+  const git = gitOf(options)
+  const files = git && repositoryFiles(git)
   await driver.open()
-  await files?.sweep().catch(async (error) => {
+  await prepare(driver, files).catch(async (error) => {
     await driver.close()
     throw error
   })
@@ -85,6 +96,7 @@ export const createAllot = async ({
       hosting,
       quota,
       markdown,
+      exportTo: (write) => exportStore({ driver, git }, write),
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
@@ -107,6 +119,7 @@ export const createAllot = async ({
     on: (event, listener) => void events.on(event, listener),
     off: (event, listener) => void events.off(event, listener),
     verify: () => verify(driver),
+    export: (write, told) => exportStore({ driver, git }, write, told),
     async close() {
       await serving.idle()
       await quota.idle()
@@ -114,6 +127,12 @@ export const createAllot = async ({
       await driver.close()
     },
   }
+}
+
+/** What must be in order before anything is served. */
+const prepare = async (driver: StorageDriver, files: RepositoryFiles | undefined): Promise<void> => {
+  await prepareStore(driver)
+  await files?.sweep()
 }
 
 /** Made when it is first asked for: most servers never are. */
@@ -130,11 +149,8 @@ const standardError: Log = {
 }
 
 /** Undefined when the host keeps the repositories itself, and reports their sizes. */
-const filesOf = ({ repositories }: Options): RepositoryFiles | undefined => {
-  if (repositories === false) return undefined
-  const git = createGitStore({ directory: repositories.directory, git: repositories.git })
-  return repositoryFiles(git)
-}
+const gitOf = ({ repositories }: Pick<Options, 'repositories'>): GitStore | undefined =>
+  repositories === false ? undefined : createGitStore(repositories)
 
 const repositoryFiles = (git: GitStore): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>

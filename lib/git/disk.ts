@@ -1,4 +1,4 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Repositories are found by their number alone, so that renaming and transferring one moves no file. */
@@ -21,20 +21,33 @@ export const removeFolder = async (folder: string): Promise<void> => {
   await rm(aside, { recursive: true, force: true })
 }
 
-/** Endings of folders that are not repositories yet, or no longer. */
+/** Endings of what is no repository yet, or no longer; and of a word beside one that it is to be removed. */
 export const UNFINISHED = '.unfinished'
 const DISCARDED = '.discarded'
+const DUE = '.due'
+
+/** Says that a repository is to be removed later, a restart in between included. */
+export const markDue = (folder: string): Promise<void> =>
+  writeFile(`${folder}${DUE}`, '').catch(absentAs(undefined))
+
+export const removeDue = async (folder: string): Promise<void> => {
+  await removeFolder(folder)
+  await rm(`${folder}${DUE}`, { force: true })
+}
 
 /** Deletes what a kill has left behind. */
 export const sweepFolders = async (directory: string): Promise<void> => {
   const shards = await readdir(directory, { withFileTypes: true }).catch(absentAs([]))
   for (const shard of shards.filter((entry) => entry.isDirectory()))
-    for (const name of await readdir(join(directory, shard.name)))
-      if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED))
-        await rm(join(directory, shard.name, name), { recursive: true, force: true })
+    for (const name of await readdir(join(directory, shard.name))) {
+      const path = join(directory, shard.name, name)
+      if (name.endsWith(DUE)) await removeDue(path.slice(0, -DUE.length))
+      else if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED))
+        await rm(path, { recursive: true, force: true })
+    }
 }
 
-const absentAs =
+export const absentAs =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {
     if (error.code === 'ENOENT') return value

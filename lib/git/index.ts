@@ -1,7 +1,10 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { folderOf, removeFolder, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
+import { type Bundled, bundleOf } from './bundle.ts'
+import { folderOf, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
+import { type Incoming, incoming, initialise } from './incoming.ts'
+import { createKeeping } from './keeping.ts'
 import { runGit } from './run.ts'
 import { checkTemplates, type TemplateNames } from './templates.ts'
 
@@ -19,27 +22,27 @@ export interface GitStore {
   ): Promise<{ size: number }>
   /** Bytes of all files of the repository; 0 when there is none. */
   size(id: number): Promise<number>
-  /** Fine when there is none. */
+  /** Fine when there is none; while `keep` holds it is done afterwards. */
   remove(id: number): Promise<void>
+  /** From now on until the answer is called every repository stays where it is. */
+  keep(): () => Promise<void>
+  /** Everything that the references of a repository lead to; undefined when there is none. */
+  bundle(id: number): Promise<Bundled | undefined>
+  /** Takes a repository that was bundled, in the place of one that may be there. */
+  receive(id: number): Promise<Incoming>
   /** Deletes what a kill in the middle of `create` or `remove` has left behind. */
   sweep(): Promise<void>
 }
 
 export const createGitStore = ({ directory, git }: { directory: string; git: string }): GitStore => ({
+  ...keptIn(directory),
   checkTemplates,
   async create(id, { defaultBranch, first }) {
     const folder = folderOf(directory, id)
     const unfinished = `${folder}${UNFINISHED}`
     await mkdir(dirname(folder), { recursive: true })
     await rm(unfinished, { recursive: true, force: true })
-    await runGit(git, [
-      'init',
-      '--quiet',
-      '--bare',
-      '--template=',
-      `--initial-branch=${defaultBranch}`,
-      unfinished,
-    ])
+    await initialise(git, unfinished, defaultBranch)
     if (first !== undefined) {
       const stream = firstCommit(defaultBranch, first)
       await runGit(
@@ -52,6 +55,12 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
     return { size: await sizeOf(folder) }
   },
   size: (id) => sizeOf(folderOf(directory, id)),
-  remove: (id) => removeFolder(folderOf(directory, id)),
+  bundle: (id) => bundleOf(git, folderOf(directory, id)),
+  receive: (id) => incoming(git, folderOf(directory, id)),
   sweep: () => sweepFolders(directory),
 })
+
+const keptIn = (directory: string): Pick<GitStore, 'keep' | 'remove'> => {
+  const { keep, remove } = createKeeping()
+  return { keep, remove: (id) => remove(folderOf(directory, id)) }
+}

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { AllotError } from '../errors.ts'
 
-/** Milliseconds after which git is stopped: nothing that is run here takes a second. */
+/** Milliseconds after which git is stopped: nothing of a request's takes a second. */
 const DEADLINE = 60_000
 
 /** How many run at once; the rest wait, so that a crowd of requests is no crowd of processes. */
@@ -10,7 +10,7 @@ let running = 0
 const waiting: (() => void)[] = []
 
 /** Nothing of the user's or the machine's configuration: what is made depends on the request alone. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   PATH: process.env.PATH,
   LC_ALL: 'C',
   GIT_CONFIG_NOSYSTEM: '1',
@@ -19,12 +19,21 @@ const ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
 }
 
-/** Runs git without a shell. @throws AllotError unavailable when there is no git; Error with what git said when it fails. */
-export const runGit = async (git: string, args: readonly string[], input = ''): Promise<void> => {
+/**
+ * Runs git without a shell.
+ * @param deadline milliseconds; 0 for work whose size nobody can bound
+ * @throws AllotError unavailable when there is no git; Error with what git said when it fails.
+ */
+export const runGit = async (
+  git: string,
+  args: readonly string[],
+  input = '',
+  deadline = DEADLINE,
+): Promise<void> => {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {
-    await once(git, args, input)
+    await once(git, args, input, deadline)
   } finally {
     const next = waiting.shift()
     if (next === undefined) running--
@@ -32,9 +41,9 @@ export const runGit = async (git: string, args: readonly string[], input = ''): 
   }
 }
 
-const once = (git: string, args: readonly string[], input: string): Promise<void> =>
+const once = (git: string, args: readonly string[], input: string, deadline: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    const child = spawn(git, args, { env: ENVIRONMENT, timeout: DEADLINE, stdio: ['pipe', 'ignore', 'pipe'] })
+    const child = spawn(git, args, { env: ENVIRONMENT, timeout: deadline, stdio: ['pipe', 'ignore', 'pipe'] })
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString('utf8')
@@ -49,7 +58,7 @@ const once = (git: string, args: readonly string[], input: string): Promise<void
     child.stdin.end(input)
   })
 
-const absent = (git: string, cause: Error): Error =>
+export const absent = (git: string, cause: Error): Error =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
     ? new AllotError(
         'unavailable',

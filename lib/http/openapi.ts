@@ -1,7 +1,7 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { statusTexts } from './errors.ts'
-import { ErrorBody, Html, type ResponseKind } from './responses.ts'
+import { ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import type { Identity, Route } from './route.ts'
 import { coercionOf } from './validate.ts'
 
@@ -139,6 +139,8 @@ export const impliedStatuses = (
 const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
   const description = statusTexts[status] ?? 'an answer'
   if (kind === Html) return { description, content: { 'text/html': { schema: { type: 'string' } } } }
+  if (kind === Ndjson)
+    return { description, content: { 'application/x-ndjson': { schema: { type: 'string' } } } }
   if (!('type' in kind)) return { description }
   return { description, content: { 'application/json': { schema: schemaOf(kind as v.GenericSchema) } } }
 }

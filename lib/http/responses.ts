@@ -7,12 +7,18 @@ export const Empty = { kind: 'empty' } as const
 /** "notFound: empty, 404"; a dialect may want a body. */
 export const NotFound = { kind: 'notFound' } as const
 
+/** Lines of JSON, sent as they are made. */
+export const Ndjson = { kind: 'ndjson' } as const
+
+/** Makes an answer piece by piece. `write` resolves when more may come, and rejects when the client is gone. */
+export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
+
 /** "error: `message` string, `url` string" */
 export const ErrorBody = v.object({ message: v.string(), url: v.string() })
 export const Forbidden = ErrorBody
 export const ValidationError = ErrorBody
 
-export type ResponseKind = v.GenericSchema | typeof Html | typeof Empty | typeof NotFound
+export type ResponseKind = v.GenericSchema | typeof Html | typeof Ndjson | typeof Empty | typeof NotFound
 export type Responses = Readonly<Record<number, ResponseKind>>
 
 /** JSON that is serialised already; the type says what it holds. */
@@ -28,7 +34,9 @@ type BodyOf<K> = K extends v.GenericSchema
   ? v.InferOutput<K> | ReadyJson<v.InferOutput<K>>
   : K extends typeof Html
     ? string
-    : undefined
+    : K extends typeof Ndjson
+      ? Produce
+      : undefined
 
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S

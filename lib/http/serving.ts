@@ -7,11 +7,12 @@ import { countFlights } from './flights.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { REFERENCE_PATH, serveReference } from './reference.ts'
-import { Html, type Reply } from './responses.ts'
+import { Html, Ndjson, type Produce, type Reply } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
 import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
+import { sendStream } from './stream.ts'
 import { coerced, pathParams } from './validate.ts'
 
 export interface ServingOptions<I extends Identity, S> {
@@ -145,6 +146,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     if (status === 404) return notFound(exchange, "The target couldn't be found.")
     if (body === undefined) return sendEmpty(res, status)
     if (route.responses[status] === Html) return sendHtml(res, status, body as string)
+    if (route.responses[status] === Ndjson)
+      return void sendStream(req, res, status, body as Produce).catch((error) => fail(exchange, error, route))
     const url = baseUrl + basePath + location.path
     const more = page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!)
     if (route.method === 'GET') sendTagged(req, res, status, body, more)
@@ -170,6 +173,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     if (error instanceof ClientGone) return void res.destroy()
     try {
       const { status, message } = translate(error, log, req.method ?? '', location.path)
+      // What has begun cannot be taken back: an answer that breaks off is no whole one.
+      if (res.headersSent) return void res.destroy()
       if (status === 404) return notFound(exchange, message)
       const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
       sendJson(res, status, body, extraHeaders(status))

@@ -62,6 +62,8 @@ export interface Collection<
   entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry>
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
   all(tx: ReadTransaction): AsyncIterable<R>
+  /** The same as the JSON that is kept: to hand on, nothing need be read out of it. */
+  allJson(tx: ReadTransaction): AsyncIterable<Bytes>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
   /** How many entries of a spread index begin with the place, by as many members as it is counted by. */
   countSpread(tx: ReadTransaction, index: S, place: KeyTuple): Promise<StampedCount>
@@ -176,6 +178,9 @@ export const collection = <
     load,
     async *all(tx) {
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)
+    },
+    async *allJson(tx) {
+      for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
     countSpread: (tx, index, place) => spread.get(index)!.count(tx, place),

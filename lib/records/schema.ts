@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { collection } from './collection.ts'
-import { counter } from './counter.ts'
 import { folded, gramsOf } from './grams.ts'
 import { numbers } from './proof/declare.ts'
 import type { Spread } from './spread.ts'
@@ -343,9 +342,6 @@ export const ledgerEntries = collection({
   },
   counted: { owner: (entry) => [entry.owner, entry.kind] },
 })
-
-/** Facts about the store itself, such as the version of this schema. */
-export const marks = counter('mark')
 
 export const collections = [
   accounts,

@@ -1,4 +1,5 @@
-import type { StorageDriver } from '../storage/driver.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import { decodeKey, rangeBelow } from './keys.ts'
 import { sequenceKey } from './layout.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
@@ -12,6 +13,16 @@ export interface Sequences {
    */
   next(name: string): Promise<number>
 }
+
+/** Where each sequence goes on: numbers that are claimed count as used. */
+export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
+  for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
+    yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
+}
+
+/** Only for a store in which nobody claims numbers yet. */
+export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
+  tx.put(sequenceKey(name), encodeValue(next))
 
 interface Block {
   next: number

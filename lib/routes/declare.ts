@@ -1,6 +1,6 @@
 import type { Identity } from '../hosting/identity.ts'
 import type { Hosting } from '../hosting/index.ts'
-import { routesFor } from '../http/index.ts'
+import { type Produce, routesFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
@@ -11,6 +11,8 @@ export interface Services {
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown
+  /** Writes all that there is, as it is at one moment. */
+  readonly exportTo: Produce
   readonly version: string
   /** `forgejo` is for clients written against a real Forgejo, and changes a few answers and nothing else. */
   readonly dialect: 'document' | 'forgejo'

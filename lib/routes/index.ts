@@ -1,4 +1,5 @@
 import { adminUserRoutes } from './admin-users.ts'
+import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
 import { gpgKeyRoutes } from './gpg-keys.ts'
 import { ledgerRoutes } from './ledger.ts'
@@ -41,4 +42,5 @@ export const routes = [
   ...quotaPlanRoutes,
   ...ledgerRoutes,
   ...adminUserRoutes,
+  ...exportRoutes,
 ]

@@ -1,0 +1,32 @@
+import { markDue, removeDue, removeFolder } from './disk.ts'
+
+/** Removes repositories, but none while somebody reads those of a moment that is past. */
+export interface Keeping {
+  /** From now on until the answer is called every repository stays where it is. */
+  keep(): () => Promise<void>
+  remove(folder: string): Promise<void>
+}
+
+export const createKeeping = (): Keeping => {
+  let keepers = 0
+  let due: string[] = []
+
+  const letGo = async () => {
+    if (--keepers > 0) return
+    const folders = due
+    due = []
+    for (const folder of folders) await removeDue(folder)
+  }
+
+  return {
+    keep() {
+      keepers++
+      return letGo
+    },
+    async remove(folder) {
+      if (keepers === 0) return removeFolder(folder)
+      due.push(folder)
+      await markDue(folder)
+    },
+  }
+}

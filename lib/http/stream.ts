@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ClientGone } from './body.ts'
+import type { Produce } from './responses.ts'
+
+const HEADERS = [
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Cache-Control', 'no-store'],
+  ...['Content-Type', 'application/x-ndjson'],
+]
+
+/** Sends an answer as it is made, no faster than the client reads it. What fails before its first byte can still be said. */
+export const sendStream = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  produce: Produce,
+): Promise<void> => {
+  const begin = () => res.headersSent || res.writeHead(status, HEADERS)
+  if (req.method !== 'HEAD')
+    await produce(async (bytes) => {
+      if (res.destroyed) throw gone()
+      begin()
+      if (!res.write(bytes)) await drained(res)
+    })
+  begin()
+  res.end()
+}
+
+const drained = (res: ServerResponse): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = (settle: () => void) => () => {
+      res.off('drain', onDrain).off('close', onClose)
+      settle()
+    }
+    const onDrain = end(resolve)
+    const onClose = end(() => reject(gone()))
+    res.once('drain', onDrain).once('close', onClose)
+  })
+
+const gone = () => new ClientGone('the client went away before its answer was whole')

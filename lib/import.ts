@@ -1,0 +1,25 @@
+import { createGitStore } from './git/index.ts'
+import type { LastLine } from './moving/format.ts'
+import { importStore } from './moving/import.ts'
+import type { Told } from './moving/lines.ts'
+import { type AllotOptions, checkedOptions } from './options.ts'
+
+/**
+ * Reads what `allot.export` has written into a store that has nothing in it, of whatever driver.
+ * @param told how far it has come
+ * @throws AllotError conflict when the store is not empty; invalid naming the line when the file is cut short or changed.
+ */
+export const importAllot = async (
+  { driver, repositories }: Pick<AllotOptions, 'driver' | 'repositories'>,
+  source: AsyncIterable<Uint8Array>,
+  told?: Told,
+): Promise<LastLine> => {
+  const options = checkedOptions({ repositories })
+  const git = options.repositories === false ? undefined : createGitStore(options.repositories)
+  await driver.open()
+  try {
+    return await importStore({ driver, git }, source, told)
+  } finally {
+    await driver.close()
+  }
+}

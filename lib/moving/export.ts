@@ -1,0 +1,75 @@
+import type { GitStore } from '../git/index.ts'
+import { SCHEMA } from '../records/migrations.ts'
+import { collections, repositories } from '../records/schema.ts'
+import { sequencesIn } from '../records/sequence.ts'
+import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
+import { type FirstLine, FORMAT, type LastLine, PART, timeNow, VERSION } from './format.ts'
+import { type LineWriter, lineWriter, type Told, type Write } from './lines.ts'
+
+/** What is moved: the records, and the repositories unless the host keeps them itself. */
+export interface Moved {
+  driver: StorageDriver
+  git: GitStore | undefined
+}
+
+/**
+ * Writes everything as it is at one moment, while others go on writing. A repository is read when its turn comes: what
+ * is pushed until then comes along, and one that is deleted meanwhile is kept until the export is done.
+ * @returns what the last line says
+ */
+export const exportStore = async (
+  { driver, git }: Moved,
+  write: Write,
+  told: Told = () => undefined,
+): Promise<LastLine> => {
+  const letGo = git?.keep()
+  try {
+    return await driver.read(async (tx) => {
+      const to = lineWriter(write, told)
+      await to.line(JSON.stringify(firstLine()))
+      await writeRecords(tx, to)
+      if (git !== undefined) await writeRepositories(tx, git, to)
+      return to.end()
+    })
+  } finally {
+    await letGo?.()
+  }
+}
+
+const firstLine = (): FirstLine => ({
+  format: FORMAT,
+  version: VERSION,
+  schema: SCHEMA,
+  time: timeNow(),
+})
+
+const writeRecords = async (tx: ReadTransaction, to: LineWriter): Promise<void> => {
+  for await (const { name, next } of sequencesIn(tx)) await to.line(JSON.stringify({ sequence: name, next }))
+  for (const collection of collections) {
+    const begin = Buffer.from(`{"collection":${JSON.stringify(collection.options.name)},"record":`)
+    for await (const json of collection.allJson(tx)) await to.line(begin, json, '}')
+  }
+}
+
+/** One whose files are not there, which only a damaged disk explains, is left out: the rest is worth having. */
+const writeRepositories = async (tx: ReadTransaction, git: GitStore, to: LineWriter): Promise<void> => {
+  for await (const { id } of repositories.all(tx)) {
+    const bundled = await git.bundle(id)
+    if (bundled === undefined) continue
+    const { head, parts } = bundled
+    if (parts !== undefined)
+      for await (const part of inParts(parts))
+        await to.line(JSON.stringify({ repository: id, part: part.toString('base64') }))
+    await to.line(JSON.stringify({ repository: id, head }))
+  }
+}
+
+/** The same bytes in parts of one size, the last one excepted. */
+async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk])
+    for (; rest.length >= PART; rest = rest.subarray(PART)) yield rest.subarray(0, PART)
+  }
+  if (rest.length > 0) yield rest
+}

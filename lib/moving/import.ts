@@ -1,0 +1,91 @@
+import { AllotError } from '../errors.ts'
+import { importing, schemaVersion } from '../records/mark.ts'
+import { SCHEMA } from '../records/migrations.ts'
+import { type Arrivals, repositoryArrivals } from './arrivals.ts'
+import type { Moved } from './export.ts'
+import { type FirstLine, type LastLine, timeNow } from './format.ts'
+import type { Told } from './lines.ts'
+import { exportReader, type Line } from './reader.ts'
+import { leaveRoom, makeRoom } from './room.ts'
+import { type Content, contentOf, onItsLine, saveAll } from './saving.ts'
+
+/** Lines that are saved in one transaction. */
+const AT_ONCE = 500
+
+/**
+ * Reads an export into a store that has nothing in it. While that goes on the store is marked, so that nothing takes the
+ * part for the whole, and an import after a kill begins anew. A file that is refused leaves the store as empty as it was.
+ * @throws AllotError conflict when the store is not empty; invalid naming the line when the file is not as it should be.
+ */
+export const importStore = async (
+  moved: Moved,
+  source: AsyncIterable<Uint8Array>,
+  told: Told = () => undefined,
+): Promise<LastLine> => {
+  await makeRoom(moved, timeNow())
+  const arrivals = repositoryArrivals(moved)
+  try {
+    const last = await readAll(moved, arrivals, source, told)
+    await moved.driver.write(async (tx) => {
+      importing.clear(tx)
+      schemaVersion.set(tx, SCHEMA)
+    })
+    return last
+  } catch (error) {
+    await arrivals.abandon()
+    if (error instanceof AllotError && error.code === 'invalid') await leaveRoom(moved)
+    throw error
+  }
+}
+
+const readAll = async (
+  moved: Moved,
+  arrivals: Arrivals,
+  source: AsyncIterable<Uint8Array>,
+  told: Told,
+): Promise<LastLine> => {
+  const reader = exportReader(acceptLayout)
+  const progress = { records: 0, bytes: 0 }
+  for await (const chunk of source) {
+    const lines = reader.push(chunk)
+    for (let at = 0; at < lines.length; at += AT_ONCE)
+      await take(moved, arrivals, lines.slice(at, at + AT_ONCE))
+    progress.records += lines.length
+    progress.bytes += chunk.length
+    told(progress)
+  }
+  const last = reader.end()
+  arrivals.end()
+  return last
+}
+
+/** Records by the transaction, repositories one by one; they come after the records. */
+const take = async ({ driver }: Moved, arrivals: Arrivals, lines: readonly Line[]): Promise<void> => {
+  const read = lines.map((line) => ({ number: line.number, ...contentOf(line) }))
+  const stored = read.filter((one) => one.kind === 'stored')
+  if (stored.length > 0) await saveAll(driver, stored)
+  for (const one of read)
+    if (one.kind !== 'stored')
+      await arrive(arrivals, one).catch((error) => {
+        throw onItsLine(one.number, error)
+      })
+}
+
+const arrive = (arrivals: Arrivals, content: Exclude<Content, { kind: 'stored' }>): Promise<void> =>
+  content.kind === 'part'
+    ? arrivals.part(content.repository, content.part)
+    : arrivals.head(content.repository, content.head)
+
+/** Only a store of the same layout has the same records; the way from one layout to the next leads through a store. */
+const acceptLayout = ({ schema }: FirstLine): void => {
+  if (schema > SCHEMA)
+    throw new AllotError(
+      'invalid',
+      `this file is from a store of a newer Allot (its layout is ${schema}, this one knows ${SCHEMA}): use the newer one`,
+    )
+  if (schema < SCHEMA)
+    throw new AllotError(
+      'invalid',
+      `this file is from a store of an older Allot (its layout is ${schema}): import it with that one, and open the store with this one`,
+    )
+}

@@ -1,0 +1,96 @@
+import * as v from 'valibot'
+import { AllotError, invalid } from '../errors.ts'
+import type { Collection } from '../records/collection.ts'
+import { collections } from '../records/schema.ts'
+import { setSequence } from '../records/sequence.ts'
+import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
+import { HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
+import type { Line } from './reader.ts'
+
+/** What a line holds: something for the store, or a piece of a repository. */
+export type Content =
+  | { kind: 'stored'; save(tx: WriteTransaction): Promise<void> }
+  | { kind: 'part'; repository: number; part: Buffer }
+  | { kind: 'head'; repository: number; head: string }
+
+const named = new Map(
+  (collections as unknown as readonly Collection<unknown>[]).map((one) => [one.options.name, one]),
+)
+
+/** @throws AllotError invalid that names the line. */
+export const contentOf = ({ number, text }: Line): Content => onLine(number, () => read(objectIn(text)))
+
+const read = (value: object): Content => {
+  if ('collection' in value) return recordOf(parsed(RecordLine, value))
+  if ('sequence' in value) {
+    const { sequence, next } = parsed(SequenceLine, value)
+    return { kind: 'stored', save: async (tx) => setSequence(tx, sequence, next) }
+  }
+  if ('head' in value) return { kind: 'head', ...parsed(HeadLine, value) }
+  const { repository, part } = parsed(PartLine, value)
+  return { kind: 'part', repository, part: Buffer.from(part, 'base64') }
+}
+
+const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): Content => {
+  const collection = named.get(name)
+  if (collection === undefined) throw invalid(`there is no collection ${name}`)
+  const { issues } = v.safeParse(collection.options.schema, record, { abortEarly: true })
+  if (issues !== undefined) throw invalid(`${name}: ${sentence(issues[0])}`)
+  return {
+    kind: 'stored',
+    async save(tx) {
+      if ((await collection.save(tx, record)) !== undefined) throw invalid(`this ${name} is there twice`)
+    },
+  }
+}
+
+/** All of them, or none. @throws AllotError invalid that names the line. */
+export const saveAll = (
+  driver: StorageDriver,
+  all: readonly { number: number; save(tx: WriteTransaction): Promise<void> }[],
+): Promise<void> =>
+  driver.write(async (tx) => {
+    for (const { number, save } of all)
+      await save(tx).catch((error) => {
+        throw onItsLine(number, error)
+      })
+  })
+
+const objectIn = (text: Buffer): object => {
+  const value = jsonIn(text)
+  if (typeof value !== 'object' || value === null) throw invalid('expected a JSON object')
+  return value
+}
+
+const jsonIn = (text: Buffer): unknown => {
+  try {
+    return JSON.parse(text.toString('utf8'))
+  } catch (cause) {
+    throw invalid(`is no JSON: ${(cause as Error).message}`)
+  }
+}
+
+const parsed = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
+  const result = v.safeParse(schema, value, { abortEarly: true })
+  if (result.success) return result.output
+  throw invalid(sentence(result.issues[0]))
+}
+
+const sentence = (issue: v.BaseIssue<unknown>): string => {
+  const path = v.getDotPath(issue)
+  return path === null ? issue.message : `${path}: ${issue.message}`
+}
+
+export const onLine = <T>(number: number, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw onItsLine(number, error)
+  }
+}
+
+/** What the input is to blame for names its line; everything else is as it was. */
+export const onItsLine = (number: number, error: unknown): unknown =>
+  error instanceof AllotError && (error.code === 'invalid' || error.code === 'conflict')
+    ? new AllotError('invalid', `line ${number}: ${error.message}`, { cause: error })
+    : error

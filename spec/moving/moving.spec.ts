@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { level } from '../../drivers/level/index.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { folderOf } from '../../lib/git/disk.ts'
+import { importAllot, type StorageDriver } from '../../lib/index.ts'
+import { contentOf } from '../records/raw.ts'
+import { basic } from '../running.ts'
+import {
+  aFolder,
+  exported,
+  git,
+  inChunks,
+  populate,
+  pushInto,
+  type Secrets,
+  type Served,
+  serve,
+} from './instance.ts'
+import { walk } from './walk.ts'
+
+const folder = aFolder()
+const source = { driver: memory(), directory: join(folder, 'repositories') }
+let original: Served
+let secrets: Secrets
+let file: Buffer
+before(async () => {
+  original = await serve({ driver: source.driver, repositories: { directory: source.directory } })
+  secrets = await populate(original.allot)
+  pushInto(folderOf(source.directory, 1))
+  file = await exported(original.allot)
+})
+after(async () => {
+  await original.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Who = 'root' | 'ann' | 'narrow' | 'nobody'
+
+const DRIVERS: [name: string, make: () => StorageDriver, asked: readonly Who[]][] = [
+  ['level', () => level(join(folder, 'level')), ['root', 'ann', 'narrow', 'nobody']],
+  ['memory', memory, ['root']],
+]
+
+/** How many questions each gets an answer to at least, so that this is no comparison of refusals. */
+const ENOUGH: Record<Who, number> = { root: 200, ann: 150, narrow: 50, nobody: 30 }
+
+for (const [name, make, asked] of DRIVERS)
+  describe(`An instance that is moved into a store of the driver ${name}`, () => {
+    const directory = join(folder, `${name}-repositories`)
+    const driver = make()
+    let copy: Served
+    before(async () => {
+      await importAllot({ driver, repositories: { directory } }, inChunks(file))
+      copy = await serve({ driver, repositories: { directory } })
+    })
+    after(() => copy.stop())
+
+    it('has the same records, indexes, counts and sequences, to the byte', async () => {
+      assert.deepEqual(await contentOf(driver), await contentOf(source.driver))
+    })
+
+    for (const who of asked)
+      it(`answers every question of ${who} alike`, async () => {
+        const token = who === 'nobody' ? undefined : secrets[who]
+        const answers = await walk(original, token)
+        assert.ok([...answers.values()].filter(({ status }) => status === 200).length >= ENOUGH[who])
+        assert.deepEqual(await walk(copy, token), answers)
+      })
+
+    it('takes the same passwords and tokens, and no others', async () => {
+      const { status } = await copy.ask('GET', '/user', { headers: basic('ann', secrets.password) })
+      assert.equal(status, 200)
+      assert.equal((await copy.ask('GET', '/user', { headers: basic('ann', 'wrong') })).status, 401)
+      assert.equal((await copy.ask('GET', '/user', { token: secrets.narrow })).body.login, 'Ann')
+    })
+
+    it('has the same git data, and nothing that git complains about', () => {
+      for (const id of [1, 2, 3]) {
+        const [one, other] = [folderOf(source.directory, id), folderOf(directory, id)]
+        for (const question of [
+          ['for-each-ref'],
+          ['rev-list', '--objects', '--all'],
+          ['symbolic-ref', 'HEAD'],
+        ])
+          assert.equal(git('-C', other, ...question), git('-C', one, ...question))
+        git('-C', other, 'fsck', '--full', '--strict')
+      }
+      assert.match(git('-C', folderOf(directory, 1), 'for-each-ref'), /topic\/a\n.*notes.*\n.*v1/)
+      assert.equal(git('-C', folderOf(directory, 3), 'symbolic-ref', 'HEAD'), 'refs/heads/trunk\n')
+    })
+  })
+
+describe('An instance that was moved', () => {
+  const directory = join(folder, 'twin')
+  const moved = async () => {
+    const driver = memory()
+    await importAllot({ driver, repositories: { directory } }, inChunks(file))
+    return serve({ driver, repositories: { directory } })
+  }
+
+  it('is exported again as the same lines', async () => {
+    const lines = (text: Buffer) =>
+      text
+        .toString()
+        .split('\n')
+        .filter((line) => /^\{"(?:collection|sequence)/.test(line))
+    const copy = await moved()
+    assert.deepEqual(lines(await exported(copy.allot)), lines(file))
+    await copy.stop()
+  })
+
+  it('goes on with its numbers', async () => {
+    const copy = await moved()
+    const made = await copy.ask('POST', '/user/repos', { token: secrets.ann, body: { name: 'next' } })
+    assert.equal(made.status, 201)
+    assert.ok(made.body.id > 4)
+    await copy.stop()
+  })
+})

@@ -1,0 +1,75 @@
+import { subjects } from '../../lib/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import type { Served } from './instance.ts'
+
+/** What stands in the place of each parameter: things that are there, and one that is not. */
+const VALUES: Record<string, readonly string[]> = {
+  username: ['root', 'ann', 'ben', 'cleo', 'guild', 'nobody'],
+  target: ['ann', 'cleo'],
+  owner: ['ann', 'ben', 'guild'],
+  org: ['guild', 'nobody'],
+  repo: ['demo', 'hidden', 'bare', 'gone'],
+  reponame: ['demo', 'hidden', 'bare'],
+  id: ['1', '2', '33'],
+  quotarule: ['small', 'assets', 'none'],
+  quotagroup: ['free', 'paid', 'none'],
+  kind: ['artifacts', 'attachments', 'lfs', 'packages'],
+  key: ['a0', 'a39', '%C3%A9', 'o', 'p'],
+}
+
+const filled = (path: string): string[] => {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? []
+  if (name === undefined) return [path]
+  return (VALUES[name] ?? ['1']).flatMap((value) => filled(path.replace(`{${name}}`, value)))
+}
+
+interface Declared {
+  method: string
+  path: string
+  paging?: string
+  query?: { entries: object }
+}
+
+const questions = ({ path, paging, query }: Declared): string[] => {
+  const members = Object.keys(query?.entries ?? {})
+  const asked = [
+    '',
+    ...(paging === undefined ? [] : ['?limit=2&page=2', '?limit=50']),
+    ...(members.includes('subject') ? subjects.map((subject) => `?subject=${subject}`) : []),
+    ...(members.includes('order_by') ? ['?order_by=size', '?order_by=name'] : []),
+    ...(members.includes('q') ? ['?q=e', '?q=n'] : []),
+  ]
+  return filled(path).flatMap((one) => asked.map((question) => one + question))
+}
+
+/** Everything that can be read over the API but the export itself. */
+const paths = (routes as unknown as readonly Declared[])
+  .filter(({ method, path }) => method === 'GET' && path !== '/admin/export')
+  .flatMap(questions)
+
+interface Answered {
+  status: number
+  total: string | null
+  link: string | null
+  text: string
+}
+
+/** Every answer to whoever has the token: the status, the totals, the links and the body. */
+export const walk = async ({ ask }: Served, token: string | undefined): Promise<Map<string, Answered>> => {
+  const answers = await atOnce(16, paths, async (path): Promise<[string, Answered]> => {
+    const { status, text, headers } = await ask('GET', path, token === undefined ? {} : { token })
+    return [path, { status, total: headers.get('x-total-count'), link: headers.get('link'), text }]
+  })
+  return new Map(answers)
+}
+
+const atOnce = async <T, R>(
+  many: number,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> => {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += many)
+    results.push(...(await Promise.all(items.slice(at, at + many).map(work))))
+  return results
+}
