@@ -5,6 +5,7 @@ import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
 import { assertError } from '../expectations.ts'
 import { type Running, start } from '../running.ts'
+import { committedDocument, currentDocument } from './document.ts'
 
 let allot: Running
 before(async () => {
@@ -22,6 +23,14 @@ describe('GET /openapi.json', () => {
     assert.ok(valid, JSON.stringify(errors))
     assert.equal(document.openapi, '3.1.0')
     assert.deepEqual(document.servers, [{ url: allot.api }])
+  })
+
+  it('is what the committed copy says', () => {
+    assert.deepEqual(
+      committedDocument(),
+      currentDocument(),
+      'spec/api/openapi.json is not current: renew it with `npm run openapi`, and look at its diff',
+    )
   })
 
   it('has every route with its own operation, and every reference in it leads somewhere', async () => {
