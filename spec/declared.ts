@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { impliedStatuses, type Route } from '../lib/http/index.ts'
 import { createRouter } from '../lib/http/router.ts'
 import { routes } from '../lib/routes/index.ts'
+import { noteAnswer } from './produced.ts'
 import type { Answer } from './running.ts'
 
 const router = createRouter(routes as unknown as Route[])
@@ -16,6 +17,7 @@ export const assertDeclared = (method: string, pathAndQuery: string, answer: Ans
   if (typeof found !== 'object' || method === 'HEAD') return
   const { route } = found.served
   const { status, body, text } = answer
+  noteAnswer(route, status)
   const what = `${method} ${route.path} answered ${status}: ${text.slice(0, 300)}`
   const kind = route.responses[status]
   if (kind === undefined) assert.ok([...impliedStatuses(route), ...ALWAYS].includes(status), what)

@@ -1,18 +1,23 @@
-import { readdirSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { routes } from '../lib/routes/index.ts'
+import { neverProduced, PRODUCED } from './produced.ts'
 
 /**
  * Runs every spec, or those whose path holds a word of the command line. Node 20's own `--test` takes a folder without
- * a test for success, so the tests are counted here: none is a failure.
+ * a test for success, so the tests are counted here: none is a failure. When all are run, each status that a route
+ * declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.spec.ts') && words.every((word) => file.includes(word)))
   .map((file) => join(import.meta.dirname, file))
   .sort()
+const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
+process.env[PRODUCED] = folder
 
 let [passed, failed, skipped] = [0, 0, 0]
 const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: 10 * 60_000 })
@@ -30,6 +35,14 @@ report.pipe(process.stdout)
 report.on('end', () => {
   if (passed + failed === 0) {
     process.stdout.write(`no test ran: ${files.length} spec files\n`)
+    process.exitCode = 1
+  }
+  const missing = words.length === 0 ? neverProduced(routes, folder) : []
+  rmSync(folder, { recursive: true })
+  if (missing.length > 0) {
+    process.stdout.write(
+      `\ndeclared, and answered in no spec:\n${missing.map((line) => `  ${line}\n`).join('')}`,
+    )
     process.exitCode = 1
   }
   process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { ClientGone, readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
-import { type Log, translate } from './errors.ts'
+import { asDeclared, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
@@ -172,7 +172,12 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const { req, res, location, baseUrl } = exchange
     if (error instanceof ClientGone) return void res.destroy()
     try {
-      const { status, message } = translate(error, log, req.method ?? '', location.path)
+      const { status, message } = translate(
+        asDeclared(error, route?.responses),
+        log,
+        req.method ?? '',
+        location.path,
+      )
       // What has begun cannot be taken back: an answer that breaks off is no whole one.
       if (res.headersSent) return void res.destroy()
       if (status === 404) return notFound(exchange, message)

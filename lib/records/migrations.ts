@@ -61,6 +61,8 @@ export const steps: readonly Step[] = [
         each: (tx, key) => assignmentsOfGroup.add(tx, [decodeKey(key)[3] as string], 1),
       },
       { over: ['repository', 'o', 'everyName'], each: (tx, key) => tx.delete(key) },
+      { over: ['account:grams'], each: (tx, key) => tx.delete(key) },
+      { over: ['repository:grams'], each: (tx, key) => tx.delete(key) },
       {
         over: ['account', 'r'],
         each: (tx, key, value) => accountGrams.move(tx, undefined, decodeValue(value), key),

@@ -1,5 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { Viewer } from '../hosting/access.ts'
+import type { Identity } from '../hosting/identity.ts'
 import type { Account } from '../records/schema.ts'
 import type { Services } from './declare.ts'
 
@@ -16,6 +17,13 @@ export const organizationNamed = (
   viewer: Viewer,
   name: string,
 ): Promise<Account | undefined> => hosting.organizations.find(viewer, name)
+
+/** @throws AllotError unauthenticated: the account was deleted after the request was let in. */
+export const signedIn = async ({ hosting }: Services, { id }: Identity): Promise<Account> => {
+  const account = await hosting.accounts.byId(id)
+  if (account === undefined) throw new AllotError('unauthenticated', 'the signed-in account is gone')
+  return account
+}
 
 /**
  * The account of a segment that the document writes with a colon: `:alice` and `alice` both mean alice, and the

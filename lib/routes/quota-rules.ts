@@ -41,7 +41,7 @@ export const quotaRuleRoutes = [
     auth: 'admin',
     scope: 'write:admin',
     body: CreateQuotaRuleOptions,
-    responses: { 201: QuotaRuleInfo, 400: ErrorBody, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
+    responses: { 201: QuotaRuleInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
     handle: async ({ body }, { quota, dialect }) => {
       const rule = { ...body, subjects: subjectsIn(dialect, body.subjects ?? []) }
       return reply(201, ruleResource(await quota.rules.create(rule)))
@@ -55,7 +55,7 @@ export const quotaRuleRoutes = [
     summary: 'A quota rule',
     auth: 'admin',
     scope: 'read:admin',
-    responses: { 200: QuotaRuleInfo, 400: ErrorBody, 403: Forbidden, 404: NotFound },
+    responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound },
     handle: async ({ params }, { quota }) => {
       const rule = await quota.rules.get(params.quotarule)
       return rule === undefined ? reply(404) : reply(200, ruleResource(rule))
@@ -70,7 +70,7 @@ export const quotaRuleRoutes = [
     auth: 'admin',
     scope: 'write:admin',
     body: EditQuotaRuleOptions,
-    responses: { 200: QuotaRuleInfo, 400: ErrorBody, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ params, body }, { quota, dialect }) => {
       const subjects = body.subjects && subjectsIn(dialect, body.subjects)
       const rule = await quota.rules.edit(params.quotarule, { ...body, subjects })
@@ -85,7 +85,7 @@ export const quotaRuleRoutes = [
     summary: 'Delete a quota rule',
     auth: 'admin',
     scope: 'write:admin',
-    responses: { 204: Empty, 400: ErrorBody, 403: Forbidden, 404: NotFound },
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ params }, { quota }) =>
       (await quota.rules.remove(params.quotarule)) ? reply(204) : reply(404),
   }),

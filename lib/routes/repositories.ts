@@ -8,7 +8,7 @@ import type { Account } from '../records/schema.ts'
 import { presentRepositories, presentRepository } from '../resources/present.ts'
 import { Repository } from '../resources/repository.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
-import { accountNamed, organizationNamed } from './named.ts'
+import { accountNamed, organizationNamed, signedIn } from './named.ts'
 import { type Asked, repositoryPage } from './pages.ts'
 
 const CreateRepoOption = v.object({
@@ -55,8 +55,7 @@ const create = async (
   owner: Account,
 ) => {
   const { hosting, store } = services
-  const creator = await hosting.accounts.byId(request.user.id)
-  if (creator === undefined) throw new AllotError('unauthenticated', 'the signed-in account is gone')
+  const creator = await signedIn(services, request.user)
   const record = await hosting.repositories.create(owner, creator, newRepository(request.body))
   return reply(201, await presentRepository(store, request.user, request, record))
 }
@@ -85,13 +84,8 @@ const administered = async ({ hosting }: Services, user: Identity, owner: string
   return repository
 }
 
-const created = {
-  201: Repository,
-  403: Forbidden,
-  404: NotFound,
-  409: ErrorBody,
-  422: ValidationError,
-} as const
+const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
+const createdInOrganization = { ...created, 404: NotFound } as const
 
 export const repositoryRoutes = [
   route({
@@ -103,7 +97,7 @@ export const repositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: created,
+    responses: createdInOrganization,
     handle: (request, services) => createInOrganization(services, request),
   }),
   route({
@@ -115,7 +109,7 @@ export const repositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: created,
+    responses: createdInOrganization,
     handle: (request, services) => createInOrganization(services, request),
   }),
   route({
@@ -149,10 +143,7 @@ export const repositoryRoutes = [
     scope: ['write:user', 'write:repository'],
     body: CreateRepoOption,
     responses: created,
-    handle: async (request, services) => {
-      const owner = await services.hosting.accounts.byId(request.user.id)
-      return owner === undefined ? reply(404) : create(services, request, owner)
-    },
+    handle: async (request, services) => create(services, request, await signedIn(services, request.user)),
   }),
   route({
     method: 'GET',

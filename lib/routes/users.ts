@@ -4,7 +4,7 @@ import { NotFound } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { User, type UserCounts, userResource } from '../resources/user.ts'
 import { reply, route, type Services } from './declare.ts'
-import { accountNamed } from './named.ts'
+import { accountNamed, signedIn } from './named.ts'
 import { type Asked, userPage } from './pages.ts'
 
 /** A profile says how many relations the viewer can list. */
@@ -36,11 +36,9 @@ export const userRoutes = [
     summary: 'The signed-in user',
     auth: 'required',
     scope: 'read:user',
-    responses: { 200: User, 404: NotFound },
-    handle: async (request, services) => {
-      const account = await services.hosting.accounts.byId(request.user.id)
-      return account === undefined ? reply(404) : reply(200, await profile(services, request, account))
-    },
+    responses: { 200: User },
+    handle: async (request, services) =>
+      reply(200, await profile(services, request, await signedIn(services, request.user))),
   }),
   route({
     method: 'GET',

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
+import { assertDeclared } from '../declared.ts'
 import { assertError } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { type Answer, type Running, start } from '../running.ts'
+import { committedDocument, currentDocument } from './document.ts'
 
 let allot: Running
 before(async () => {
@@ -22,6 +26,14 @@ describe('GET /openapi.json', () => {
     assert.ok(valid, JSON.stringify(errors))
     assert.equal(document.openapi, '3.1.0')
     assert.deepEqual(document.servers, [{ url: allot.api }])
+  })
+
+  it('is what the committed copy says', () => {
+    assert.deepEqual(
+      committedDocument(),
+      currentDocument(),
+      'spec/api/openapi.json is not current: renew it with `npm run openapi`, and look at its diff',
+    )
   })
 
   it('has every route with its own operation, and every reference in it leads somewhere', async () => {
@@ -55,6 +67,15 @@ describe('GET /openapi.json', () => {
   })
 })
 
+/** An answer to a request whose Host header fetch would not send. */
+const withHost = async (host: string, method: string, path: string): Promise<Answer> => {
+  const sent = httpRequest(allot.api + path, { method, headers: { host } })
+  sent.end()
+  const [message] = (await once(sent, 'response')) as [IncomingMessage]
+  const text = Buffer.concat(await message.toArray()).toString()
+  return { status: message.statusCode!, headers: new Headers(), text, body: JSON.parse(text) }
+}
+
 /** A path with something in the place of every parameter. */
 const filled = ({ path }: Route<never, never>) =>
   path
@@ -69,6 +90,11 @@ describe('Every route answers as it is declared', () => {
     const path = filled(route)
     const name = `${method} ${route.path}`
 
+    it(`${name}: 400 where the Host header is malformed`, async () => {
+      const answer = await withHost('a b', method, path)
+      assert.equal(answer.status, 400)
+      assertDeclared(method, path, answer)
+    })
     if (auth !== 'optional')
       it(`${name}: 401 without credentials`, async () => {
         assertError(await allot.ask(method, path), 401)

@@ -171,6 +171,7 @@ describe("An organization's quota", () => {
       const ask = (path: string) => allot.ask('GET', `/orgs/OWNED/quota${path}`, { token })
       assert.equal((await ask('')).body.used.size.assets.artifacts, 5)
       assert.equal((await ask('/check?subject=size:all')).body, false)
+      assert.equal((await ask('/explain?subject=size:assets:artifacts')).body.used, 5)
       for (const list of ['attachments', 'packages', 'artifacts'])
         assertList(await ask(`/${list}`), 'size', [5])
     }
@@ -187,8 +188,14 @@ describe("An organization's quota", () => {
       assertError(await allot.ask('GET', `/orgs/owned/quota${path}`), 401)
       assertNotFound(await asRoot('GET', `/orgs/nothing/quota${path}`))
     }
-    assertError(await asRoot('GET', '/orgs/owned/quota/check?subject=x'), 422)
-    assertError(await asRoot('GET', '/orgs/owned/quota/artifacts?page=-1'), 422)
+    for (const path of [
+      'check?subject=x',
+      'explain',
+      'attachments?page=-1',
+      'packages?limit=x',
+      'artifacts?page=-1',
+    ])
+      assertError(await asRoot('GET', `/orgs/owned/quota/${path}`), 422)
   })
 })
 
@@ -240,6 +247,7 @@ describe('explain', () => {
       assertError(await asRoot('GET', `${of}/quota/explain`), 422)
       assertError(await asRoot('GET', `${of}/quota/explain?subject=none`), 422)
     }
+    assertNotFound(await asRoot('GET', '/admin/users/nobody/quota/explain?subject=size:all'))
   })
 })
 

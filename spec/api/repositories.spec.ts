@@ -81,6 +81,18 @@ describe('POST /org/{org}/repos', () => {
     assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
   })
 
+  it('is at /orgs/{org}/repos as well', async () => {
+    const owner = await allot.person()
+    const org = await anOrganization(owner, 'both-paths')
+    for (const [name, status] of [
+      ['x', 201],
+      ['X', 409],
+      ['a b', 422],
+    ] as const)
+      assert.equal((await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name })).status, status, name)
+    assertNotFound(await allot.as(owner, 'POST', '/orgs/nothing/repos', { name: 'x' }))
+  })
+
   it('hides a private organization from those who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
@@ -252,6 +264,7 @@ describe('A repository', () => {
     const owner = await allot.person()
     await allot.as(owner, 'POST', '/user/repos', { name: 'old', description: 'kept' })
     await allot.as(owner, 'POST', '/user/repos', { name: 'taken' })
+    assertError(await allot.as(owner, 'POST', '/user/repos', { name: 'TAKEN' }), 409)
     const path = `/repos/${owner.name}/old`
     const edited = await allot.as(owner, 'PATCH', path, {
       name: 'new',
@@ -291,9 +304,24 @@ describe('A repository', () => {
     assertError(await to(owner, owner.name, other.name), 403)
     assertNotFound(await to(owner, owner.name, 'nobody'))
     assertError(await allot.as(owner, 'POST', `/repos/${owner.name}/moving/transfer`, {}), 422)
+    await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name: 'MOVING' })
+    assertError(await to(owner, owner.name, org), 409, /already has/)
+    await allot.as(owner, 'DELETE', `/repos/${org}/moving`)
     assert.equal((await to(owner, owner.name, org)).body.full_name, `${org}/moving`)
     assertNotFound(await allot.as(owner, 'GET', `/repos/${owner.name}/moving`))
     assert.equal((await to(allot.root, org, other.name)).body.owner.login, other.name)
+  })
+})
+
+describe('GET /users/{username}/repos', () => {
+  it('lists the repositories of a user or an organization, ordered as asked', async () => {
+    const owner = await allot.person()
+    for (const name of ['b', 'a']) await allot.as(owner, 'POST', '/user/repos', { name })
+    const path = `/users/${owner.name}/repos`
+    assertList(await allot.as(undefined, 'GET', path), 'name', ['b', 'a'])
+    assertList(await allot.as(undefined, 'GET', `${path}?order_by=name`), 'name', ['a', 'b'])
+    assertError(await allot.as(undefined, 'GET', `${path}?order_by=nothing`), 422, /order_by/)
+    assertNotFound(await allot.as(undefined, 'GET', '/users/nobody/repos'))
   })
 })
 

@@ -58,6 +58,14 @@ describe('user starred repository', () => {
       assertNotFound(await allot.as(bob, method, `/user/starred/${secret}`))
   })
 
+  it('of somebody who does not exist, or is hidden, is 404 as a list', async () => {
+    const [shy, other] = [await allot.person(), await allot.person()]
+    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
+    for (const name of ['nobody', shy.name])
+      assertNotFound(await allot.as(other, 'GET', `/users/${name}/starred`))
+    assertList(await allot.as(shy, 'GET', `/users/${shy.name}/starred`), 'name', [])
+  })
+
   it('follows a repository that turns private and back', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'turning')

@@ -58,6 +58,14 @@ describe('user subscribed to repository', () => {
     assertList(await allot.as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
   })
 
+  it('of somebody who does not exist, or is hidden, is 404 as a list', async () => {
+    const [shy, other] = [await allot.person(), await allot.person()]
+    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
+    for (const name of ['nobody', shy.name])
+      assertNotFound(await allot.as(other, 'GET', `/users/${name}/subscriptions`))
+    assertList(await allot.as(shy, 'GET', `/users/${shy.name}/subscriptions`), 'name', [])
+  })
+
   for (const method of ['GET', 'PUT', 'DELETE'])
     it(`${method} answers 404 for what does not exist, 401 without credentials, 403 without the scope`, async () => {
       assertNotFound(await allot.as(allot.root, method, '/repos/nobody/demo/subscription'))

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { assertDeclared } from '../declared.ts'
+import { gpgPair, sshPair } from '../keygen.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+/** A request that the server has let in, and whose body has not come yet. */
+const letIn = async ({ token }: Person, method: string, path: string): Promise<ClientRequest> => {
+  const headers = {
+    authorization: `token ${token}`,
+    'content-type': 'application/json',
+    expect: '100-continue',
+  }
+  const sent = httpRequest(allot.api + path, { method, headers })
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  return sent
+}
+
+const answerTo = async (sent: ClientRequest, body: unknown) => {
+  sent.end(JSON.stringify(body))
+  const [message] = (await once(sent, 'response')) as [IncomingMessage]
+  const text = Buffer.concat(await message.toArray()).toString()
+  const headers = new Headers()
+  return { status: message.statusCode ?? 0, headers, text, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+describe('A request whose account is deleted before its body has come', () => {
+  const KEY = () => gpgPair('Gone <gone@example.test>').armored
+  const CASES: [method: string, path: string, body: (name: string) => unknown, status: number][] = [
+    ['POST', '/user/repos', () => ({ name: 'late' }), 401],
+    ['POST', '/orgs', (name) => ({ username: `late-${name}` }), 401],
+    ['POST', '/user/keys', () => ({ title: 'late', key: sshPair('ed25519').key }), 401],
+    ['POST', '/user/gpg_keys', () => ({ armored_public_key: KEY() }), 401],
+    ['POST', '/org/open/repos', () => ({ name: 'late' }), 403],
+    ['POST', '/users/{own}/tokens', () => ({ name: 'late', scopes: ['all'] }), 404],
+    ['PATCH', '/repos/{own}/demo', () => ({ description: 'late' }), 404],
+    ['POST', '/repos/{own}/demo/transfer', (name) => ({ new_owner: name }), 404],
+  ]
+  for (const [method, path, body, status] of CASES)
+    it(`${method} ${path} answers ${status}, and makes nothing`, async () => {
+      const { hosting } = allot.allot
+      const person = await allot.person()
+      await allot.as(allot.root, 'POST', '/orgs', { username: 'open' })
+      await allot.as(allot.root, 'PUT', `/orgs/open/members/${person.name}`)
+      await allot.as(person, 'POST', '/user/repos', { name: 'demo' })
+      const where = path.replace('{own}', person.name)
+      const sent = await letIn(person, method, where)
+      await hosting.removeAccount(person.id, { purge: true })
+      const answer = await answerTo(sent, body(person.name))
+      assert.equal(answer.status, status, answer.text)
+      assertDeclared(method, where, answer)
+      assert.deepEqual((await allot.as(allot.root, 'GET', '/repos/search?q=late')).body.data, [])
+      assert.equal((await allot.as(allot.root, 'GET', `/orgs/late-${person.name}`)).status, 404)
+    })
+})

@@ -1,0 +1,119 @@
+import * as fc from 'fast-check'
+import type { Route } from '../../lib/http/index.ts'
+import { anyText, described, wordOr } from './described.ts'
+
+/** One request to a route, right or wrong. */
+export interface Asked {
+  who: 'root' | 'alice' | 'nobody'
+  method: string
+  path: string
+  /** The text as it is sent; undefined: none. */
+  body: string | undefined
+  contentType: string | undefined
+}
+
+type AnyRoute = Route<never, never>
+
+const WHO = ['root', 'root', 'root', 'root', 'alice', 'alice', 'alice', 'nobody'] as const
+
+export const askedOf = (route: AnyRoute): fc.Arbitrary<Asked> =>
+  fc.record({
+    who: fc.constantFrom(...WHO),
+    method: fc.constant(route.method),
+    path: fc
+      .tuple(pathOf(route), queryOf(route))
+      .map(([path, query]) => (query === '' ? path : `${path}?${query}`)),
+    body: bodyOf(route),
+    contentType: typeOf(route),
+  })
+
+const pathOf = ({ path }: AnyRoute): fc.Arbitrary<string> =>
+  fc.tuple(...path.split('/').map((segment) => segmentOf(segment))).map((segments) => segments.join('/'))
+
+const segmentOf = (segment: string): fc.Arbitrary<string> => {
+  const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
+  if (name === undefined) return fc.constant(segment)
+  // fetch resolves dots itself, so they would ask for something else.
+  return wordOr(
+    name,
+    anyText.filter((text) => text.isWellFormed() && !/^(?:\.{0,2})$/.test(text)),
+  ).map(encodeURIComponent)
+}
+
+/** Each member as it is described, as any text, or not at all; and one that nobody knows. */
+const queryOf = ({ query, paging }: AnyRoute): fc.Arbitrary<string> => {
+  const known = Object.entries(query?.entries ?? {}).map(
+    ([name, schema]) => [name, fc.oneof(described(schema, name).map(String), wordOr(name, anyText))] as const,
+  )
+  const pages =
+    paging === undefined ? [] : (['page', 'limit'] as const).map((name) => [name, pageText] as const)
+  const all = Object.fromEntries([...known, ...pages, ['unknown', anyText] as const])
+  return fc
+    .record(all, { requiredKeys: [] })
+    .map((members) => new URLSearchParams(members as Record<string, string>).toString())
+}
+
+const pageText = fc.oneof(
+  fc.integer({ min: -1, max: 60 }).map(String),
+  fc.maxSafeInteger().map(String),
+  anyText,
+)
+
+const bodyOf = ({ body, accepts }: AnyRoute): fc.Arbitrary<string | undefined> => {
+  if (body === undefined) return fc.constantFrom(undefined, '{}')
+  if (accepts === 'text/plain') return markdown
+  if (accepts === 'application/x-ndjson')
+    return fc.array(ledgerLine, { maxLength: 4 }).map((lines) => lines.join('\n'))
+  const right = described(body)
+  return fc.oneof(
+    { weight: 16, arbitrary: right.map((value) => JSON.stringify(value)) },
+    { weight: 3, arbitrary: spoiled(right).map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: fc.json() },
+    { weight: 1, arbitrary: fc.constantFrom('', '{', '[]', 'null', '{"__proto__":{"name":"x"}}') },
+  )
+}
+
+/** One member of it is something else. */
+const spoiled = (whole: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.tuple(whole, fc.nat(20), fc.jsonValue({ maxDepth: 2 })).map(([value, at, other]) => {
+    const names = Object.keys(value as object)
+    return { ...(value as object), [names[at % names.length] ?? 'unknown']: other }
+  })
+
+const markdown = fc.oneof(
+  anyText,
+  fc
+    .array(
+      fc.oneof(
+        anyText,
+        fc.constantFrom('# ', '**', '`', '[a](b)', '![', '\n\n', '> ', '- [ ] ', '|', '<b>', '@alice', '#1'),
+      ),
+    )
+    .map((parts) => parts.join('')),
+)
+
+const ledgerLine = fc.oneof(
+  fc
+    .record({
+      op: fc.constantFrom('put', 'delete', 'x'),
+      kind: wordOr('kind', anyText),
+      key: wordOr('key', anyText),
+      repository: wordOr('repository', anyText),
+      name: anyText,
+      size: fc.oneof(fc.nat(), fc.maxSafeInteger()),
+      on: fc.constantFrom('issue', 'release'),
+      index: fc.nat(),
+      run: fc.nat(),
+      type: fc.constant('npm'),
+      version: fc.constant('1'),
+    })
+    .map((line) => JSON.stringify(line)),
+  fc.json(),
+  fc.constant(''),
+)
+
+const typeOf = ({ accepts }: AnyRoute): fc.Arbitrary<string | undefined> =>
+  fc.oneof(
+    { weight: 30, arbitrary: fc.constant(accepts ?? 'application/json') },
+    { weight: 1, arbitrary: fc.constantFrom('text/html', 'application/json; charset=utf-8', 'x') },
+  )

@@ -1,0 +1,86 @@
+import * as fc from 'fast-check'
+import type * as v from 'valibot'
+import { WORDS } from './populated.ts'
+
+type Schema = v.GenericSchema & {
+  readonly pipe?: readonly { type: string; requirement?: unknown }[]
+  readonly wrapped?: Schema
+  readonly item?: Schema
+  readonly value?: Schema
+  readonly entries?: Record<string, Schema>
+  readonly options?: readonly unknown[]
+}
+
+/** Text of any kind, plain first. */
+export const anyText = fc.oneof(
+  { weight: 4, arbitrary: fc.stringMatching(/^[a-z]{1,8}$/) },
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+  fc.constantFrom(
+    '',
+    ' ',
+    '0',
+    '-1',
+    'null',
+    '__proto__',
+    'constructor',
+    '../x',
+    'a/b',
+    '%',
+    '%00',
+    '\u0000',
+    '\ud800',
+  ),
+  fc.integer({ min: 100, max: 3000 }).map((length) => 'x'.repeat(length)),
+)
+
+const anyNumber = fc.oneof(
+  fc.integer({ min: -2, max: 5 }),
+  fc.maxSafeInteger(),
+  fc.constantFrom(2 ** 53 - 1, -(2 ** 53 - 1)),
+)
+
+/** What a schema describes, with words that mean something to the server at the members that have some. */
+export const described = (schema: v.GenericSchema, member = ''): fc.Arbitrary<unknown> => {
+  const { type, wrapped, item, value, entries, options } = schema as Schema
+  switch (type) {
+    case 'optional':
+      return described(wrapped!, member)
+    case 'string':
+      return textOf(schema, member)
+    case 'number':
+      return anyNumber
+    case 'boolean':
+      return fc.boolean()
+    case 'picklist':
+      return fc.constantFrom(...options!)
+    case 'array':
+      return fc.array(described(item!, member), { maxLength: 3 })
+    case 'record':
+      return fc.dictionary(wordOr(member, anyText), described(value!, member), { maxKeys: 3 })
+    case 'object':
+      return members(entries!)
+    default:
+      throw new Error(`no values are known for the schema ${type}`)
+  }
+}
+
+const members = (entries: Record<string, Schema>): fc.Arbitrary<unknown> =>
+  fc.record(
+    Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, described(schema, name)])),
+    { requiredKeys: Object.keys(entries).filter((name) => entries[name]!.type !== 'optional') },
+  )
+
+/** No longer than the schema lets it be, and sometimes longer by one. */
+const textOf = (schema: Schema, member: string): fc.Arbitrary<string> => {
+  const longest = schema.pipe?.find(({ type }) => type === 'max_length')?.requirement
+  if (typeof longest !== 'number') return wordOr(member, anyText)
+  const atTheEdge = fc.constantFrom('x'.repeat(longest), 'x'.repeat(longest + 1))
+  return wordOr(member, fc.oneof({ weight: 6, arbitrary: anyText }, { weight: 1, arbitrary: atTheEdge }))
+}
+
+export const wordOr = (member: string, other: fc.Arbitrary<string>): fc.Arbitrary<string> => {
+  const words = WORDS[member]
+  if (words === undefined) return other
+  return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: other })
+}

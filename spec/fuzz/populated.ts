@@ -1,0 +1,101 @@
+import { generateKey } from 'openpgp'
+import type { Allot } from '../../lib/index.ts'
+import { sshPair } from '../keygen.ts'
+
+/** Keys to send: the first of each kind is there already. */
+const gpg = async (email: string) => (await generateKey({ type: 'ecc', userIDs: { email } })).publicKey
+const keys = { ssh: sshPair('ed25519').key, gpg: await gpg('alice@example.test') }
+const another = { ssh: sshPair('ecdsa', 256).key, gpg: await gpg('other@example.test') }
+
+/** What a populated server holds, and what may be sent to it, by the names of parameters and members. */
+export const WORDS: Readonly<Record<string, readonly string[]>> = {
+  username: ['alice', 'ALICE', ':alice', ':username', 'bob', 'acme', 'shy', 'root', 'fresh'],
+  target: ['alice', ':target', 'bob', ':bob'],
+  owner: ['alice', 'acme', 'shy'],
+  new_owner: ['acme', 'bob', 'alice'],
+  org: ['acme', 'Acme', 'alice'],
+  repo: ['demo', 'secret', 'shared', 'Demo'],
+  reponame: ['demo', 'secret', 'shared'],
+  repository: ['alice/demo', 'alice/secret', 'acme/shared', 'acme'],
+  name: ['fresh', 'demo', 'small', 'free', 'spec'],
+  id: ['1', '2', '3'],
+  token: ['spec', '1', '3'],
+  kind: ['attachments', 'artifacts', 'packages', 'lfs'],
+  key: ['a1', 'p1', 'l1', 'fresh', another.ssh],
+  armored_public_key: [another.gpg, keys.gpg],
+  quotarule: ['small', 'much', 'a/b'],
+  quotagroup: ['free', 'bare'],
+  groups: ['free', 'bare'],
+  rules: ['small', 'much'],
+  defaultGroups: ['free', 'bare'],
+  email: ['fresh@example.test', ''],
+  scopes: ['all', 'read:user', 'write:repository'],
+  within: ['20%', '0%', '100%'],
+  subject: ['size:all', 'size:git:lfs'],
+  license: ['MIT'],
+  gitignores: ['Go', 'Node,Go'],
+  readme: ['Default'],
+  Mode: ['gfm', 'markdown', 'comment'],
+  Context: ['alice/demo', '/alice/demo'],
+  Text: ['**x** @alice #1', '- [ ] x\n\n|a|\n|-|\n|b|'],
+  uid: ['1', '2'],
+}
+
+/** What of each person is needed to ask as them. */
+export interface People {
+  alice: { id: number; token: string }
+  bob: { id: number; token: string }
+}
+
+/** Users, an organization, repositories, relations, keys, rules, groups and a ledger, beside the administrator `root`. */
+export const populate = async ({ hosting, quota, ledger }: Allot): Promise<People> => {
+  const alice = await hosting.accounts.createUser({ name: 'alice', email: 'alice@example.test' })
+  const bob = await hosting.accounts.createUser({ name: 'bob' })
+  const shy = await hosting.accounts.createUser({ name: 'shy', visibility: 'private' })
+  const acme = await hosting.organizations.create(alice.id, { name: 'acme' })
+  await hosting.organizations.setMember(acme.id, bob.id)
+  await hosting.repositories.create(alice, alice, { name: 'demo', description: 'a demo' })
+  await hosting.repositories.create(alice, alice, { name: 'secret', private: true })
+  await hosting.repositories.create(acme, alice, { name: 'shared' })
+  await hosting.repositories.create(shy, shy, { name: 'demo' })
+  await relate(hosting, [alice, bob])
+  await hosting.sshKeys.add(alice.id, { title: 'laptop', key: keys.ssh })
+  await hosting.gpgKeys.add(alice.id, { armored: keys.gpg })
+  await quota.apply(PLAN)
+  for (const entry of ENTRIES) await ledger.put(entry)
+  const tokenOf = async ({ id }: Account) => (await hosting.tokens.create(id, 'spec', ['all'])).secret
+  return {
+    alice: { id: alice.id, token: await tokenOf(alice) },
+    bob: { id: bob.id, token: await tokenOf(bob) },
+  }
+}
+
+type Account = Awaited<ReturnType<Allot['hosting']['accounts']['createUser']>>
+
+const relate = async ({ relations }: Allot['hosting'], [alice, bob]: readonly [Account, Account]) => {
+  await relations.follows.follow(alice, 'bob')
+  await relations.follows.follow(bob, 'alice')
+  for (const one of [alice, bob]) await relations.stars.set(one, { owner: 'acme', name: 'shared' })
+  await relations.watches.set(bob, { owner: 'alice', name: 'demo' })
+}
+
+const PLAN: Parameters<Allot['quota']['apply']>[0] = {
+  rules: [
+    { name: 'small', limit: 10, subjects: ['size:all'] },
+    { name: 'much', limit: -1, subjects: ['size:git:all', 'size:git:lfs'] },
+    { name: 'a/b', limit: 0, subjects: [] },
+  ],
+  groups: [
+    { name: 'free', rules: ['small'] },
+    { name: 'bare', rules: [] },
+  ],
+  assignments: { alice: ['free'], acme: ['free', 'bare'] },
+}
+
+const THING = { repository: 'alice/demo', name: 'thing', size: 7 }
+const ENTRIES: readonly Parameters<Allot['ledger']['put']>[0][] = [
+  { kind: 'attachments', key: 'a1', ...THING, on: 'issue', index: 1 },
+  { kind: 'artifacts', key: 'a1', ...THING, run: 3 },
+  { kind: 'packages', key: 'p1', owner: 'acme', name: 'thing', size: 9, type: 'npm', version: '1' },
+  { kind: 'lfs', key: 'l1', repository: 'acme/shared', name: 'thing', size: 40 },
+]
