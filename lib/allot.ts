@@ -46,10 +46,6 @@ export const createAllot = async ({
   const options = checkedOptions(given)
   const files = filesOf(options)
   await driver.open()
-  await files?.sweep().catch(async (error) => {
-    await driver.close()
-    throw error
-  })
   const store = createStore(driver)
   const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
   const failed = (error: unknown) => log.error({ err: error }, 'a listener of quota failed')
@@ -70,6 +66,10 @@ export const createAllot = async ({
     },
   )
   const hosting = createHosting({ store, quota, files, authenticate })
+  await hosting.sweep().catch(async (error) => {
+    await driver.close()
+    throw error
+  })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const serving = createServing({

@@ -34,7 +34,9 @@ export const noteCleanStop = async (location: string): Promise<void> => {
   }
 }
 
-export const forgetCleanStop = (location: string): Promise<void> => rm(join(location, NOTE), { force: true })
+/** Once the database is open, and the note void: one that cannot be removed does no harm. */
+export const forgetCleanStop = (location: string): Promise<void> =>
+  rm(join(location, NOTE), { force: true }).catch(() => undefined)
 
 /** @throws {StorageError} corrupt when the files are not what they were when the store was closed. */
 export const refuseChanged = async (location: string): Promise<void> => {

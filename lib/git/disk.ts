@@ -18,8 +18,12 @@ export const sizeOf = async (folder: string): Promise<number> => {
 export const removeFolder = async (folder: string): Promise<void> => {
   const aside = `${folder}${DISCARDED}`
   await rename(folder, aside).catch(absentAs(undefined))
-  await rm(aside, { recursive: true, force: true })
+  await removeAll(aside)
 }
+
+/** Tried again while something still writes there: git outlives a server that is killed, for a moment. */
+export const removeAll = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5 })
 
 /** Endings of folders that are not repositories yet, or no longer. */
 export const UNFINISHED = '.unfinished'
@@ -31,7 +35,7 @@ export const sweepFolders = async (directory: string): Promise<void> => {
   for (const shard of shards.filter((entry) => entry.isDirectory()))
     for (const name of await readdir(join(directory, shard.name)))
       if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED))
-        await rm(join(directory, shard.name, name), { recursive: true, force: true })
+        await removeAll(join(directory, shard.name, name))
 }
 
 const absentAs =

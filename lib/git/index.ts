@@ -1,6 +1,6 @@
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { folderOf, removeFolder, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
+import { folderOf, removeAll, removeFolder, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
 import { runGit } from './run.ts'
 import { checkTemplates, type TemplateNames } from './templates.ts'
@@ -19,7 +19,7 @@ export interface GitStore {
   ): Promise<{ size: number }>
   /** Bytes of all files of the repository; 0 when there is none. */
   size(id: number): Promise<number>
-  /** Fine when there is none. */
+  /** With what was left of making it. Fine when there is none. */
   remove(id: number): Promise<void>
   /** Deletes what a kill in the middle of `create` or `remove` has left behind. */
   sweep(): Promise<void>
@@ -31,7 +31,7 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
     const folder = folderOf(directory, id)
     const unfinished = `${folder}${UNFINISHED}`
     await mkdir(dirname(folder), { recursive: true })
-    await rm(unfinished, { recursive: true, force: true })
+    await removeAll(unfinished)
     await runGit(git, [
       'init',
       '--quiet',
@@ -52,6 +52,10 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
     return { size: await sizeOf(folder) }
   },
   size: (id) => sizeOf(folderOf(directory, id)),
-  remove: (id) => removeFolder(folderOf(directory, id)),
+  async remove(id) {
+    const folder = folderOf(directory, id)
+    await removeFolder(folder)
+    await removeAll(`${folder}${UNFINISHED}`)
+  },
   sweep: () => sweepFolders(directory),
 })
