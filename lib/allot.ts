@@ -17,7 +17,6 @@ import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
 import { apiDocument } from './routes/document.ts'
 import { routes } from './routes/index.ts'
-import type { StorageDriver } from './storage/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
 
@@ -63,7 +62,7 @@ export const createAllot = async ({
   const git = gitOf(options)
   const files = git && repositoryFiles(git)
   await driver.open()
-  await prepare(driver, files).catch(async (error) => {
+  await prepareStore(driver).catch(async (error) => {
     await driver.close()
     throw error
   })
@@ -87,6 +86,10 @@ export const createAllot = async ({
     },
   )
   const hosting = createHosting({ store, quota, files, authenticate })
+  await hosting.sweep().catch(async (error) => {
+    await driver.close()
+    throw error
+  })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const serving = createServing({
@@ -127,12 +130,6 @@ export const createAllot = async ({
       await driver.close()
     },
   }
-}
-
-/** What must be in order before anything is served. */
-const prepare = async (driver: StorageDriver, files: RepositoryFiles | undefined): Promise<void> => {
-  await prepareStore(driver)
-  await files?.sweep()
 }
 
 /** Made when it is first asked for: most servers never are. */

@@ -1,9 +1,17 @@
 import { isFull, StorageError } from '../../lib/storage/index.ts'
 
-export const damaged = (location: string, cause?: unknown): StorageError =>
-  new StorageError('corrupt', `${location} is damaged: \`allot verify --repair\` says what can be saved`, {
-    cause,
-  })
+/** @param because.detail a few words on what was found. */
+export const damaged = (
+  location: string,
+  because: { detail?: string; cause?: unknown } = {},
+): StorageError => {
+  const found = because.detail === undefined ? '' : ` (${because.detail})`
+  return new StorageError(
+    'corrupt',
+    `${location} is damaged: \`allot verify --repair\` says what can be saved${found}`,
+    { cause: because.cause },
+  )
+}
 
 /** What classic-level's error means to whoever runs the store at this location. */
 export const explain = (location: string, cause: unknown): StorageError => {
@@ -15,7 +23,7 @@ export const explain = (location: string, cause: unknown): StorageError => {
       `${location} is in use by another process: stop that process first, or talk to the running server over HTTP`,
       { cause },
     )
-  if (isDamage(code, cause)) return damaged(location, cause)
+  if (isDamage(code, cause)) return damaged(location, { cause })
   if (isFull(cause))
     return new StorageError('full', `${location} cannot be used because the disk is full`, { cause })
   return new StorageError('failed', `${location} cannot be used: ${messageOf(cause)}`, { cause })

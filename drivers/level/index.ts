@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { overAbstractLevel } from './abstract.ts'
+import { type Database, overAbstractLevel } from './abstract.ts'
+import { forgetCleanStop, noteCleanStop, refuseChanged } from './clean-stop.ts'
 import { damaged, explain } from './explain.ts'
 
 /**
@@ -13,10 +14,29 @@ export const level = (location: string): StorageDriver =>
     'level',
     async () => {
       await refuseHeadless(location)
-      return new Level<Uint8Array, Uint8Array>(location, { keyEncoding: 'view', valueEncoding: 'view' })
+      await refuseChanged(location)
+      return noted(
+        new Level<Uint8Array, Uint8Array>(location, { keyEncoding: 'view', valueEncoding: 'view' }),
+        location,
+      )
     },
     (cause) => explain(location, cause),
   )
+
+/** The database, which leaves a note of its clean stop behind. */
+const noted = (database: Database, location: string): Database => {
+  const [open, close] = [database.open.bind(database), database.close.bind(database)]
+  return Object.assign(database, {
+    async open() {
+      await open()
+      await forgetCleanStop(location)
+    },
+    async close() {
+      await close()
+      await noteCleanStop(location)
+    },
+  })
+}
 
 /** Where CURRENT is gone LevelDB begins anew and deletes the tables that it finds. */
 const refuseHeadless = async (location: string): Promise<void> => {

@@ -18,8 +18,18 @@ export const sizeOf = async (folder: string): Promise<number> => {
 export const removeFolder = async (folder: string): Promise<void> => {
   const aside = `${folder}${DISCARDED}`
   await rename(folder, aside).catch(absentAs(undefined))
-  await rm(aside, { recursive: true, force: true })
+  await removeAll(aside)
 }
+
+/** With what was left of making it. */
+export const removeWhole = async (folder: string): Promise<void> => {
+  await removeFolder(folder)
+  await removeAll(`${folder}${UNFINISHED}`)
+}
+
+/** Tried again while something still writes there: git outlives a server that is killed, for a moment. */
+export const removeAll = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5 })
 
 /** Endings of what is no repository yet, or no longer; and of a word beside one that it is to be removed. */
 export const UNFINISHED = '.unfinished'
@@ -31,7 +41,7 @@ export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(absentAs(undefined))
 
 export const removeDue = async (folder: string): Promise<void> => {
-  await removeFolder(folder)
+  await removeWhole(folder)
   await rm(`${folder}${DUE}`, { force: true })
 }
 
@@ -42,8 +52,7 @@ export const sweepFolders = async (directory: string): Promise<void> => {
     for (const name of await readdir(join(directory, shard.name))) {
       const path = join(directory, shard.name, name)
       if (name.endsWith(DUE)) await removeDue(path.slice(0, -DUE.length))
-      else if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED))
-        await rm(path, { recursive: true, force: true })
+      else if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED)) await removeAll(path)
     }
 }
 

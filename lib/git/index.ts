@@ -1,7 +1,7 @@
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Bundled, bundleOf } from './bundle.ts'
-import { folderOf, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
+import { folderOf, removeAll, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
 import { type Incoming, incoming, initialise } from './incoming.ts'
 import { createKeeping } from './keeping.ts'
@@ -22,7 +22,7 @@ export interface GitStore {
   ): Promise<{ size: number }>
   /** Bytes of all files of the repository; 0 when there is none. */
   size(id: number): Promise<number>
-  /** Fine when there is none; while `keep` holds it is done afterwards. */
+  /** With what was left of making it. Fine when there is none; while `keep` holds it is done afterwards. */
   remove(id: number): Promise<void>
   /** From now on until the answer is called every repository stays where it is. */
   keep(): () => Promise<void>
@@ -41,7 +41,7 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
     const folder = folderOf(directory, id)
     const unfinished = `${folder}${UNFINISHED}`
     await mkdir(dirname(folder), { recursive: true })
-    await rm(unfinished, { recursive: true, force: true })
+    await removeAll(unfinished)
     await initialise(git, unfinished, defaultBranch)
     if (first !== undefined) {
       const stream = firstCommit(defaultBranch, first)

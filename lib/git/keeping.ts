@@ -1,4 +1,4 @@
-import { markDue, removeDue, removeFolder } from './disk.ts'
+import { markDue, removeDue, removeWhole } from './disk.ts'
 
 /** Removes repositories, but none while somebody reads those of a moment that is past. */
 export interface Keeping {
@@ -24,7 +24,7 @@ export const createKeeping = (): Keeping => {
       return letGo
     },
     async remove(folder) {
-      if (keepers === 0) return removeFolder(folder)
+      if (keepers === 0) return removeWhole(folder)
       due.push(folder)
       await markDue(folder)
     },

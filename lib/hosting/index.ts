@@ -2,6 +2,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { createFolders } from './folders.ts'
 import { createHostIdentities, createIdentities, type HostAuthenticate, type Identities } from './identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
@@ -33,6 +34,8 @@ export interface Hosting {
    * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
    */
   removeAccount(id: number, options?: { purge?: boolean }): Promise<boolean>
+  /** Deletes the folders that a kill has left without a repository; only before anything is being made. */
+  sweep(): Promise<void>
 }
 
 export interface HostingOptions {
@@ -54,12 +57,13 @@ export const createHosting = ({ store, quota, files, authenticate }: HostingOpti
       ? createIdentities(store)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
   const removal = createRemoval(store, quota, told)
+  const folders = createFolders(store, files)
 
   return {
     accounts,
     identities,
     organizations: createOrganizations(store),
-    repositories: createRepositories(store, quota, files),
+    repositories: createRepositories({ store, quota, files, folders }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
@@ -70,8 +74,9 @@ export const createHosting = ({ store, quota, files, authenticate }: HostingOpti
     plans: createNamedPlans(store, quota),
     async removeAccount(id, options) {
       const removed = await removal.remove(id, options)
-      for (const repository of removed ?? []) await files?.remove(repository)
+      for (const repository of removed ?? []) await folders.discard(repository)
       return removed !== undefined
     },
+    sweep: () => folders.sweep(),
   }
 }

@@ -8,6 +8,7 @@ import { audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
+import { type Folders, leave, settle } from './folders.ts'
 import { readableRepository } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import { watch } from './relations.ts'
@@ -43,6 +44,13 @@ export interface RepositoryFiles {
   sweep(): Promise<void>
 }
 
+export interface RepositoriesOptions {
+  store: Store
+  quota: QuotaEngine
+  files: RepositoryFiles | undefined
+  folders: Folders
+}
+
 export interface Repositories {
   /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
   create(owner: Account, creator: Account, repository: NewRepository): Promise<Repository>
@@ -59,26 +67,17 @@ export interface Repositories {
   remove(id: number): Promise<boolean>
 }
 
-export const createRepositories = (
-  store: Store,
-  quota: QuotaEngine,
-  files: RepositoryFiles | undefined,
-): Repositories => ({
+export const createRepositories = ({ store, quota, files, folders }: RepositoriesOptions): Repositories => ({
   async create(owner, creator, repository) {
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
     await files?.check(repository)
     await store.read((tx) => refuseTaken(tx, owner.id, repository.name))
     const id = await store.sequences.next('repository')
-    const size = (await files?.create(id, repository, creator)) ?? 0
-    try {
-      return await store.write((tx) =>
-        insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)),
-      )
-    } catch (error) {
-      await files?.remove(id)
-      throw error
-    }
+    return folders.making(id, async () => {
+      const size = (await files?.create(id, repository, creator)) ?? 0
+      return store.write((tx) => insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)))
+    })
   },
   byId: (id) => store.read((tx) => repositories.get(tx, [id])),
   namesOf: (ids) =>
@@ -117,7 +116,7 @@ export const createRepositories = (
     }),
   async remove(id) {
     const removed = await store.write((tx) => removeRepository(tx, quota, id))
-    if (removed) await files?.remove(id)
+    if (removed) await folders.discard(id)
     return removed
   },
 })
@@ -131,6 +130,7 @@ export const removeRepository = async (tx: Change, quota: QuotaEngine, id: numbe
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
   await quota.containers.close(tx, id)
+  await leave(tx, id)
   return true
 }
 
@@ -178,6 +178,7 @@ const insert = async (
   await refuseTaken(tx, owner.id, repository.name)
   const record = { ...repository, audience: audienceOfRepository(owner, repository.private) }
   await repositories.save(tx, record)
+  await settle(tx, record.id)
   await quota.containers.open(tx, {
     id: record.id,
     owner: owner.id,

@@ -160,6 +160,12 @@ export const repositories = collection({
   spread: { grams: byGrams((repository: Repository) => [repository.audience, [repository.name]]) },
 })
 
+const Stray = v.object({ id, since: seconds })
+export type Stray = v.InferOutput<typeof Stray>
+
+/** Repositories whose folders may be there without a record: see lib/hosting/folders.ts. */
+export const strays = collection({ name: 'stray', schema: Stray, id: (stray) => [stray.id] })
+
 /** An account's relation to a repository: the star and the watch have the same shape. */
 const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
@@ -348,6 +354,7 @@ export const collections = [
   memberships,
   tokens,
   repositories,
+  strays,
   stars,
   watches,
   follows,

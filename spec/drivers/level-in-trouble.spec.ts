@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
@@ -105,11 +106,115 @@ for (const { what, harm } of damages)
     assert.deepEqual(tables(await readdir(location)), tables(before), 'what can be saved is still there')
   })
 
+const named = (files: string[], pattern: RegExp): string => files.find((name) => pattern.test(name))!
+
+const halved = async (path: string) => truncate(path, Math.floor((await stat(path)).size / 2))
+
+/** The last byte is another one. */
+const spoilt = async (path: string) => {
+  const bytes = await readFile(path)
+  bytes[bytes.length - 1]! ^= 1
+  await writeFile(path, bytes)
+}
+
+/** LevelDB opens all of these, without the records that are lost or with an error later on. */
+const silentDamages: { what: string; says: RegExp; harm: (file: string) => Promise<unknown>; of: RegExp }[] =
+  [
+    { what: 'log was cut', says: /\.log has gone from \d+ bytes to \d+/, harm: halved, of: /\.log$/ },
+    {
+      what: 'log lost one byte',
+      says: /\.log has gone/,
+      harm: async (file) => truncate(file, (await stat(file)).size - 1),
+      of: /\.log$/,
+    },
+    {
+      what: 'log was emptied',
+      says: /\.log has gone from \d+ bytes to 0/,
+      harm: (file) => truncate(file),
+      of: /\.log$/,
+    },
+    { what: 'log has another byte at its end', says: /\.log has other bytes/, harm: spoilt, of: /\.log$/ },
+    { what: 'log is gone', says: /\.log is gone/, harm: rm, of: /\.log$/ },
+    {
+      what: 'manifest has another byte at its end',
+      says: /MANIFEST-\d+ has other bytes/,
+      harm: spoilt,
+      of: /^MANIFEST/,
+    },
+    { what: 'table was cut', says: /\.ldb has gone/, harm: halved, of: /\.ldb$/ },
+  ]
+
+for (const { what, says, harm, of } of silentDamages)
+  test(`a store that was closed in order and whose ${what} since is not opened, and says what and what to run`, async (t) => {
+    const location = await inFolder(t)
+    await filled(location)
+    await harm(join(location, named(await readdir(location), of)))
+    const opening = level(location)
+    for (const _ of ['once', 'and again'])
+      await assert.rejects(
+        opening.open(),
+        (error) =>
+          refusal('corrupt', /damaged: `allot verify --repair`/)(error) && refusal('corrupt', says)(error),
+      )
+  })
+
+test('a store that is damaged since it was closed opens again once LevelDB has repaired it', async (t) => {
+  const location = await inFolder(t)
+  await filled(location)
+  await halved(join(location, named(await readdir(location), /\.log$/)))
+  await ClassicLevel.repair(location)
+  const driver = level(location)
+  await driver.open()
+  assert.equal(await load(driver, 'k1'), 'first'.repeat(20), 'what is left is what was written before')
+  await driver.close()
+})
+
+test('a log that a kill has cut is opened with what is whole in it', async (t) => {
+  const location = await inFolder(t)
+  await filled(location)
+  const driver = level(location)
+  await driver.open()
+  await save(driver, { a: 'whole' })
+  await save(driver, { b: 'cut' })
+  // The folder as a kill at this moment leaves it.
+  const left = `${location}-left`
+  await cp(location, left, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
+  await driver.close()
+  const log = join(left, named(await readdir(left), /\.log$/))
+  await truncate(log, (await stat(log)).size - 2)
+  const again = level(left)
+  await again.open()
+  assert.deepEqual([await load(again, 'a'), await load(again, 'b')], ['whole', undefined])
+  await again.close()
+})
+
+test('a note of a clean stop that something else has opened the store since does not count', async (t) => {
+  const location = await inFolder(t)
+  await filled(location)
+  const note = await readFile(join(location, 'CLOSED.json'))
+  const other = level(location)
+  await other.open()
+  await save(other, { key: 'value' })
+  await other.close()
+  await writeFile(join(location, 'CLOSED.json'), note)
+  const driver = level(location)
+  await driver.open()
+  assert.equal(await load(driver, 'key'), 'value')
+  await driver.close()
+})
+
+test('a note of a clean stop that is rubbish is damage too', async (t) => {
+  const location = await inFolder(t)
+  await filled(location)
+  await writeFile(join(location, 'CLOSED.json'), '{')
+  await assert.rejects(level(location).open(), refusal('corrupt', /CLOSED\.json cannot be read/))
+})
+
 test('a store whose table is overwritten says so when that is read', async (t) => {
   const location = await inFolder(t)
   await filled(location)
-  const table = (await readdir(location)).find((name) => name.endsWith('.ldb'))!
-  await writeFile(join(location, table), Buffer.alloc(4096, 0x55))
+  const table = join(location, (await readdir(location)).find((name) => name.endsWith('.ldb'))!)
+  await writeFile(table, Buffer.alloc((await stat(table)).size, 0x55))
   const driver = level(location)
   t.after(() => driver.close())
   const read = async () => {

@@ -1,0 +1,61 @@
+import { strays } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import { StorageError } from '../storage/errors.ts'
+import { now } from './clock.ts'
+import type { RepositoryFiles } from './repositories.ts'
+
+/**
+ * A repository's folder and its record cannot be written in one transaction. So a folder is noted as a stray for as long
+ * as it may be there without a record, and what a kill leaves behind is known at the next start.
+ */
+export interface Folders {
+  /** Notes the folder, then runs the work that makes it; the write that saves its record must call {@link settle}. */
+  making<T>(id: number, work: () => Promise<T>): Promise<T>
+  /** Deletes a folder whose record is gone, in a write that called {@link leave}. */
+  discard(id: number): Promise<void>
+  /** Deletes what a kill has left; only before anything is being made. */
+  sweep(): Promise<void>
+}
+
+export const createFolders = (store: Store, files: RepositoryFiles | undefined): Folders => {
+  const discard = async (id: number) => {
+    await files?.remove(id)
+    await store.write((tx) => settle(tx, id))
+  }
+
+  return {
+    async making(id, work) {
+      if (files === undefined) return work()
+      await store.write((tx) => leave(tx, id))
+      try {
+        return await work()
+      } catch (error) {
+        // A write that the disk has refused may be there after all: the next start knows.
+        if (!(error instanceof StorageError)) await discard(id).catch(() => undefined)
+        throw error
+      }
+    },
+    discard,
+    async sweep() {
+      await files?.sweep()
+      for (const id of await strayIds(store)) await discard(id)
+    },
+  }
+}
+
+/** The record of the folder is there. */
+export const settle = async (tx: Change, id: number): Promise<void> => void (await strays.remove(tx, [id]))
+
+/** The folder has no record any more, or not yet. */
+export const leave = async (tx: Change, id: number): Promise<void> =>
+  void (await strays.save(tx, { id, since: now() }))
+
+/** Where other processes work on the same store, young ones are theirs. */
+const strayIds = (store: Store): Promise<number[]> =>
+  store.read(async (tx) => {
+    const last = store.driver.shared ? now() - GROWN : now()
+    const ids: number[] = []
+    for await (const { id, since } of strays.all(tx)) if (since <= last) ids.push(id)
+    return ids
+  })
+const GROWN = 3600

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
+import { repositories, strays } from '../../lib/records/schema.ts'
+import { signal } from '../driver-spec/fixture.ts'
+
+/** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
+const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
+  let writes = 0
+  const dead = signal()
+  const dying: StorageDriver = {
+    ...driver,
+    async write(work) {
+      if (++writes < write) return driver.write(work)
+      if (kept && writes === write) await driver.write(work)
+      dead.happen()
+      return new Promise(() => {})
+    },
+  }
+  return { dying, dead: dead.happened.then(() => 'dead') }
+}
+
+const foldersIn = async (directory: string): Promise<string[]> => {
+  const found = await readdir(directory, { recursive: true }).catch((): string[] => [])
+  return found.filter((path) => /^..\/[^/]+$/.test(path)).map((path) => basename(path))
+}
+
+const recordsOf = (driver: StorageDriver): Promise<number[]> =>
+  driver.read(async (tx) => {
+    const ids: number[] = []
+    for await (const { id } of repositories.all(tx)) ids.push(id)
+    return ids
+  })
+
+const straysOf = (driver: StorageDriver): Promise<unknown[]> =>
+  driver.read(async (tx) => {
+    const found: unknown[] = []
+    for await (const stray of strays.all(tx)) found.push(stray)
+    return found
+  })
+
+const createNamed = async ({ hosting }: Allot, name: string) => {
+  const owner = (await hosting.accounts.byName('alice'))!
+  return hosting.repositories.create(owner, owner, { name, autoInit: true })
+}
+
+const deeds: { what: string; does: (allot: Allot) => Promise<unknown> }[] = [
+  { what: 'making a repository', does: (allot) => createNamed(allot, 'new') },
+  {
+    what: 'deleting a repository',
+    async does({ hosting }) {
+      const { id } = (await hosting.accounts.byName('alice'))!
+      const { items } = await hosting.listings.of(null, id, 'name', { offset: 0, limit: 9 })
+      await hosting.repositories.remove(items[0]!.id)
+    },
+  },
+  {
+    what: 'deleting an account with its repositories',
+    async does({ hosting }) {
+      await hosting.removeAccount((await hosting.accounts.byName('alice'))!.id, { purge: true })
+    },
+  },
+]
+
+interface Place {
+  driver: StorageDriver
+  directory: string
+}
+
+const within = async (work: (place: Place) => Promise<void>) => {
+  const directory = await mkdtemp(join(tmpdir(), 'allot-folders-'))
+  try {
+    await work({ driver: memory(), directory })
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const begin = (driver: StorageDriver, { directory }: Place): Promise<Allot> =>
+  createAllot({ driver, repositories: { directory } })
+
+const prepare = async (place: Place) => {
+  const allot = await begin(place.driver, place)
+  await allot.hosting.accounts.createUser({ name: 'alice' })
+  for (const name of ['one', 'two']) await createNamed(allot, name)
+  await allot.close()
+}
+
+describe('Folders and records agree after a start', () => {
+  for (const { what, does } of deeds)
+    for (const kept of [false, true])
+      it(`whichever write of ${what} was ${kept ? 'the last' : 'never made'}`, async () => {
+        let [deaths, outcome] = [0, 'dead' as unknown]
+        for (let write = 1; outcome === 'dead'; write++)
+          await within(async (place) => {
+            await prepare(place)
+            const { dying, dead } = dyingAt(place.driver, write, kept)
+            const done = does(await begin(dying, place)).then(() => 'done')
+            outcome = await Promise.race([done, dead])
+            if (outcome === 'dead') deaths++
+            const allot = await begin(place.driver, place)
+            const records = (await recordsOf(place.driver)).map((id) => `${id}.git`)
+            assert.deepEqual((await foldersIn(place.directory)).sort(), records.sort(), `write ${write}`)
+            assert.deepEqual(await straysOf(place.driver), [])
+            if (await allot.hosting.accounts.byName('alice')) await createNamed(allot, 'another')
+            await allot.close()
+          })
+        assert.ok(deaths >= 2, `it was killed at ${deaths} writes`)
+      })
+
+  it('also when git was killed in the midst of its work', () =>
+    within(async (place) => {
+      await prepare(place)
+      const unfinished = join(place.directory, '00', '256.git.unfinished')
+      await mkdir(unfinished, { recursive: true })
+      await writeFile(join(unfinished, 'HEAD'), 'ref: ')
+      await (await begin(place.driver, place)).close()
+      assert.equal((await foldersIn(place.directory)).length, 2)
+    }))
+
+  it('and a repository that git could not make leaves nothing, at once', () =>
+    within(async (place) => {
+      await prepare(place)
+      const allot = await createAllot({
+        driver: place.driver,
+        repositories: { directory: place.directory, git: 'false' },
+      })
+      await assert.rejects(createNamed(allot, 'new'), /git init failed/)
+      assert.equal((await foldersIn(place.directory)).length, 2)
+      assert.deepEqual(await straysOf(place.driver), [])
+      await allot.close()
+    }))
+})
