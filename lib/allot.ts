@@ -6,7 +6,7 @@ import { now } from './hosting/clock.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
-import { createServing, type Log, type Next } from './http/index.ts'
+import { createServing, fetchOf, type Log, type Next } from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
@@ -24,6 +24,8 @@ import { VERSION } from './version.ts'
 export interface Allot {
   /** A node:http listener, which also fits Express and Connect. */
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
+  readonly fetch: (request: Request) => Promise<Response>
   /** Records usage from the host's own code: each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** Answers in process what the HTTP API answers. */
@@ -116,6 +118,7 @@ export const createAllot = async ({
   })
   return {
     handler: serving.handler,
+    fetch: fetchOf(serving.handler),
     ledger: hosting.ledger,
     quota: createHostQuota(quota, hosting),
     hosting,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { memory } from '../drivers/memory/index.ts'
 import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
 import { assertDeclared } from './declared.ts'
+import { askedHost } from './hosts/mounts.ts'
 
 /** An answer, read to its end. */
 export interface Answer {
@@ -56,14 +57,21 @@ export type Mount = (handler: Allot['handler']) => RequestListener
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount = (handler) => handler, prefix = '' }: { mount?: Mount; prefix?: string } = {},
+  { mount, prefix = '' }: { mount?: Mount; prefix?: string } = {},
 ): Promise<Running> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
   const allot = await createAllot({ driver: memory(), log: quiet, repositories, ...options })
-  const server = createServer(mount(allot.handler))
+  const asked = askedHost()
+  const host =
+    mount === undefined && asked !== undefined
+      ? await asked(allot)
+      : { listener: mount?.(allot.handler) ?? allot.handler, prefix }
+  const server = createServer(host.listener)
+  // A spec that lets a program work may not ask for a while: its connection must not end just as it asks again.
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
   const unchecked = asker(api)
   const ask: Running['ask'] = async (method, path, asked) => {

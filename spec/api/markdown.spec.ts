@@ -20,7 +20,7 @@ describe('POST /markdown', () => {
   })
 
   it('takes Mode, Context and Wiki, and lower case too', async () => {
-    const Context = '/alice/demo'
+    const Context = `${new URL(allot.base).pathname.replace(/\/$/, '')}/alice/demo`
     const link = (path: string) => `<a href="${allot.base}/alice/demo/${path}" rel="nofollow">a</a>`
     assert.ok((await render({ Text: '[a](b)', Mode: 'gfm', Context })).text.includes(link('b')))
     assert.ok(

@@ -30,6 +30,9 @@ const raw = (bytes: string): Promise<string> =>
 const closing = (line: string, ...headers: string[]) =>
   raw([`${line} HTTP/1.1`, 'Host: x.test', 'Connection: close', ...headers, '', ''].join('\r\n'))
 
+/** What comes through a host's own server first is not for Allot to answer. */
+const ofPlainServer = { skip: process.env.ALLOT_SPEC_HOST ? 'the host has a server of its own' : false }
+
 describe('Paths', () => {
   it('lose slashes at the end and double ones', async () => {
     for (const path of ['/version/', '//version', '/users//search/'])
@@ -41,7 +44,7 @@ describe('Paths', () => {
       assertNotFound(await allot.ask('GET', path))
   })
 
-  it('outside the base path are not answered as the API', async () => {
+  it('outside the base path are not answered as the API', ofPlainServer, async () => {
     assertNotFound(await allot.ask('GET', '/../../elsewhere'))
     assert.equal((await fetch(`${allot.base}/api/v1beta/version`)).status, 404)
   })
@@ -51,29 +54,33 @@ describe('Paths', () => {
       assertError(await allot.ask('GET', path), 400, /encoded/)
   })
 
-  it('may come with the whole URL in the request line', async () => {
+  it('may come with the whole URL in the request line', ofPlainServer, async () => {
     assert.match(await closing('GET http://x.test/api/v1/version'), /^HTTP\/1.1 200 /)
   })
 
-  it('may hold dots as ordinary values', async () => {
+  it('may hold dots as ordinary values', ofPlainServer, async () => {
     assert.match(await closing('GET /api/v1/users/..'), /^HTTP\/1.1 404 /)
     assert.match(await closing('GET /api/v1/users/./repos'), /^HTTP\/1.1 404 /)
   })
 })
 
 describe('Methods', () => {
-  it('that a path does not take are 405 with Allow, without credentials being needed', async () => {
-    for (const [method, path, allow] of [
-      ['POST', '/version', 'GET, HEAD, OPTIONS'],
-      ['PUT', '/admin/quota/rules', 'GET, POST, HEAD, OPTIONS'],
-      ['GET', '/markdown', 'POST, OPTIONS'],
-      ['PATCH', '/user/following/x', 'GET, PUT, DELETE, HEAD, OPTIONS'],
-    ] as const) {
-      const answer = await allot.ask(method, path)
-      assert.deepEqual([answer.status, answer.text, answer.headers.get('allow')], [405, '', allow])
-    }
-    assert.match(await closing('PROPFIND /api/v1/version'), /^HTTP\/1.1 405 /)
-  })
+  it(
+    'that a path does not take are 405 with Allow, without credentials being needed',
+    ofPlainServer,
+    async () => {
+      for (const [method, path, allow] of [
+        ['POST', '/version', 'GET, HEAD, OPTIONS'],
+        ['PUT', '/admin/quota/rules', 'GET, POST, HEAD, OPTIONS'],
+        ['GET', '/markdown', 'POST, OPTIONS'],
+        ['PATCH', '/user/following/x', 'GET, PUT, DELETE, HEAD, OPTIONS'],
+      ] as const) {
+        const answer = await allot.ask(method, path)
+        assert.deepEqual([answer.status, answer.text, answer.headers.get('allow')], [405, '', allow])
+      }
+      assert.match(await closing('PROPFIND /api/v1/version'), /^HTTP\/1.1 405 /)
+    },
+  )
 
   it('HEAD answers as GET does, without the body', async () => {
     const [got, head] = [await allot.ask('GET', '/version'), await allot.ask('HEAD', '/version')]

@@ -48,6 +48,7 @@ describe('Every example runs', () => {
   const PRINTED: Record<string, RegExp> = {
     'reporting-usage.ts':
       /first.png: 600 .*\nsecond.png: 600 .*\nthird.png: refused .*\nalice uses 1200 of 1000 bytes: over quota\n/,
+    'next-route.ts': /^200 \{"Version"/,
     'custom-driver.ts': /alice is kept in a sorted array/,
   }
   for (const file of files.filter((one) => !serves(one)))

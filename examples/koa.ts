@@ -1,0 +1,34 @@
+// Allot beside the middleware of a Koa application: it answers what is below its base path, and hands on the rest.
+// Run it with: npx tsx examples/koa.ts
+import type { AddressInfo } from 'node:net'
+import { createAllot } from 'allot'
+import { memory } from 'allot/drivers/memory'
+import Koa from 'koa'
+
+const allot = await createAllot({ driver: memory(), repositories: false })
+const app = new Koa()
+
+app.use((context, next) => {
+  // Koa answers by itself once its middleware is done, unless it is told that somebody else does.
+  context.respond = false
+  return new Promise<void>((resolve, reject) => {
+    context.res.once('close', resolve)
+    allot.handler(context.req, context.res, () => {
+      context.respond = true
+      next().then(resolve, reject)
+    })
+  })
+})
+app.use((context) => {
+  context.body = 'the application'
+})
+
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  console.log(`try: curl http://127.0.0.1:${port}/api/v1/version`)
+})
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await allot.close()
+})

@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+/** Answers without a body, for which a Response takes none. */
+const BODILESS = [204, 205, 304]
+
+/**
+ * The same listener for hosts that speak in requests and responses: nothing goes through a socket. Bodies are streams
+ * both ways.
+ */
+export const fetchOf =
+  (handler: Listener) =>
+  async (request: Request): Promise<Response> => {
+    // A host that has sockets does without it.
+    const { inject } = await import('light-my-request')
+    const { pathname, search, protocol, host } = new URL(request.url)
+    const answer = await inject(
+      (req, res) => {
+        if (protocol === 'https:') Object.assign(req.socket, { encrypted: true })
+        handler(req, res as ServerResponse)
+      },
+      {
+        method: request.method,
+        url: pathname + search,
+        headers: { host, ...Object.fromEntries(request.headers) },
+        signal: request.signal,
+        payloadAsStream: true,
+        ...(request.body === null ? {} : { payload: Readable.fromWeb(request.body as ReadableStream) }),
+      },
+    )
+    const hasBody = request.method !== 'HEAD' && !BODILESS.includes(answer.statusCode)
+    return new Response(hasBody ? Readable.toWeb(answer.stream()) : null, {
+      status: answer.statusCode,
+      headers: headersOf(answer.headers),
+    })
+  }
+
+const headersOf = (headers: NodeJS.Dict<number | string | string[]>): Headers => {
+  const all = new Headers()
+  for (const [name, value] of Object.entries(headers))
+    for (const one of [value ?? []].flat()) all.append(name, String(one))
+  return all
+}

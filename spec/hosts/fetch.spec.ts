@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { start } from '../running.ts'
+
+const running = await start()
+after(() => running.stop())
+const { allot, root } = running
+const authorization = { authorization: `token ${root.token}` }
+
+const fetched = (path: string, init: RequestInit = {}) =>
+  allot.fetch(new Request(`https://code.example.org${path}`, init))
+
+describe('allot.fetch', () => {
+  it('answers a Request with the Response that the listener gives', async () => {
+    for (const path of [
+      '/api/v1/version',
+      '/api/v1/users/nobody',
+      '/api/v1/users/search?limit=1',
+      '/elsewhere',
+    ]) {
+      const [one, other] = [await fetched(path), await fetch(running.base + path)]
+      assert.equal(one.status, other.status)
+      assert.equal(
+        await one.text(),
+        (await other.text()).replaceAll(running.base, 'https://code.example.org'),
+      )
+      for (const name of ['content-type', 'x-total-count', 'x-content-type-options'])
+        assert.equal(one.headers.get(name), other.headers.get(name), name)
+    }
+  })
+
+  it('reads bodies, credentials and where it is reached', async () => {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'demo', description: 'ü'.repeat(1000) })
+    const made = await fetched('/api/v1/user/repos', { method: 'POST', headers, body })
+    assert.equal(made.status, 201)
+    const repository = (await made.json()) as { html_url: string; description: string }
+    assert.equal(repository.html_url, 'https://code.example.org/root/demo')
+    assert.equal(repository.description.length, 1000)
+    const streamed = new ReadableStream({
+      start(controller) {
+        for (const part of ['{"na', 'me":"two"}']) controller.enqueue(new TextEncoder().encode(part))
+        controller.close()
+      },
+    })
+    const init = { method: 'POST', headers, body: streamed, duplex: 'half' } as RequestInit
+    assert.equal((await fetched('/api/v1/user/repos', init)).status, 201)
+    const tooLarge = { method: 'POST', headers, body: 'x'.repeat(2 ** 20 + 1) }
+    assert.equal((await fetched('/api/v1/user/repos', tooLarge)).status, 413)
+  })
+
+  it('has no body where HTTP has none', async () => {
+    const starred = await fetched('/api/v1/user/starred/root/demo', { method: 'PUT', headers: authorization })
+    assert.deepEqual([starred.status, starred.body], [204, null])
+    const head = await fetched('/api/v1/version', { method: 'HEAD' })
+    assert.deepEqual([head.status, head.body], [200, null])
+    const { headers } = await fetched('/api/v1/version')
+    const held = await fetched('/api/v1/version', { headers: { 'if-none-match': headers.get('etag')! } })
+    assert.deepEqual([held.status, held.body], [304, null])
+  })
+
+  it('streams what is long', async () => {
+    const answer = await fetched('/api/v1/admin/export', { headers: authorization })
+    assert.equal(answer.status, 200)
+    assert.match(await answer.text(), /"end":true/)
+  })
+
+  it('rejects when the caller gives up', async () => {
+    const signal = AbortSignal.abort()
+    await assert.rejects(fetched('/api/v1/version', { signal }), { name: 'AbortError' })
+  })
+})

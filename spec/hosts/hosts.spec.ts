@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { mounts } from './mounts.ts'
+
+const folder = fileURLToPath(new URL('../api/', import.meta.url))
+
+/** A part of the API in `npm test`, all of it with `npm run spec:hosts`. */
+const PART = ['gpg-keys', 'ledger', 'markdown', 'quota', 'repositories', 'users', 'version']
+const files = readdirSync(folder).filter(
+  (file) => process.env.ALLOT_SPEC_HOSTS === 'all' || PART.some((word) => file === `${word}.spec.ts`),
+)
+
+const run = (host: string): Promise<{ code: number | null; text: string }> => {
+  const specs = files.filter((file) => file.endsWith('.spec.ts')).map((file) => folder + file)
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const child = spawn(process.execPath, ['--import', 'tsx', '--test', '--test-reporter', 'spec', ...specs], {
+    env: { ...env, ALLOT_SPEC_HOST: host },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })))
+}
+
+describe('The API answers alike', () => {
+  for (const host of Object.keys(mounts))
+    it(`in ${host}`, async () => {
+      const { code, text } = await run(host)
+      assert.equal(code, 0, text.slice(text.indexOf('failing tests')))
+      assert.match(text, /pass [1-9]/)
+    })
+})
