@@ -21,10 +21,15 @@ const mark = <T>(name: string): Mark<T> => {
   }
 }
 
-/** How far a migration has come: the pass, counted from 0, and the last key that it has done, in hex. */
+/** How far a migration has come. */
 export interface Progress {
+  /** The pass that it is in, counted from 0, and the last key that this has done, in hex. */
   pass: number
   after?: string
+  /** Whether all steps are done, and the passes are those that derive. */
+  isDeriving: boolean
+  /** Names of the collections that are still to be derived anew. */
+  derive: readonly string[]
 }
 
 /** The version of the layout of everything in the store. */
