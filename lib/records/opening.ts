@@ -51,6 +51,16 @@ const stateOf = async (tx: ReadTransaction, newest: number): Promise<State> => {
   return { version, progress, isDone: version === newest && progress === undefined }
 }
 
+/** @throws AllotError unavailable when a store is not ready to be recounted: it is of an older layout, say. */
+export const refuseUnready = async (tx: ReadTransaction): Promise<void> => {
+  const { version, isDone } = await stateOf(tx, SCHEMA)
+  if (isDone || (version === undefined && (await isEmpty(tx)))) return
+  throw new AllotError(
+    'unavailable',
+    `the layout of this store is ${version ?? 'not written down'}, and this Allot knows ${SCHEMA}: start it once, or run \`allot verify --repair\`, which brings the store up to date`,
+  )
+}
+
 /** @throws AllotError unavailable for a layout that this program does not know yet. */
 export const refuseNewer = (version: number | undefined, newest = SCHEMA): void => {
   if (version === undefined || version <= newest) return
