@@ -4,12 +4,18 @@ export interface Bar {
   stop(): void
 }
 
-/** @param doing such as `recounting` */
-export const barOf = async (doing: string): Promise<Bar> => {
+/**
+ * @param doing such as `recounting`
+ * @param measure how far it has come, in the words of cli-progress
+ */
+export const barOf = async (
+  doing: string,
+  measure = '{bar} {percentage} % of about {total}',
+): Promise<Bar> => {
   if (process.stderr.isTTY !== true) return { told: () => undefined, stop: () => undefined }
   const { SingleBar } = await import('cli-progress')
   const bar = new SingleBar({
-    format: `${doing} {bar} {percentage} % of about {total}, {duration_formatted}`,
+    format: `${doing} ${measure}, {duration_formatted}`,
     barCompleteChar: '█',
     barIncompleteChar: '░',
     hideCursor: true,
@@ -23,5 +29,15 @@ export const barOf = async (doing: string): Promise<Bar> => {
       bar.update(done)
     },
     stop: () => bar.stop(),
+  }
+}
+
+/** Shows the bar while the work goes on. */
+export const withBar = async <T>(bar: Promise<Bar>, work: (told: Bar['told']) => Promise<T>): Promise<T> => {
+  const { told, stop } = await bar
+  try {
+    return await work(told)
+  } finally {
+    stop()
   }
 }

@@ -45,6 +45,15 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
 
+/** What an import goes into: the store and the folder of the repositories, neither of them opened. */
+export const unopened = async (
+  flags: StoreFlags,
+): Promise<{ driver: StorageDriver; repositories: Config['repositories']; data: string }> => {
+  const { storage, data } = placeOf(flags)
+  const repositories = repositoriesIn(readConfig(flags.config), data)
+  return { driver: await driverFor(storage, data), repositories, data }
+}
+
 /** Where the records lie, for commands that need nothing else. */
 export const placeOf = (flags: StoreFlags): { storage: string | undefined; data: string } => {
   const { server } = readConfig(flags.config)

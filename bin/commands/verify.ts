@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { repairLevel } from '../../drivers/level/repair.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
-import { barOf } from '../bar.ts'
+import { barOf, withBar } from '../bar.ts'
 import { driverFor, folderOf, placeOf, type StoreFlags } from '../open.ts'
 
 interface Flags extends StoreFlags {
@@ -25,7 +25,7 @@ export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags)
 
 const verifyIn = async (driver: StorageDriver): Promise<void> => {
   await driver.open()
-  const found = await withBar('recounting', (told) => verify(driver, told))
+  const found = await withBar(barOf('recounting'), (told) => verify(driver, told))
   tell(found)
   if (found.faults > 0)
     throw new Error('not everything agrees: `allot verify --repair` mends what follows from records')
@@ -46,7 +46,7 @@ const repairIn = async (driver: StorageDriver, folder: string | undefined): Prom
 const opened = async (driver: StorageDriver, folder: string | undefined): Promise<Repaired> => {
   const mend = async () => {
     await driver.open()
-    return withBar('mending', (told) => repair(driver, told))
+    return withBar(barOf('mending'), (told) => repair(driver, told))
   }
   try {
     return await mend()
@@ -73,16 +73,4 @@ const tell = (found: Verification): void => {
   if (found.faults > found.named.length)
     process.stdout.write(`and ${found.faults - found.named.length} more\n`)
   process.stdout.write(`${sentence(found)}\n`)
-}
-
-const withBar = async <T>(
-  doing: string,
-  work: (told: (progress: { done: number; total: number }) => void) => Promise<T>,
-): Promise<T> => {
-  const bar = await barOf(doing)
-  try {
-    return await work(bar.told)
-  } finally {
-    bar.stop()
-  }
 }
