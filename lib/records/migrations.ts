@@ -1,5 +1,7 @@
 import type { Pass } from './passes.ts'
 
+export type { Pass } from './passes.ts'
+
 /** From one layout of the store to the next. */
 export interface Step {
   from: number
@@ -7,7 +9,7 @@ export interface Step {
   /** Changes records that have another shape now. */
   migrate: readonly Pass[]
   /** Names of the collections whose indexes or counts have changed: they are derived anew when every step is done. */
-  derive: readonly string[]
+  derive?: readonly string[]
 }
 
 /**

@@ -108,7 +108,7 @@ const climb = async (
   if (next !== undefined) migrating.set(tx, next)
   else {
     schemaVersion.set(tx, step.to)
-    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...at.derive, ...step.derive])] })
+    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...at.derive, ...(step.derive ?? [])])] })
   }
   return false
 }

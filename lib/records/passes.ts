@@ -1,12 +1,18 @@
 import type { Bytes, Entry, WriteTransaction } from '../storage/driver.ts'
 import type { Collection } from './collection.ts'
-import { encodeKey, rangeBelow } from './keys.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
 import { collections } from './schema.ts'
 import { decodeValue } from './values.ts'
 
+interface Bounds {
+  start: Bytes
+  end: Bytes
+}
+
 /** Entries that are gone through in bounded transactions, each of them exactly once, kills and restarts included. */
 export interface Pass {
-  over: { start: Bytes; end: Bytes }
+  /** Every key below a tuple, or between two keys. */
+  over: KeyTuple | Bounds
   each(tx: WriteTransaction, key: Bytes, value: Bytes): unknown
 }
 
@@ -22,15 +28,13 @@ export const derivingPasses = (names: readonly string[]): Pass[] =>
     .flatMap((collection) => {
       const { name } = collection.options
       return [
-        ...[indexes(name, 'u'), indexes(name, 'o'), counters(name)].map(removing),
-        { over: rangeBelow([name, 'r']), each: saveAnew(collection) },
+        ...[[name, 'u'], [name, 'o'], counters(name)].map(removing),
+        { over: [name, 'r'], each: saveAnew(collection) },
       ]
     })
 
-const indexes = (name: string, kind: 'u' | 'o') => rangeBelow([name, kind])
-
 /** `name:…`: a semicolon comes after a colon. */
-const counters = (name: string) => ({ start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) })
+const counters = (name: string): Bounds => ({ start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) })
 
 const removing = (over: Pass['over']): Pass => ({ over, each: (tx, key) => tx.delete(key) })
 
@@ -52,10 +56,11 @@ export const goThrough = async (
   after: string | undefined,
   atOnce: number,
 ): Promise<string | undefined> => {
+  const { start, end } = 'start' in over ? over : rangeBelow(over)
   // No key lies between one and the same with a zero byte after it.
-  const start = after === undefined ? over.start : Buffer.from(`${after}00`, 'hex')
+  const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
   const entries: Entry[] = []
-  for await (const entry of tx.range({ start, end: over.end, limit: atOnce })) entries.push(entry)
+  for await (const entry of tx.range({ start: from, end, limit: atOnce })) entries.push(entry)
   for (const [key, value] of entries) await each(tx, key, value)
   return entries.length < atOnce ? undefined : Buffer.from(entries.at(-1)![0]).toString('hex')
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { rangeBelow } from '../../lib/records/keys.ts'
 import { importing, schemaVersion } from '../../lib/records/mark.ts'
 import { SCHEMA, type Step, steps } from '../../lib/records/migrations.ts'
 import { prepareStore, type Way } from '../../lib/records/opening.ts'
@@ -110,7 +109,7 @@ const moved: Step = {
   to: SCHEMA + 1,
   migrate: [
     {
-      over: rangeBelow(['account', 'r']),
+      over: ['account', 'r'],
       each(tx, key, value) {
         const account = decodeValue<Account>(value)
         tx.put(key, encodeValue({ ...account, fullName: `${account.fullName} moved` }))
@@ -219,7 +218,7 @@ describe('A store is refused, and closed again with nothing changed,', () => {
 
 describe('The steps', () => {
   it('lead from layout to layout without a gap, each with something to do', () => {
-    for (const [at, { from, to, migrate, derive }] of steps.entries()) {
+    for (const [at, { from, to, migrate, derive = [] }] of steps.entries()) {
       assert.deepEqual([from, to], [at, at + 1])
       assert.ok(migrate.length + derive.length > 0)
     }
