@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../lib/version.ts'
+import { exportEverything } from './commands/export.ts'
+import { importEverything } from './commands/import.ts'
 import { addOrganization } from './commands/org.ts'
 import { applyQuota } from './commands/quota.ts'
 import { serve } from './commands/serve.ts'
 import { addToken } from './commands/token.ts'
 import { addUser } from './commands/user.ts'
+import { verifyStore } from './commands/verify.ts'
 import { Usage } from './usage.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
@@ -25,6 +28,15 @@ const onStore = (command: Command): Command =>
     .option(
       '--storage <url>',
       'where the records are: level:<folder> or memory: (default: in the data folder)',
+    )
+
+/** A running server to talk to: LevelDB belongs to one process, so a command cannot open what a server has. */
+const onRemote = (command: Command): Command =>
+  command
+    .option('--url <url>', 'a running server, in the place of the store (or ALLOT_URL)')
+    .option(
+      '--token <t>',
+      "an administrator's token for it (or ALLOT_TOKEN, which no other user of the machine sees)",
     )
 
 onStore(program.command('serve'))
@@ -59,17 +71,30 @@ onStore(program.command('org').description('organizations').command('add'))
   .addHelpText('after', '\nExample:\n  allot org add acme --owner alice')
   .action(addOrganization)
 
-onStore(program.command('quota').description('rules, groups and who they are for').command('apply'))
+onRemote(onStore(program.command('quota').description('rules, groups and who they are for').command('apply')))
   .argument('<file>', 'a TOML file of rules, groups and assignments; - for standard input')
   .description('make quota as a file says, all or nothing, and tell what that changed')
   .option('--dry-run', 'only tell what would change')
-  .option('--url <url>', 'a running server, in the place of the store (or ALLOT_URL)')
-  .option(
-    '--token <t>',
-    "an administrator's token for it (or ALLOT_TOKEN, which no other user of the machine sees)",
-  )
   .addHelpText('after', '\nExample:\n  allot quota apply quota.toml --dry-run')
   .action(applyQuota)
+
+onRemote(onStore(program.command('export')))
+  .description('write everything, as it is at one moment, into one file; it holds secrets')
+  .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
+  .addHelpText('after', '\nExample:\n  allot export --url http://127.0.0.1:3000 --out backup.ndjson')
+  .action(exportEverything)
+
+onStore(program.command('import'))
+  .argument('<file>', 'what `allot export` has written; - for standard input')
+  .description('read an export into a store that has nothing in it')
+  .addHelpText('after', '\nExample:\n  allot import backup.ndjson --data /var/lib/allot')
+  .action(importEverything)
+
+onStore(program.command('verify'))
+  .description('recount every index, counter and sum of the store against its records')
+  .option('--repair', 'mend what follows from records; for a damaged LevelDB, after its own repair')
+  .addHelpText('after', '\nExample:\n  allot verify --data /var/lib/allot')
+  .action(verifyStore)
 
 const forEach = (command: Command, work: (command: Command) => void): void => {
   work(command)

@@ -9,6 +9,8 @@ export interface RemoteFlags {
 export interface Remote {
   /** Sends JSON, and answers the JSON that came. @throws Error with the server's own words for a refusal. */
   post<T>(path: string, body: unknown): Promise<T>
+  /** The bytes of an answer as they come. @throws Error also when they break off. */
+  stream(path: string): AsyncIterable<Uint8Array>
 }
 
 /** Undefined where neither the command line nor the environment names a server. */
@@ -19,9 +21,18 @@ export const remoteIn = ({
   if (url === undefined) return undefined
   if (token === undefined) throw new Usage('--url needs a token: --token, or ALLOT_TOKEN in the environment')
   const api = apiIn(url)
+  const authorization = `token ${token}`
   return {
+    async *stream(path) {
+      const answer = await send(api + path, { headers: { authorization } })
+      try {
+        for await (const chunk of answer.body!) yield chunk as Uint8Array
+      } catch (cause) {
+        throw new Error(`the answer of ${api}${path} broke off: its log says why`, { cause })
+      }
+    },
     async post(path, body) {
-      const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
+      const headers = { authorization, 'content-type': 'application/json' }
       const answer = await send(api + path, { method: 'POST', headers, body: JSON.stringify(body) })
       return (await answer.json()) as never
     },

@@ -64,7 +64,7 @@ export const createAllot = async ({
   const git = gitOf(options)
   const files = git && repositoryFiles(git)
   await driver.open()
-  await prepareStore(driver).catch(async (error) => {
+  await prepareStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
     throw error
   })

@@ -16,7 +16,7 @@ export const FirstLine = v.object({
   format: v.literal(FORMAT),
   version: id,
   /** The layout of the store that it was written from. */
-  schema: id,
+  schema: count,
   time: v.string(),
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>

@@ -1,9 +1,10 @@
-import type { Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { encodeKey, rangeBelow } from './keys.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** A fact about the store itself. Marks stay where they are: they are no records, and are not carried elsewhere. */
 export interface Mark<T> {
+  readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
   set(tx: WriteTransaction, value: T): void
   clear(tx: WriteTransaction): void
@@ -12,6 +13,7 @@ export interface Mark<T> {
 const mark = <T>(name: string): Mark<T> => {
   const key = encodeKey(['mark', name])
   return {
+    key,
     async get(tx) {
       const bytes = await tx.get(key)
       return bytes && decodeValue<T>(bytes)
@@ -21,10 +23,15 @@ const mark = <T>(name: string): Mark<T> => {
   }
 }
 
-/** How far a migration has come: the pass, counted from 0, and the last key that it has done, in hex. */
+/** How far a migration has come. */
 export interface Progress {
+  /** The pass that it is in, counted from 0, and the last key that this has done, in hex. */
   pass: number
   after?: string
+  /** Whether all steps are done, and the passes are those that derive. */
+  isDeriving: boolean
+  /** Names of the collections that are still to be derived anew. */
+  derive: readonly string[]
 }
 
 /** The version of the layout of everything in the store. */
@@ -32,6 +39,8 @@ export const schemaVersion = mark<number>('schema')
 export const migrating = mark<Progress>('migrating')
 /** There while an import goes on: what is in the store is not the whole of it. */
 export const importing = mark<{ since: string }>('importing')
+
+export const marks: readonly Mark<unknown>[] = [schemaVersion, migrating, importing]
 
 /** Keys of this program begin with a letter. */
 const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }

@@ -1,25 +1,44 @@
 import { AllotError } from '../errors.ts'
-import type { Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
-import { rangeBelow } from './keys.ts'
-import { importing, isEmpty, migrating, schemaVersion } from './mark.ts'
-import { type Pass, SCHEMA, type Step, steps } from './migrations.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import { importing, isEmpty, migrating, type Progress, schemaVersion } from './mark.ts'
+import { SCHEMA, type Step, steps } from './migrations.ts'
+import { derivingPasses, goThrough, type Pass } from './passes.ts'
 
-/** Entries that one transaction of a migration goes through. */
-const AT_ONCE = 256
+export interface Way {
+  steps: readonly Step[]
+  /** Entries that one transaction goes through. */
+  atOnce: number
+}
+const WAY: Way = { steps, atOnce: 256 }
 
 /**
  * Sees to it that an open store has the layout of this program: an empty one is marked with it, an older one migrated.
- * @throws AllotError unavailable for a newer one, and for one that holds a part of an import.
+ * @param told of a migration that begins, or goes on
+ * @throws AllotError unavailable for a newer layout, and for a store that holds a part of an import.
  */
-export const prepareStore = async (driver: StorageDriver, atOnce = AT_ONCE): Promise<void> => {
-  const found = await driver.read(check)
-  if (found === SCHEMA) return
-  if (found === undefined) await driver.write(markEmpty)
-  while ((await driver.write((tx) => advance(tx, atOnce))) < SCHEMA);
+export const prepareStore = async (
+  driver: StorageDriver,
+  told: (words: string) => void = () => undefined,
+  way = WAY,
+): Promise<void> => {
+  const newest = newestOf(way)
+  const { version, isDone } = await driver.read((tx) => stateOf(tx, newest))
+  if (isDone) return
+  if (version === undefined && (await driver.write((tx) => markEmpty(tx, newest)))) return
+  told(`the store has the layout ${version ?? 0} and is brought to ${newest}: this happens once`)
+  while (!(await driver.write((tx) => advance(tx, way))));
 }
 
-/** @returns the version of the layout; undefined when there is no mark of it. */
-const check = async (tx: ReadTransaction): Promise<number | undefined> => {
+const newestOf = ({ steps }: Way): number => steps.at(-1)!.to
+
+interface State {
+  /** Undefined when there is no mark of it. */
+  version: number | undefined
+  progress: Progress | undefined
+  isDone: boolean
+}
+
+const stateOf = async (tx: ReadTransaction, newest: number): Promise<State> => {
   const begun = await importing.get(tx)
   if (begun !== undefined)
     throw new AllotError(
@@ -27,59 +46,83 @@ const check = async (tx: ReadTransaction): Promise<number | undefined> => {
       `this store holds a part of an import that began at ${begun.since} and did not end: begin it again with \`allot import\``,
     )
   const version = await schemaVersion.get(tx)
-  refuseNewer(version)
-  return version
+  refuseNewer(version, newest)
+  const progress = await migrating.get(tx)
+  return { version, progress, isDone: version === newest && progress === undefined }
 }
 
-/** @throws AllotError unavailable for a layout that this program does not know yet. */
-export const refuseNewer = (version: number | undefined): void => {
-  if (version === undefined || version <= SCHEMA) return
+/** @throws AllotError unavailable when a store is not ready to be recounted: it is of an older layout, say. */
+export const refuseUnready = async (tx: ReadTransaction): Promise<void> => {
+  const { version, isDone } = await stateOf(tx, SCHEMA)
+  if (isDone || (version === undefined && (await isEmpty(tx)))) return
   throw new AllotError(
     'unavailable',
-    `this store was written by a newer Allot (its layout is ${version}, this one knows ${SCHEMA}): start the newer one`,
+    `the layout of this store is ${version ?? 'not written down'}, and this Allot knows ${SCHEMA}: start it once, or run \`allot verify --repair\`, which brings the store up to date`,
   )
 }
 
-const markEmpty = async (tx: WriteTransaction): Promise<void> => {
-  if ((await schemaVersion.get(tx)) === undefined && (await isEmpty(tx))) schemaVersion.set(tx, SCHEMA)
+/** @throws AllotError unavailable for a layout that this program does not know yet. */
+export const refuseNewer = (version: number | undefined, newest = SCHEMA): void => {
+  if (version === undefined || version <= newest) return
+  throw new AllotError(
+    'unavailable',
+    `this store was written by a newer Allot (its layout is ${version}, this one knows ${newest}): start the newer one`,
+  )
 }
+
+const markEmpty = async (tx: WriteTransaction, newest: number): Promise<boolean> => {
+  if ((await schemaVersion.get(tx)) !== undefined || !(await isEmpty(tx))) return false
+  schemaVersion.set(tx, newest)
+  return true
+}
+
+const BEGINNING: Progress = { pass: 0, isDeriving: false, derive: [] }
 
 /**
- * One bounded piece of the way. What is done and how far it has come are written together, so that a kill costs
- * nothing but the piece, and several processes may go the way at the same time.
- * @returns the version that has been reached
+ * One bounded piece of the way. What is done and how far it has come are written together, so that a kill costs nothing
+ * but the piece, and several processes may go the way at the same time.
+ * @returns whether it has come to its end
  */
-const advance = async (tx: WriteTransaction, atOnce: number): Promise<number> => {
-  const version = (await check(tx)) ?? 0
-  if (version === SCHEMA) return version
+const advance = async (tx: WriteTransaction, way: Way): Promise<boolean> => {
+  const { version = 0, progress = BEGINNING, isDone } = await stateOf(tx, newestOf(way))
+  if (isDone) return true
+  if (version < newestOf(way)) return climb(tx, version, progress, way)
+  const at = progress.isDeriving ? progress : { ...BEGINNING, isDeriving: true, derive: progress.derive }
+  const next = await follow(tx, derivingPasses(at.derive), at, way.atOnce)
+  if (next !== undefined) migrating.set(tx, next)
+  else migrating.clear(tx)
+  return next === undefined
+}
+
+/** A step that comes after records have been derived changes them again, so all of them are derived again too. */
+const climb = async (
+  tx: WriteTransaction,
+  version: number,
+  progress: Progress,
+  { steps, atOnce }: Way,
+): Promise<false> => {
   const step = steps.find(({ from }) => from === version)
   if (step === undefined) throw new AllotError('unavailable', `there is no way from the layout ${version}`)
-  const { pass, after } = (await migrating.get(tx)) ?? { pass: 0 }
-  const last = await goThrough(tx, step.migrate[pass]!, after, atOnce)
-  if (last !== undefined) migrating.set(tx, { pass, after: last })
-  else if (pass + 1 < step.migrate.length) migrating.set(tx, { pass: pass + 1 })
-  else return arrive(tx, step)
-  return version
+  const at = progress.isDeriving ? { ...BEGINNING, derive: progress.derive } : progress
+  const next = await follow(tx, step.migrate, at, atOnce)
+  if (next !== undefined) migrating.set(tx, next)
+  else {
+    schemaVersion.set(tx, step.to)
+    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...at.derive, ...(step.derive ?? [])])] })
+  }
+  return false
 }
 
-const arrive = (tx: WriteTransaction, { to }: Step): number => {
-  migrating.clear(tx)
-  schemaVersion.set(tx, to)
-  return to
-}
-
-/** @returns the last key that was done, in hex; undefined when there are no more. */
-const goThrough = async (
+/** @returns how far it has come; undefined when the passes are done */
+const follow = async (
   tx: WriteTransaction,
-  { over, each }: Pass,
-  after: string | undefined,
+  passes: readonly Pass[],
+  { pass, after, ...rest }: Progress,
   atOnce: number,
-): Promise<string | undefined> => {
-  const { start, end } = rangeBelow(over)
-  // No key lies between one and the same with a zero byte after it.
-  const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
-  const entries: Entry[] = []
-  for await (const entry of tx.range({ start: from, end, limit: atOnce })) entries.push(entry)
-  for (const [key, value] of entries) await each(tx, key, value)
-  return entries.length < atOnce ? undefined : Buffer.from(entries.at(-1)![0]).toString('hex')
+): Promise<Progress | undefined> => {
+  const current = passes[pass]
+  if (current === undefined) return undefined
+  const last = await goThrough(tx, current, after, atOnce)
+  if (last !== undefined) return { ...rest, pass, after: last }
+  return pass + 1 < passes.length ? { ...rest, pass: pass + 1 } : undefined
 }

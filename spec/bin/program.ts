@@ -14,15 +14,35 @@ export interface Outcome {
   err: string
 }
 
-const begin = (args: readonly string[], cwd: string): ChildProcess =>
-  spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts'), ...args], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/** What starts the command line, before its own words. */
+export const PROGRAM = [
+  process.execPath,
+  '--import',
+  import.meta.resolve('tsx'),
+  join(root, 'bin/allot.ts'),
+] as const
 
 /** The real command line, in a process of its own. */
-export const allot = (args: readonly string[], cwd = root): Promise<Outcome> => {
-  const child = begin(args, cwd)
+export const begin = (
+  args: readonly string[],
+  cwd = root,
+  env: Record<string, string> = {},
+): ChildProcess => {
+  const [node, ...words] = PROGRAM
+  const stdio = ['pipe', 'pipe', 'pipe'] as const
+  return spawn(node, [...words, ...args], { cwd, env: { ...process.env, ...env }, stdio: [...stdio] })
+}
+
+/** It runs to its end, with the input on its standard input. */
+export const allot = (
+  args: readonly string[],
+  cwd = root,
+  { input, env }: { input?: Uint8Array; env?: Record<string, string> } = {},
+): Promise<Outcome> => {
+  const child = begin(args, cwd, env)
+  // Whoever reads no input, or not all of it, may end before it was written.
+  child.stdin!.on('error', () => undefined)
+  child.stdin!.end(input ?? '')
   const outcome = { code: null as number | null, out: '', err: '' }
   child.stdout!.on('data', (chunk: Buffer) => {
     outcome.out += chunk.toString()

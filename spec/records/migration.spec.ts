@@ -2,18 +2,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { importing, migrating, schemaVersion } from '../../lib/records/mark.ts'
-import { SCHEMA, steps } from '../../lib/records/migrations.ts'
-import { prepareStore } from '../../lib/records/opening.ts'
-import { assignments } from '../../lib/records/schema.ts'
+import { importing, schemaVersion } from '../../lib/records/mark.ts'
+import { SCHEMA, type Step, steps } from '../../lib/records/migrations.ts'
+import { prepareStore, type Way } from '../../lib/records/opening.ts'
+import { type Account, accounts, assignments } from '../../lib/records/schema.ts'
+import { decodeValue, encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { verify } from '../../lib/verify.ts'
 import { assertNoContent } from '../expectations.ts'
 import { basic, start } from '../running.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
 /**
  * `stores/layout-0.ndjson` was written by the version before quota groups came to the API: it counted no group's owners,
- * and marked no layout. Ann, ben and guild are in the group free, ben in paid too.
+ * had another index of names, and marked no layout. Ann, ben and guild are in the group free, ben in paid too.
  */
 const older = (): Raw => storeOf('layout-0')
 const TOKEN = '056d70367e8f880e14604931bee066ee494c3302'
@@ -35,70 +37,127 @@ const killedAt = (driver: StorageDriver, n: number): StorageDriver => {
   }
 }
 
+const go = (driver: StorageDriver, way: Partial<Way> = {}): Promise<void> =>
+  prepareStore(driver, undefined, { steps, atOnce: 3, ...way })
+
+/** What this path of steps makes of the older store when nothing disturbs it. */
+const undisturbed = async (way: Partial<Way> = {}): Promise<Raw> => {
+  const driver = await filled(older())
+  await go(driver, way)
+  return rawOf(driver)
+}
+
 describe('A store made by an older version', () => {
   it('lacks what its layout did not have', async () => {
     const driver = await filled(older())
     assert.equal(await versionOf(driver), undefined)
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 0)
+    await assert.rejects(verify(driver), {
+      code: 'unavailable',
+      message: /layout of this store is not written down/,
+    })
   })
 
   it('is brought to the layout of this one when it is opened, and answers as it should', async () => {
     const driver = await filled(older())
-    const allot = await start({ driver, repositories: false })
+    const told: string[] = []
+    const log = { error: () => undefined, info: (_: object, words: string) => void told.push(words) }
+    const allot = await start({ driver, repositories: false, log })
     try {
+      assert.deepEqual(told.slice(0, 1), [
+        `the store has the layout 0 and is brought to ${SCHEMA}: this happens once`,
+      ])
+      assert.equal(await versionOf(driver), SCHEMA)
+      assert.deepEqual((await allot.allot.verify()).named, [])
       const members = await allot.ask('GET', '/admin/quota/groups/free/users', { token: TOKEN })
       assert.equal(members.headers.get('x-total-count'), '3')
       assertNoContent(await allot.ask('DELETE', '/admin/quota/groups/free/users/ben', { token: TOKEN }))
       const fewer = await allot.ask('GET', '/admin/quota/groups/free/users', { token: TOKEN })
       assert.equal(fewer.headers.get('x-total-count'), '2')
+      const found = await allot.ask('GET', '/repos/search?q=em', { token: TOKEN })
+      assert.equal(found.body.data[0].name, 'demo')
       const user = await allot.ask('GET', '/user', { headers: basic('ann', 'correct horse') })
       assert.equal(user.body.login, 'Ann')
       const quota = await allot.ask('GET', '/user/quota', { token: TOKEN })
       assert.equal(quota.body.used.size.repos.public, 5000)
       assert.equal(quota.body.used.size.assets.artifacts, 70)
-      const found = await allot.ask('GET', '/users/search?q=en', { token: TOKEN })
+      const people = await allot.ask('GET', '/users/search?q=en', { token: TOKEN })
       assert.deepEqual(
-        found.body.map((one: { login: string }) => one.login),
+        people.body.map((one: { login: string }) => one.login),
         ['ben'],
       )
-      assert.equal(await versionOf(driver), SCHEMA)
     } finally {
       await allot.stop()
     }
   })
 
-  it('is migrated whatever number of entries go into one transaction', async () => {
-    const counts = []
-    for (const atOnce of [1, 2, 3, 256]) {
-      const driver = await filled(older())
-      await prepareStore(driver, atOnce)
-      counts.push(await rawOf(driver))
-    }
-    for (const raw of counts) assert.deepEqual(raw, counts[0])
-  })
-
-  it('goes on where it was killed, wherever that was', async () => {
-    const whole = await filled(older())
-    await prepareStore(whole, 1)
-    const expected = await rawOf(whole)
-    for (let n = 1, killed = true; killed; n++) {
-      const driver = await filled(older())
-      killed = await prepareStore(killedAt(driver, n), 1).then(
-        () => false,
-        (error: Error) => /killed/.test(error.message),
-      )
-      await prepareStore(driver, 1)
-      assert.deepEqual(await rawOf(driver), expected, `killed at write ${n}`)
-      if (!killed) assert.ok(n > 6, 'a transaction for each assignment at least')
-    }
+  it('is migrated alike whatever number of entries go into one transaction', async () => {
+    const expected = await undisturbed()
+    for (const atOnce of [1, 2, 256]) assert.deepEqual(await undisturbed({ atOnce }), expected)
   })
 
   it('is migrated once when two open it at the same time', async () => {
-    const alone = await filled(older())
-    await prepareStore(alone, 1)
     const driver = await filled(older())
-    await Promise.all([prepareStore(driver, 1), prepareStore(driver, 1)])
-    assert.deepEqual(await rawOf(driver), await rawOf(alone))
+    await Promise.all([go(driver), go(driver)])
+    assert.deepEqual(await rawOf(driver), await undisturbed())
+  })
+})
+
+/** The next layout, in which every website is said to be another one: a member of a record that an index could hold. */
+const moved: Step = {
+  from: SCHEMA,
+  to: SCHEMA + 1,
+  migrate: [
+    {
+      over: ['account', 'r'],
+      each(tx, key, value) {
+        const account = decodeValue<Account>(value)
+        tx.put(key, encodeValue({ ...account, fullName: `${account.fullName} moved` }))
+      },
+    },
+  ],
+  derive: ['account'],
+}
+const WAYS: [what: string, way: readonly Step[]][] = [
+  ['to this layout', steps],
+  ['to a next one', [...steps, moved]],
+]
+
+describe('A migration', () => {
+  for (const [what, way] of WAYS)
+    it(`${what} goes on where it was killed, wherever that was`, async () => {
+      const expected = await undisturbed({ steps: way })
+      let kills = 0
+      for (let killed = true; killed; ) {
+        const driver = await filled(older())
+        killed = await go(killedAt(driver, ++kills), { steps: way }).then(
+          () => false,
+          (error: Error) => /killed/.test(error.message),
+        )
+        await go(driver, { steps: way })
+        assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
+      }
+      assert.ok(kills > 20, 'a transaction for every three entries at least')
+    })
+
+  it('that was killed is brought to its end by a newer version too', async () => {
+    const way = [...steps, moved]
+    const expected = await undisturbed({ steps: way })
+    for (let n = 1; n < 40; n += 3) {
+      const driver = await filled(older())
+      await go(killedAt(driver, n)).catch(() => undefined)
+      await go(driver, { steps: way })
+      assert.deepEqual(await rawOf(driver), expected, `killed at write ${n}`)
+    }
+  })
+
+  it('changes the records that its steps name, and what follows from them', async () => {
+    const driver = await filled(older())
+    await go(driver, { steps: [...steps, moved] })
+    const ben = await driver.read((tx) => accounts.findBy(tx, 'name', ['ben']))
+    assert.equal(ben?.fullName, ' moved')
+    await driver.write(async (tx) => schemaVersion.set(tx, SCHEMA))
+    assert.deepEqual((await verify(driver)).named, [])
   })
 })
 
@@ -113,12 +172,12 @@ describe('A store of this version', () => {
     assert.deepEqual(await rawOf(driver), raw)
   })
 
-  it('from before the layout was marked keeps all that it has', async () => {
+  it('whose layout was never marked keeps all that it has', async () => {
     const driver = await filled(older())
-    await prepareStore(driver)
+    await go(driver)
     const before = await contentOf(driver)
     await driver.write(async (tx) => schemaVersion.clear(tx))
-    await prepareStore(driver)
+    await go(driver)
     assert.deepEqual(await contentOf(driver), before)
     assert.equal(await versionOf(driver), SCHEMA)
   })
@@ -159,15 +218,9 @@ describe('A store is refused, and closed again with nothing changed,', () => {
 
 describe('The steps', () => {
   it('lead from layout to layout without a gap, each with something to do', () => {
-    for (const [at, { from, to, migrate }] of steps.entries()) {
+    for (const [at, { from, to, migrate, derive = [] }] of steps.entries()) {
       assert.deepEqual([from, to], [at, at + 1])
-      assert.ok(migrate.length > 0)
+      assert.ok(migrate.length + derive.length > 0)
     }
-  })
-
-  it('leave no progress behind', async () => {
-    const driver = await filled(older())
-    await prepareStore(driver, 1)
-    assert.equal(await driver.read((tx) => migrating.get(tx)), undefined)
   })
 })

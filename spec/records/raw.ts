@@ -11,6 +11,7 @@ const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
+/** All but the stamps. */
 export const rawOf = (driver: StorageDriver): Promise<Raw> =>
   driver.read(async (tx) => {
     const raw: Raw = []

@@ -1,0 +1,66 @@
+import type { Bytes, Entry, WriteTransaction } from '../storage/driver.ts'
+import type { Collection } from './collection.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
+import { collections } from './schema.ts'
+import { decodeValue } from './values.ts'
+
+interface Bounds {
+  start: Bytes
+  end: Bytes
+}
+
+/** Entries that are gone through in bounded transactions, each of them exactly once, kills and restarts included. */
+export interface Pass {
+  /** Every key below a tuple, or between two keys. */
+  over: KeyTuple | Bounds
+  each(tx: WriteTransaction, key: Bytes, value: Bytes): unknown
+}
+
+const all = new Map(
+  (collections as unknown as readonly Collection<unknown>[]).map((one) => [one.options.name, one]),
+)
+
+/** Removes everything that follows from the records of the collections, and then derives it from them again. */
+export const derivingPasses = (names: readonly string[]): Pass[] =>
+  names
+    .map((name) => all.get(name))
+    .filter((collection) => collection !== undefined)
+    .flatMap((collection) => {
+      const { name } = collection.options
+      return [
+        ...[[name, 'u'], [name, 'o'], counters(name)].map(removing),
+        { over: [name, 'r'], each: saveAnew(collection) },
+      ]
+    })
+
+/** `name:…`: a semicolon comes after a colon. */
+const counters = (name: string): Bounds => ({ start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) })
+
+const removing = (over: Pass['over']): Pass => ({ over, each: (tx, key) => tx.delete(key) })
+
+/** As if the record had never been there. */
+const saveAnew =
+  (collection: Collection<unknown>): Pass['each'] =>
+  (tx, key, value) => {
+    tx.delete(key)
+    return collection.save(tx, decodeValue(value))
+  }
+
+/**
+ * Goes on with a pass from the key that was done last, in hex.
+ * @returns the last key that is done by now; undefined when there are no more.
+ */
+export const goThrough = async (
+  tx: WriteTransaction,
+  { over, each }: Pass,
+  after: string | undefined,
+  atOnce: number,
+): Promise<string | undefined> => {
+  const { start, end } = 'start' in over ? over : rangeBelow(over)
+  // No key lies between one and the same with a zero byte after it.
+  const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
+  const entries: Entry[] = []
+  for await (const entry of tx.range({ start: from, end, limit: atOnce })) entries.push(entry)
+  for (const [key, value] of entries) await each(tx, key, value)
+  return entries.length < atOnce ? undefined : Buffer.from(entries.at(-1)![0]).toString('hex')
+}

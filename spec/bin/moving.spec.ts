@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { asker, basic } from '../running.ts'
+import { aFolder, allot, begin, PROGRAM, served } from './program.ts'
+
+const exec = promisify(execFile)
+
+/** A store with an administrator, a user with a password and a token, and a repository; and its export. */
+const folder = aFolder()
+const data = join(folder, 'data')
+const file = join(folder, 'backup.ndjson')
+let token: string
+before(async () => {
+  const added = await allot(['user', 'add', 'chief', '--admin', '--token', '--data', data])
+  token = added.out.trim()
+  await allot(['user', 'add', 'ann', '--password', 'correct horse', '--data', data])
+  const server = await served(['--data', data])
+  const made = await asker(server.api)('POST', '/user/repos', {
+    token,
+    body: { name: 'demo', auto_init: true },
+  })
+  assert.equal(made.status, 201)
+  const taken = await allot(['export', '--out', file], folder, {
+    env: { ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token },
+  })
+  assert.deepEqual([taken.code, taken.out], [0, ''])
+  assert.match(taken.err, /^exported \d+ lines into .*backup\.ndjson\n$/)
+  await server.stop()
+})
+
+/** What tells one export from another besides the time of it. */
+const linesOf = (text: string): string[] => text.trimEnd().split('\n').slice(1, -1)
+
+describe('allot export and allot import', () => {
+  it('carry everything from a running server into a store that has nothing, with all that people know by heart', async () => {
+    const copy = join(folder, 'copy')
+    const imported = await allot(['import', file, '--data', copy])
+    assert.deepEqual([imported.code, imported.out], [0, ''])
+    assert.match(imported.err, /^imported \d+ lines into .*copy\n$/)
+    const server = await served(['--data', copy])
+    try {
+      const ask = asker(server.api)
+      assert.equal((await ask('GET', '/user', { token })).body.login, 'chief')
+      assert.equal((await ask('GET', '/user', { headers: basic('ann', 'correct horse') })).status, 200)
+      assert.equal((await ask('GET', '/repos/chief/demo', { token })).body.empty, false)
+      assert.doesNotMatch(server.printed(), /The store was empty/)
+    } finally {
+      await server.stop()
+    }
+    const { stdout } = await exec('git', ['-C', join(copy, 'repositories/01/1.git'), 'log', '--format=%s'])
+    assert.equal(stdout, 'Initial commit\n')
+  })
+
+  it('make a file that nobody else may read', () => {
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.ok(!existsSync(`${file}.unfinished`))
+  })
+
+  it('open the store when nothing else has it, and take pipes for files', async () => {
+    const { code, out } = await allot(['export', '--data', data])
+    assert.equal(code, 0)
+    assert.deepEqual(linesOf(out), linesOf(readFileSync(file, 'utf8')))
+    const piped = join(folder, 'piped')
+    const imported = await allot(['import', '-', '--data', piped], folder, { input: Buffer.from(out) })
+    assert.equal(imported.code, 0, imported.err)
+    assert.deepEqual(linesOf((await allot(['export', '--data', piped])).out), linesOf(out))
+  })
+
+  it('show how far they have come on a terminal, and nothing of it elsewhere', async (t) => {
+    const hasScript = await exec('script', ['--version']).then(
+      () => true,
+      () => false,
+    )
+    if (!hasScript) return t.skip('there is no `script` to make a terminal with: install bsdutils')
+    const command = [...PROGRAM, 'import', file, '--data', join(folder, 'shown')].map((word) => `'${word}'`)
+    const { stdout } = await exec('script', ['-qec', command.join(' '), '/dev/null'])
+    assert.match(stdout, /importing [█░]+ \d+ % of \d+ bytes/)
+    assert.match(stdout, /imported \d+ lines/)
+  })
+})
+
+/** Whether there is anything in the log of a LevelDB. */
+const isWritten = (store: string): boolean =>
+  existsSync(store) &&
+  readdirSync(store).some((name) => name.endsWith('.log') && statSync(join(store, name)).size > 0)
+
+describe('An import that is killed', () => {
+  it('leaves a store that is not served, and that another import makes whole', async () => {
+    const killed = join(folder, 'killed')
+    const child = begin(['import', '-', '--data', killed], folder)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    child.stdin!.write(`${lines.slice(0, 6).join('\n')}\n`)
+    for (let tries = 0; !isWritten(join(killed, 'store')); tries++) {
+      assert.ok(tries < 1200, 'the import never began')
+      await setTimeout(50)
+    }
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const refused = await allot(['serve', '--port', '0', '--data', killed])
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(refused.err, /^allot: this store holds a part of an import .* `allot import`\n$/)
+    assert.equal((await allot(['import', file, '--data', killed])).code, 0)
+    assert.equal((await allot(['verify', '--data', killed])).code, 0)
+  })
+})
+
+describe('What cannot be moved', () => {
+  const whole = () => readFileSync(file)
+  const given = (name: string, bytes: Uint8Array): string => {
+    const path = join(folder, name)
+    writeFileSync(path, bytes)
+    return path
+  }
+  const REFUSED: [what: string, args: () => string[], code: number, err: RegExp][] = [
+    [
+      'a file that was cut short',
+      () => ['import', given('cut', whole().subarray(0, -10)), '--data', join(folder, 'none')],
+      1,
+      /^allot: the file is cut short: it has \d+ whole lines, and the last one of an export is missing\n$/,
+    ],
+    [
+      'a file that was changed',
+      () => [
+        'import',
+        given('changed', Buffer.from(whole().toString().replace('"ann"', '"eve"'))),
+        '--data',
+        join(folder, 'none'),
+      ],
+      1,
+      /^allot: the file was changed since it was written: its checksum is wrong\n$/,
+    ],
+    [
+      'no file',
+      () => ['import', join(folder, 'absent'), '--data', join(folder, 'none')],
+      1,
+      /absent cannot be read: no such file/,
+    ],
+    [
+      'a store that is not empty',
+      () => ['import', file, '--data', data],
+      1,
+      /^allot: the store is not empty: /,
+    ],
+    ['no store', () => ['export', '--data', join(folder, 'none')], 1, /^allot: there is no store in .*none/],
+    [
+      'a server that is not there',
+      () => ['export', '--url', 'http://127.0.0.1:9', '--token', 't'],
+      1,
+      /cannot be reached/,
+    ],
+    ['a server without a token', () => ['export', '--url', 'http://127.0.0.1:9'], 2, /--token/],
+  ]
+  it('is refused with one clear line, and leaves nothing', async () => {
+    await Promise.all(
+      REFUSED.map(async ([what, args, code, err]) => {
+        const outcome = await allot(args())
+        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
+        assert.match(outcome.err, err, what)
+        assert.equal(outcome.out, '', what)
+        assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
+      }),
+    )
+    assert.ok(!existsSync(join(folder, 'none')))
+  })
+
+  it('is what a server has open, without asking the server', async () => {
+    const server = await served(['--data', data])
+    try {
+      const { code, err } = await allot(['export', '--data', data])
+      assert.equal(code, 1)
+      assert.match(err, /in use by another process.*over HTTP \(with --url and --token\)\n$/)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('is an answer that breaks off, or is cut: there is no file then', async () => {
+    let isCut = false
+    const half = readFileSync(file).subarray(0, 400)
+    const server = createServer((_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      if (isCut) res.end(half)
+      else res.write(half, () => res.destroy())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const out = join(folder, 'broken.ndjson')
+    for (const words of [/broke off/, /cut short/]) {
+      const { code, err } = await allot(['export', '--url', url, '--token', 't', '--out', out])
+      assert.equal(code, 1)
+      assert.match(err, words)
+      assert.ok(!existsSync(out) && !existsSync(`${out}.unfinished`))
+      isCut = true
+    }
+    server.closeAllConnections()
+    server.close()
+  })
+})

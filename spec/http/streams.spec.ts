@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { Ndjson, type Produce } from '../../lib/http/index.ts'
+import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+
+const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
+
+/** What the next answer is made by. */
+let produce: Produce
+let floor: Floor
+before(async () => {
+  floor = await serve([
+    route({
+      ...plain,
+      method: 'GET',
+      path: '/lines',
+      operationId: 'lines',
+      auth: 'optional',
+      responses: { 200: Ndjson },
+      handle: () => reply(200, produce),
+    }),
+  ])
+})
+beforeEach(() => {
+  floor.told.length = 0
+})
+after(() => floor.stop())
+
+const times =
+  (many: number): Produce =>
+  async (write) => {
+    for (let n = 0; n < many; n++) await write(LINE)
+  }
+
+const asked = (): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => get(`${floor.api}/lines`, resolve).on('error', reject))
+
+const until = async (holds: () => boolean): Promise<void> => {
+  for (let tries = 0; !holds(); tries++) {
+    assert.ok(tries < 400, 'it never came to that')
+    await setTimeout(10)
+  }
+}
+
+describe('An answer that is sent as it is made', () => {
+  it('comes whole, as lines of JSON that nobody keeps', async () => {
+    produce = times(100)
+    const answer = await fetch(`${floor.api}/lines`)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    assert.equal((await answer.arrayBuffer()).byteLength, 100 * LINE.length)
+  })
+
+  it('may be empty', async () => {
+    produce = times(0)
+    const answer = await fetch(`${floor.api}/lines`)
+    assert.deepEqual([answer.status, await answer.text()], [200, ''])
+  })
+
+  it('is not made for HEAD', async () => {
+    produce = () => Promise.reject(new Error('it was made'))
+    const text = await floor.raw(closing('HEAD /api/v1/lines'))
+    assert.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+    assert.match(text, /\r\n\r\n$/)
+    assert.deepEqual(floor.told, [])
+  })
+
+  it('is made no faster than it is read', async () => {
+    let made = 0
+    produce = async (write) => {
+      for (; made < 2000; made++) await write(LINE)
+    }
+    const answer = await asked()
+    await setTimeout(300)
+    const ahead = made
+    assert.ok(ahead < 400, `${ahead} lines of 65 kB were made for nobody`)
+    await setTimeout(200)
+    assert.equal(made, ahead)
+    let read = 0
+    for await (const chunk of answer) read += (chunk as Buffer).length
+    assert.equal(read, 2000 * LINE.length)
+  })
+
+  it('is given up when the client goes away', async () => {
+    let outcome = ''
+    produce = async (write) => {
+      try {
+        for (;;) await write(LINE)
+      } catch (error) {
+        outcome = String(error)
+        throw error
+      }
+    }
+    const answer = await asked()
+    answer.destroy()
+    await until(() => outcome !== '')
+    assert.match(outcome, /went away/)
+    await floor.idle()
+    assert.deepEqual(floor.told, [])
+  })
+
+  it('that fails before its first byte is a 500', async () => {
+    produce = () => Promise.reject(new Error('sector 7'))
+    const answer = await fetch(`${floor.api}/lines`)
+    assert.equal(answer.status, 500)
+    assert.doesNotMatch(await answer.text(), /sector/)
+    assert.equal(floor.told.length, 1)
+  })
+
+  it('that fails later breaks off, and the log has why', async () => {
+    produce = async (write) => {
+      await write(LINE)
+      throw new Error('sector 7')
+    }
+    const answer = await fetch(`${floor.api}/lines`)
+    await assert.rejects(answer.text())
+    assert.match(floor.told[0]?.fields.err?.message ?? '', /sector 7/)
+  })
+})
