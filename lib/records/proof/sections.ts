@@ -34,10 +34,22 @@ const LAST = new Uint8Array(64).fill(0xff)
 /** So many entries take a few milliseconds. */
 const STEPS = 500
 
-/** @param step told now and then how many more entries were read; others have their turn then. */
+/**
+ * Two sections at a time: the one is worked through while the other waits for the database.
+ * @param step told now and then how many more entries were read; others have their turn then.
+ */
 export const walk = async (
   tx: ReadTransaction,
   sections: readonly Section[],
+  step: (entries: number) => void,
+): Promise<void> => {
+  const left = sections.values()
+  await Promise.all([walkEach(tx, left, step), walkEach(tx, left, step)])
+}
+
+const walkEach = async (
+  tx: ReadTransaction,
+  sections: Iterable<Section>,
   step: (entries: number) => void,
 ): Promise<void> => {
   let entries = 0
