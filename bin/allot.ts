@@ -6,6 +6,7 @@ import { applyQuota } from './commands/quota.ts'
 import { serve } from './commands/serve.ts'
 import { addToken } from './commands/token.ts'
 import { addUser } from './commands/user.ts'
+import { verifyStore } from './commands/verify.ts'
 import { Usage } from './usage.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
@@ -70,6 +71,12 @@ onStore(program.command('quota').description('rules, groups and who they are for
   )
   .addHelpText('after', '\nExample:\n  allot quota apply quota.toml --dry-run')
   .action(applyQuota)
+
+onStore(program.command('verify'))
+  .description('recount every index, counter and sum of the store against its records')
+  .option('--repair', 'mend what follows from records; for a damaged LevelDB, after its own repair')
+  .addHelpText('after', '\nExample:\n  allot verify --data /var/lib/allot')
+  .action(verifyStore)
 
 const forEach = (command: Command, work: (command: Command) => void): void => {
   work(command)

@@ -45,10 +45,19 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
 
-const driverFor = async (storage: string | undefined, data: string): Promise<StorageDriver> => {
-  if (storage === undefined) return level(join(data, 'store'))
+/** Where the records lie, for commands that need nothing else. */
+export const placeOf = (flags: StoreFlags): { storage: string | undefined; data: string } => {
+  const { server } = readConfig(flags.config)
+  return { storage: flags.storage ?? server.storage, data: flags.data ?? server.data ?? './data' }
+}
+
+/** The folder of a LevelDB; undefined for records that lie elsewhere. */
+export const folderOf = (storage: string | undefined, data: string): string | undefined =>
+  storage === undefined ? join(data, 'store') : /^level:(.+)$/.exec(storage)?.[1]
+
+export const driverFor = async (storage: string | undefined, data: string): Promise<StorageDriver> => {
   if (storage === 'memory:') return (await import('../drivers/memory/index.ts')).memory()
-  const [, folder] = /^level:(.+)$/.exec(storage) ?? []
+  const folder = folderOf(storage, data)
   if (folder === undefined) throw new Usage(`--storage ${storage}: expected level:<folder> or memory:`)
   return level(folder)
 }

@@ -1,9 +1,10 @@
-import type { Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { encodeKey, rangeBelow } from './keys.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** A fact about the store itself. Marks stay where they are: they are no records, and are not carried elsewhere. */
 export interface Mark<T> {
+  readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
   set(tx: WriteTransaction, value: T): void
   clear(tx: WriteTransaction): void
@@ -12,6 +13,7 @@ export interface Mark<T> {
 const mark = <T>(name: string): Mark<T> => {
   const key = encodeKey(['mark', name])
   return {
+    key,
     async get(tx) {
       const bytes = await tx.get(key)
       return bytes && decodeValue<T>(bytes)
@@ -32,6 +34,8 @@ export const schemaVersion = mark<number>('schema')
 export const migrating = mark<Progress>('migrating')
 /** There while an import goes on: what is in the store is not the whole of it. */
 export const importing = mark<{ since: string }>('importing')
+
+export const marks: readonly Mark<unknown>[] = [schemaVersion, migrating, importing]
 
 /** Keys of this program begin with a letter. */
 const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }

@@ -31,6 +31,16 @@ const check = async (tx: ReadTransaction): Promise<number | undefined> => {
   return version
 }
 
+/** @throws AllotError unavailable when a store is not ready to be recounted: it is of an older layout, say. */
+export const refuseUnready = async (tx: ReadTransaction): Promise<void> => {
+  const version = await check(tx)
+  if (version === SCHEMA || (version === undefined && (await isEmpty(tx)))) return
+  throw new AllotError(
+    'unavailable',
+    `the layout of this store is ${version ?? 'not written down'}, and this Allot knows ${SCHEMA}: start it once, or run \`allot verify --repair\`, which brings the store up to date`,
+  )
+}
+
 /** @throws AllotError unavailable for a layout that this program does not know yet. */
 export const refuseNewer = (version: number | undefined): void => {
   if (version === undefined || version <= SCHEMA) return

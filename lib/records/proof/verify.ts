@@ -1,7 +1,10 @@
 import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
+import { marks } from '../mark.ts'
+import { refuseUnready } from '../opening.ts'
 import { type Balance, type Books, openBooks } from './balances.ts'
 import { type Declared, declared, keyWords, readRecord } from './collections.ts'
 import { deleting, type Fault, type Look, type Proof } from './declare.ts'
+import { estimate } from './estimate.ts'
 import { Facts } from './facts.ts'
 import { type Section, sectionOf, walk, withGaps } from './sections.ts'
 import { SequenceCheck, wholeNumber } from './sequences.ts'
@@ -15,7 +18,18 @@ export interface Counted {
 }
 
 /** Indexes, counters and sequences are the store's own; what floors have declared rests on them. */
-export type Findings = (fault: Fault, isOwn: boolean) => void
+export type Found = (fault: Fault, isOwn: boolean) => void
+
+/** How far a recount has come, in entries that are read; `total` is an estimate. */
+export type Told = (progress: { done: number; total: number }) => void
+
+export interface Listening {
+  /** Told of everything that is wrong. */
+  found: Found
+  told?: Told | undefined
+  /** Waited for after each thing that the closer look has found, of which there may be millions. */
+  pause?: (() => Promise<void>) | undefined
+}
 
 /** As many things are looked at one by one at the same time: some tens of megabytes. */
 const AT_ONCE = 150_000
@@ -23,15 +37,15 @@ const AT_ONCE = 150_000
 /**
  * Recounts a store within one snapshot, in memory that does not grow with it: facts first (eight bytes for each account
  * and repository), then one pass over everything, then a closer look at what differs, if anything does.
- * @param found told of everything that is wrong
- * @param read told of how many entries were read since it was last told
+ * @throws AllotError unavailable for a store of another layout
  */
 export const verifyRecords = async (
   tx: ReadTransaction,
   proofs: readonly Proof[],
-  found: Findings,
-  read: (entries: number) => void = () => undefined,
+  { found, told = () => undefined, pause = async () => undefined }: Listening,
 ): Promise<Counted> => {
+  await refuseUnready(tx)
+  const read = meter(await estimate(tx), told)
   const books = openBooks(proofs.flatMap((proof) => proof.recounts))
   const facts = await gatherFacts(tx, proofs, read)
   const sums = new Map(books.balances.map((balance) => [balance, new SummedSides()]))
@@ -40,9 +54,21 @@ export const verifyRecords = async (
   for (const sides of closerLooks(sums)) {
     await recompare(tx, books, sides, read)
     for (const [balance, compared] of sides)
-      for (const difference of compared.differing()) found(balance.explain(difference), balance.isOwn)
+      for (const difference of compared.differing()) {
+        found(balance.explain(difference), balance.isOwn)
+        await pause()
+      }
   }
   return counted
+}
+
+/** Tells how far it has come, and never of more than there is. */
+const meter = (total: number, told: Told) => {
+  let done = 0
+  return (entries: number) => {
+    done += entries
+    told({ done, total: Math.max(done, total) })
+  }
 }
 
 const gatherFacts = async (
@@ -68,7 +94,7 @@ interface Recounting {
   sides: ReadonlyMap<Balance, Sides>
   facts: Facts
   looks: readonly Look[]
-  found: Findings
+  found: Found
 }
 
 /** The pass over everything: each entry is told to its side, each record is held against what is known. */
@@ -100,7 +126,7 @@ const recount = async (
   })
   const rest = [
     sectionOf(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
-    sectionOf(['mark'], (key, value) => wholeNumber(value) !== undefined || stranger(key)),
+    sectionOf(['mark'], (key) => marks.some((mark) => Buffer.compare(mark.key, key) === 0) || stranger(key)),
   ]
   await walk(tx, withGaps([...records, ...kept, ...rest], stranger), read)
   for (const fault of sequences.faults()) found(fault, true)

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs'
+import { repairLevel } from '../../drivers/level/repair.ts'
+import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
+import { barOf } from '../bar.ts'
+import { driverFor, folderOf, placeOf, type StoreFlags } from '../open.ts'
+
+interface Flags extends StoreFlags {
+  repair?: boolean
+}
+
+export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags): Promise<void> => {
+  const { storage, data } = placeOf(flags)
+  const folder = folderOf(storage, data)
+  // Opening would make it.
+  if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
+  const driver = await driverFor(storage, data)
+  try {
+    if (isRepair) await repairIn(driver, folder)
+    else await verifyIn(driver)
+  } finally {
+    await driver.close()
+  }
+}
+
+const verifyIn = async (driver: StorageDriver): Promise<void> => {
+  await driver.open()
+  const found = await withBar('recounting', (told) => verify(driver, told))
+  tell(found)
+  if (found.faults > 0)
+    throw new Error('not everything agrees: `allot verify --repair` mends what follows from records')
+}
+
+const repairIn = async (driver: StorageDriver, folder: string | undefined): Promise<void> => {
+  const { mended, named, after } = await opened(driver, folder)
+  for (const one of named) process.stdout.write(`mended: ${one}\n`)
+  if (mended > named.length) process.stdout.write(`mended: ${mended - named.length} more\n`)
+  tell(after)
+  if (after.faults > 0)
+    throw new Error(
+      'what is left does not follow from other records, so that nothing can mend it but a person, or a backup',
+    )
+}
+
+/** The repair of a store that opens; of one that does not, LevelDB's own comes first. */
+const opened = async (driver: StorageDriver, folder: string | undefined): Promise<Repaired> => {
+  const mend = async () => {
+    await driver.open()
+    return withBar('mending', (told) => repair(driver, told))
+  }
+  try {
+    return await mend()
+  } catch (error) {
+    if (folder === undefined || !(error instanceof StorageError) || error.reason !== 'corrupt') throw error
+    await driver.close()
+    await salvage(folder)
+    return mend()
+  }
+}
+
+const salvage = async (folder: string): Promise<void> => {
+  const say = (line: string) => process.stderr.write(`${line}\n`)
+  say(
+    `${folder} is damaged: LevelDB's own repair keeps what it can read. The newest writes may be lost, and what`,
+  )
+  say('was deleted may be back; restore a backup instead if there is one that is new enough.')
+  const lost = await repairLevel(folder)
+  for (const file of lost) say(`set aside, with whatever could not be read of it: ${file}`)
+}
+
+const tell = (found: Verification): void => {
+  for (const one of found.named) process.stdout.write(`${one}\n`)
+  if (found.faults > found.named.length)
+    process.stdout.write(`and ${found.faults - found.named.length} more\n`)
+  process.stdout.write(`${sentence(found)}\n`)
+}
+
+const withBar = async <T>(
+  doing: string,
+  work: (told: (progress: { done: number; total: number }) => void) => Promise<T>,
+): Promise<T> => {
+  const bar = await barOf(doing)
+  try {
+    return await work(bar.told)
+  } finally {
+    bar.stop()
+  }
+}
