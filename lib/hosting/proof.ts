@@ -1,4 +1,4 @@
-import { amend } from '../records/proof/amend.ts'
+import { amend, readable } from '../records/proof/amend.ts'
 import {
   type Amount,
   claim,
@@ -128,15 +128,18 @@ const sameForQuota: Recount = {
   counted: [claim(repositories, (one) => membersOf(one.id, one.owner, one.private, one.size))],
   kept: [claim(containers, (one) => membersOf(one.id, one.owner, one.private, one.git))],
   async mend(tx, [id]) {
-    const repository = await repositories.get(tx, [id!])
+    const repository = await readable(tx, repositories, [id!])
+    // What was last known of a broken one still counts.
+    if (repository === 'broken') return false
     if (repository === undefined) return (await containers.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
-    const before = (await containers.get(tx, [id!])) ?? emptyContainer
-    await containers.save(tx, { ...before, id: repository.id, owner, private: isPrivate, git: size })
+    const same = { id: repository.id, owner, private: isPrivate, git: size }
+    const { lfs, issues, releases, artifacts, packages } = (await containers.get(tx, [id!])) ?? noSizes
+    await containers.save(tx, { ...same, lfs, issues, releases, artifacts, packages })
     return true
   },
 }
-const emptyContainer = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
 
 const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): Amount[] => [
   [[id, 'owner'], owner],
@@ -146,6 +149,7 @@ const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): 
 
 /** What accounts, repositories and their relations derive from each other, for `verify`. */
 export const hostingProof: Proof = {
+  derived: [],
   facts: [audienceOf, isOrganization, repositoryAudience],
   recounts: [
     recountOn('stars', eachOn(stars)),

@@ -59,6 +59,7 @@ const tallies: Recount = {
 
 /** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
 export const quotaProof: Proof = {
+  derived: [ownerUsages.options.name, containers.options.name],
   facts: [ownerOfContainer, group, rule],
   recounts: [usage, tallies],
   looks: [

@@ -11,19 +11,23 @@ const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** All but the stamps. */
-export const rawOf = (driver: StorageDriver): Promise<Raw> =>
+/** Just as it is. */
+export const exactly = (driver: StorageDriver): Promise<Raw> =>
   driver.read(async (tx) => {
     const raw: Raw = []
-    for await (const [key, value] of tx.range(EVERYTHING)) raw.push([hex(key), hex(comparable(key, value))])
+    for await (const [key, value] of tx.range(EVERYTHING)) raw.push([hex(key), hex(value)])
     return raw
   })
 
+export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(await exactly(driver))
+
 /** Stamps are drawn by lot: of what is stamped only the count can be compared. */
-const comparable = (key: Uint8Array, value: Uint8Array): Uint8Array => {
-  const [first] = decodeKey(Buffer.from(key))
-  return String(first).endsWith(':grams') ? encodeValue(stampedNumber(value)) : value
-}
+export const comparable = (raw: Raw): Raw =>
+  raw.map(([key, value]) => {
+    const [first] = decodeKey(Buffer.from(key, 'hex'))
+    if (!String(first).endsWith(':grams')) return [key, value]
+    return [key, hex(encodeValue(stampedNumber(Buffer.from(value, 'hex')) ?? value))]
+  })
 
 /** The same without the marks, which are facts about the store and not what is in it. */
 export const contentOf = async (driver: StorageDriver): Promise<Raw> =>

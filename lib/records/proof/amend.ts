@@ -1,16 +1,34 @@
-import type { WriteTransaction } from '../../storage/driver.ts'
+import * as v from 'valibot'
+import type { ReadTransaction, WriteTransaction } from '../../storage/driver.ts'
 import type { Collection } from '../collection.ts'
 import type { KeyTuple } from '../keys.ts'
 
-/** Puts derived members of a record right; answers false where there is no such record to keep them. */
+type Readable<R> = Pick<Collection<R>, 'get'> & { readonly options: { readonly schema: v.GenericSchema<R> } }
+
+/** The record; undefined where there is none, `broken` for one that is not what it ought to be. */
+export const readable = async <R>(
+  tx: ReadTransaction,
+  collection: Readable<R>,
+  id: KeyTuple,
+): Promise<R | undefined | 'broken'> => {
+  try {
+    const record = await collection.get(tx, id)
+    return record === undefined || v.is(collection.options.schema, record) ? record : 'broken'
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'broken'
+    throw error
+  }
+}
+
+/** Puts derived members of a record right; answers false where there is no record to keep them. */
 export const amend = async <R>(
   tx: WriteTransaction,
-  collection: Pick<Collection<R>, 'get' | 'save'>,
+  collection: Readable<R> & Pick<Collection<R>, 'save'>,
   id: KeyTuple,
   right: Partial<R>,
 ): Promise<boolean> => {
-  const before = await collection.get(tx, id)
-  if (before === undefined) return false
+  const before = await readable(tx, collection, id)
+  if (before === undefined || before === 'broken') return false
   await collection.save(tx, { ...before, ...right })
   return true
 }

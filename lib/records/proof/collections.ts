@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Bytes } from '../../storage/driver.ts'
-import { decodeKey, type KeyTuple } from '../keys.ts'
+import { decodeKey, encodeKey, type KeyTuple } from '../keys.ts'
 import { recordKey } from '../layout.ts'
 import { collections } from '../schema.ts'
 import { placesOf, type Spread } from '../spread.ts'
@@ -79,13 +79,17 @@ const describe = (issue: v.BaseIssue<unknown>): string => {
 }
 
 /** A key for people: its members where it has any, else its bytes. */
-export const keyWords = (key: Bytes): string => {
+export const keyWords = (key: Bytes): string => tupleWords(key) ?? `0x${Buffer.from(key).toString('hex')}`
+
+const tupleWords = (key: Bytes): string | undefined => {
   try {
-    const words = JSON.stringify(decodeKey(new Uint8Array(key)))
+    const tuple = decodeKey(new Uint8Array(key))
     // What is no key of ours decodes to anything.
-    if (/^[ -~\u00a0-\uffff]*$/.test(words)) return words
+    const isOurs = tuple.every(isPart) && Buffer.compare(encodeKey(tuple), key) === 0
+    return isOurs ? JSON.stringify(tuple) : undefined
   } catch {
-    // Named by its bytes below.
+    return undefined
   }
-  return `0x${Buffer.from(key).toString('hex')}`
 }
+
+const isPart = (part: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof part)

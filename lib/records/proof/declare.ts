@@ -10,6 +10,8 @@ export interface Proof {
   readonly facts: readonly Fact[]
   readonly looks: readonly Look[]
   readonly recounts: readonly Recount[]
+  /** Collections whose records follow from others altogether: one that is broken is made again. */
+  readonly derived: readonly string[]
 }
 
 type Of<R> = { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } }

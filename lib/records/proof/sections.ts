@@ -34,8 +34,11 @@ const LAST = new Uint8Array(64).fill(0xff)
 /** So many entries take a few milliseconds. */
 const STEPS = 500
 
+/** Sections that follow each other are read as one range: a store has more of them than a small one has entries. */
+const JOINED = 12
+
 /**
- * Two sections at a time: the one is worked through while the other waits for the database.
+ * Two ranges at a time: the one is worked through while the other waits for the database.
  * @param step told now and then how many more entries were read; others have their turn then.
  */
 export const walk = async (
@@ -43,23 +46,38 @@ export const walk = async (
   sections: readonly Section[],
   step: (entries: number) => void,
 ): Promise<void> => {
-  const left = sections.values()
+  const left = joined(sections).values()
   await Promise.all([walkEach(tx, left, step), walkEach(tx, left, step)])
+}
+
+const joined = (sections: readonly Section[]): Section[][] => {
+  const runs: Section[][] = []
+  for (const section of sections) {
+    const run = runs.at(-1)
+    const last = run?.at(-1)
+    if (last !== undefined && run!.length < JOINED && Buffer.compare(last.end, section.start) === 0)
+      run!.push(section)
+    else runs.push([section])
+  }
+  return runs
 }
 
 const walkEach = async (
   tx: ReadTransaction,
-  sections: Iterable<Section>,
+  runs: Iterable<readonly Section[]>,
   step: (entries: number) => void,
 ): Promise<void> => {
   let entries = 0
-  for (const { start, end, take } of sections)
-    for await (const [key, value] of tx.range({ start, end })) {
-      take(key, value)
+  for (const run of runs) {
+    let at = 0
+    for await (const [key, value] of tx.range({ start: run[0]!.start, end: run.at(-1)!.end })) {
+      while (Buffer.compare(key, run[at]!.end) >= 0) at++
+      run[at]!.take(key, value)
       if (++entries < STEPS) continue
       step(entries)
       entries = 0
       await setImmediate()
     }
+  }
   step(entries)
 }

@@ -3,7 +3,7 @@ import { marks } from '../mark.ts'
 import { refuseUnready } from '../opening.ts'
 import { type Balance, type Books, openBooks } from './balances.ts'
 import { type Declared, declared, keyWords, readRecord } from './collections.ts'
-import { deleting, type Fault, type Look, type Proof } from './declare.ts'
+import { deleting, type Fault, type Proof } from './declare.ts'
 import { estimate } from './estimate.ts'
 import { Facts } from './facts.ts'
 import { type Section, sectionOf, walk, withGaps } from './sections.ts'
@@ -42,15 +42,14 @@ const AT_ONCE = 150_000
 export const verifyRecords = async (
   tx: ReadTransaction,
   proofs: readonly Proof[],
-  { found, told = () => undefined, pause = async () => undefined }: Listening,
+  { found, told, pause = async () => undefined }: Listening,
 ): Promise<Counted> => {
   await refuseUnready(tx)
-  const read = meter(await estimate(tx), told)
+  const read = told === undefined ? () => undefined : meter(await estimate(tx), told)
   const books = openBooks(proofs.flatMap((proof) => proof.recounts))
   const facts = await gatherFacts(tx, proofs, read)
   const sums = new Map(books.balances.map((balance) => [balance, new SummedSides()]))
-  const looks = proofs.flatMap((proof) => proof.looks)
-  const counted = await recount(tx, { books, sides: sums, facts, looks, found }, read)
+  const counted = await recount(tx, { books, sides: sums, facts, proofs, found }, read)
   for (const sides of closerLooks(sums)) {
     await recompare(tx, books, sides, read)
     for (const [balance, compared] of sides)
@@ -93,14 +92,14 @@ interface Recounting {
   books: Books
   sides: ReadonlyMap<Balance, Sides>
   facts: Facts
-  looks: readonly Look[]
+  proofs: readonly Proof[]
   found: Found
 }
 
 /** The pass over everything: each entry is told to its side, each record is held against what is known. */
 const recount = async (
   tx: ReadTransaction,
-  { books, sides, facts, looks, found }: Recounting,
+  { books, sides, facts, proofs, found }: Recounting,
   read: (entries: number) => void,
 ): Promise<Counted> => {
   const counted = { records: 0, entries: 0, counters: 0 }
@@ -110,14 +109,15 @@ const recount = async (
 
   const records = declared.map((collection) => {
     const tell = teller(books, sides, collection)
-    const own = looks.filter((one) => one.collection === collection.name)
+    const looks = proofs.flatMap((proof) => proof.looks).filter((one) => one.collection === collection.name)
+    const isDerived = proofs.some(({ derived }) => derived.includes(collection.name))
     return sectionOf([collection.name, 'r'], (key, value) => {
       counted.records++
       const reading = readRecord(collection, key, value)
-      if ('says' in reading) return found(reading, true)
+      if ('says' in reading) return found(isDerived ? mendedWithout(reading, key) : reading, true)
       tell(reading.record, key)
       sequences.see(collection.name, reading.record)
-      for (const look of own) for (const fault of look.at(reading.record, facts.known)) found(fault, false)
+      for (const look of looks) for (const fault of look.at(reading.record, facts.known)) found(fault, false)
     })
   })
   const kept = keptSections(books, sides, (kind, key, number) => {
@@ -179,11 +179,11 @@ const keptSections = (
     return [sectionOf(prefix, take)]
   })
 
+const noCount = (key: Bytes): Fault =>
+  mendedWithout({ says: `the counter ${keyWords(key)} is no number above 0` }, key)
+
 /** Mended by taking it away: the next recount finds that it is missing. */
-const noCount = (key: Bytes): Fault => {
-  const copy = new Uint8Array(key)
-  return { says: `the counter ${keyWords(copy)} is no number above 0`, mend: deleting(copy) }
-}
+const mendedWithout = (fault: Fault, key: Bytes): Fault => ({ ...fault, mend: deleting(new Uint8Array(key)) })
 
 /** The balances that differ, in portions that fit into memory. */
 function* closerLooks(sums: ReadonlyMap<Balance, SummedSides>): Iterable<Map<Balance, ComparedSides>> {
