@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AllotError, type ErrorCode } from '../errors.ts'
-import type { Responses } from './responses.ts'
+import type { Route } from './route.ts'
 
 /** The one table from what went wrong to what is answered. */
 const statuses: Record<ErrorCode, number> = {
@@ -58,9 +58,9 @@ export const translate = (error: unknown, log: Log, method: string, path: string
   return { status: 500, message: `an internal error occurred; the server's log has it as ${id}` }
 }
 
-/** A route that declares no 404 names nothing but its caller: what is not there is the account, deleted meanwhile. */
-export const asDeclared = (error: unknown, responses: Responses | undefined): unknown => {
+/** A route for the signed-in that declares no 404 names nothing but them: what is gone is the account, deleted meanwhile. */
+export const asDeclared = (error: unknown, route: Pick<Route, 'auth' | 'responses'> | undefined): unknown => {
   const isMissing = error instanceof AllotError && error.code === 'not_found'
-  if (!isMissing || responses === undefined || 404 in responses) return error
+  if (!isMissing || route === undefined || route.auth === 'optional' || 404 in route.responses) return error
   return new AllotError('unauthenticated', error.message, { cause: error })
 }

@@ -172,12 +172,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const { req, res, location, baseUrl } = exchange
     if (error instanceof ClientGone) return void res.destroy()
     try {
-      const { status, message } = translate(
-        asDeclared(error, route?.responses),
-        log,
-        req.method ?? '',
-        location.path,
-      )
+      const { status, message } = translate(asDeclared(error, route), log, req.method ?? '', location.path)
       // What has begun cannot be taken back: an answer that breaks off is no whole one.
       if (res.headersSent) return void res.destroy()
       if (status === 404) return notFound(exchange, message)

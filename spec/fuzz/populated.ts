@@ -9,7 +9,7 @@ const another = { ssh: sshPair('ecdsa', 256).key, gpg: await gpg('other@example.
 
 /** What a populated server holds, and what may be sent to it, by the names of parameters and members. */
 export const WORDS: Readonly<Record<string, readonly string[]>> = {
-  username: ['alice', 'ALICE', ':alice', ':username', 'bob', 'acme', 'shy', 'root', 'fresh'],
+  username: ['alice', 'ALICE', ':alice', ':username', 'bob', 'acme', 'shy', 'fresh'],
   target: ['alice', ':target', 'bob', ':bob'],
   owner: ['alice', 'acme', 'shy'],
   new_owner: ['acme', 'bob', 'alice'],
@@ -19,7 +19,7 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
   repository: ['alice/demo', 'alice/secret', 'acme/shared', 'acme'],
   name: ['fresh', 'demo', 'small', 'free', 'spec'],
   id: ['1', '2', '3'],
-  token: ['spec', '1', '3'],
+  token: ['spare', '2', '3'],
   kind: ['attachments', 'artifacts', 'packages', 'lfs'],
   key: ['a1', 'p1', 'l1', 'fresh', another.ssh],
   armored_public_key: [another.gpg, keys.gpg],
@@ -63,6 +63,7 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Peopl
   await hosting.gpgKeys.add(alice.id, { armored: keys.gpg })
   await quota.apply(PLAN)
   for (const entry of ENTRIES) await ledger.put(entry)
+  for (const { id } of [alice, bob]) await hosting.tokens.create(id, 'spare', ['read:user'])
   const tokenOf = async ({ id }: Account) => (await hosting.tokens.create(id, 'spec', ['all'])).secret
   return {
     alice: { id: alice.id, token: await tokenOf(alice) },

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { committedDocument } from '../api/document.ts'
+import { withWords } from './words.ts'
+
+describe('npm run fuzz', () => {
+  it('says how to get schemathesis where it is missing, and fails', () => {
+    const index = join(import.meta.dirname, 'index.ts')
+    const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', index], {
+      env: { ...process.env, SCHEMATHESIS: 'no-such-command' },
+      encoding: 'utf8',
+    })
+    assert.equal(status, 1)
+    assert.match(stderr, /^no-such-command cannot be started: pip install schemathesis/m)
+  })
+
+  it('changes nothing of the document but what may be asked', async () => {
+    const document = committedDocument() as { paths: object; components: object }
+    const changed = withWords({ ...document }) as typeof document
+    const { valid, errors } = await new Validator().validate(structuredClone(changed))
+    assert.ok(valid, JSON.stringify(errors))
+    assert.notDeepEqual(changed, document)
+    assert.deepEqual(changed.components, document.components)
+    assert.deepEqual(responsesOf(changed.paths), responsesOf(document.paths))
+  })
+})
+
+const responsesOf = (paths: object) =>
+  Object.values(paths).flatMap((operations: object) =>
+    Object.values(operations).map(({ responses }: { responses: unknown }) => responses),
+  )

@@ -1,0 +1,78 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Where schemathesis is: `SCHEMATHESIS`, or on the path. */
+export const COMMAND = process.env.SCHEMATHESIS ?? 'schemathesis'
+
+/** Its version; undefined where it is not installed. */
+export const installed = (): string | undefined => {
+  const { status, stdout } = spawnSync(COMMAND, ['--version'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+export interface Campaign {
+  /** Where the server is, with the base path. */
+  api: string
+  token: string
+  document: unknown
+  /** How schemathesis is to choose operations. */
+  filters: readonly string[]
+  examples: number
+  seed: number
+}
+
+export interface Outcome {
+  /** Requests that were made up, sent, and their answers checked. */
+  cases: number
+  passed: boolean
+}
+
+/**
+ * The checks that hold for every answer. Left out: that all wrong input is refused (a page that is no number counts as
+ * none, as it does in a Gitea), and that all input of the right shape is taken (no schema says which names are taken).
+ */
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+  'unsupported_method',
+  'allow_header_conformance',
+  'ignored_auth',
+]
+
+export const run = async ({ api, token, document, filters, examples, seed }: Campaign): Promise<Outcome> => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-fuzz-'))
+  try {
+    const [schema, report] = [join(folder, 'openapi.json'), join(folder, 'report.json')]
+    writeFileSync(schema, JSON.stringify(document))
+    const words = ['run', schema, '--url', api, '--header', `Authorization: token ${token}`, ...filters]
+    words.push('--checks', CHECKS.join(), '--max-examples', `${examples}`, '--seed', `${seed}`, '--no-color')
+    words.push('--generation-database', 'none', '--warnings', 'off', '--continue-on-failure')
+    words.push('--report', 'json', '--report-json-path', report)
+    const passed = (await ended(words, folder)) === 0
+    return { cases: existsSync(report) ? casesIn(readFileSync(report, 'utf8')) : 0, passed }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const ended = (words: string[], cwd: string): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    const hooks = join(import.meta.dirname, 'media_types.py')
+    const env = { ...process.env, SCHEMATHESIS_HOOKS: hooks }
+    const child = spawn(COMMAND, words, { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] })
+    child.on('error', reject)
+    child.on('close', resolve)
+  })
+
+/** Those that were not only thought of, but had their answers checked. */
+const casesIn = (report: string): number => {
+  const { test_cases: cases } = JSON.parse(report) as {
+    test_cases: { generated: number; without_checks: number }
+  }
+  return cases.generated - cases.without_checks
+}
