@@ -14,7 +14,8 @@ export interface Outcome {
   err: string
 }
 
-const begin = (args: readonly string[], cwd: string): ChildProcess =>
+/** Without waiting for anything. */
+export const begin = (args: readonly string[], cwd = root): ChildProcess =>
   spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts'), ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
