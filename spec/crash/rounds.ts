@@ -25,6 +25,8 @@ export interface Options {
   seed: number
   /** Every so many rounds all counters are recounted and all lists held against each other: damage stays. */
   recountEvery: number
+  /** How a server that writes is ended; told to stop, it must end with 0 within 10 s. */
+  signal?: 'SIGKILL' | 'SIGTERM'
   /** Called after each round. */
   progress?: (totals: Totals) => void
 }
@@ -43,10 +45,16 @@ const LONGEST_LIFE = 800
 const START = 1000
 
 /** A server is killed and started again on one folder, round after round, until a fault is found. */
-export const crash = async ({ rounds, seed, recountEvery, progress }: Options): Promise<Outcome> => {
+export const crash = async ({
+  rounds,
+  seed,
+  recountEvery,
+  signal = 'SIGKILL',
+  progress,
+}: Options): Promise<Outcome> => {
   const data = await mkdtemp(join(tmpdir(), 'allot-crash-'))
   const totals: Totals = { rounds: 0, kills: 0, acknowledged: 0, inFlight: 0, lost: 0, inconsistent: 0 }
-  const run = new Run(data, chanceOf(seed), totals)
+  const run = new Run(data, chanceOf(seed), totals, signal)
   await run.begin()
   while (totals.rounds < rounds && run.faults.length === 0) {
     await run.round(totals.rounds % recountEvery === 0)
@@ -64,9 +72,11 @@ class Run {
   readonly #chance: Chance
   readonly #totals: Totals
   readonly #clients: Client[]
+  readonly #signal: 'SIGKILL' | 'SIGTERM'
   #token = ''
 
-  constructor(data: string, chance: Chance, totals: Totals) {
+  constructor(data: string, chance: Chance, totals: Totals, signal: 'SIGKILL' | 'SIGTERM') {
+    this.#signal = signal
     this.#data = data
     this.#chance = chance
     this.#totals = totals
@@ -106,8 +116,7 @@ class Run {
   async end(): Promise<void> {
     const { server, process } = await this.#start()
     await this.#compare(server, true)
-    const code = await process.stop()
-    if (code !== 0) this.#fault(new Error(`told to stop, the server ended with ${code}`))
+    await process.stop()
   }
 
   async #start(): Promise<{ server: Server; process: Served }> {
@@ -117,8 +126,13 @@ class Run {
 
   async #kill(process: Served, server: Server): Promise<void> {
     server.killed = true
-    await process.stop('SIGKILL')
+    const told = performance.now()
+    const code = await process.stop(this.#signal)
     this.#totals.kills++
+    if (this.#signal === 'SIGKILL') return
+    const took = performance.now() - told
+    if (code !== 0 || took > 10_000)
+      this.#fault(new Error(`told to stop, it ended with ${code} in ${took} ms`))
   }
 
   /** At any moment of a start. */
