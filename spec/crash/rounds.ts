@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { level } from '../../drivers/level/index.ts'
+import { verify } from '../../lib/verify.ts'
 import { allot, begin, type Served, served } from '../bin/program.ts'
 import { asker } from '../running.ts'
 import { type Chance, chanceOf } from './chance.ts'
@@ -100,6 +102,7 @@ class Run {
   async round(recounts: boolean): Promise<void> {
     for (let starts = this.#chance.likely(0.2) ? 1 + this.#chance.below(2) : 0; starts > 0; starts--)
       await this.#killEarly()
+    if (recounts) await this.#verify()
     const { server, process } = await this.#start()
     await this.#compare(server, recounts)
     if (this.faults.length > 0) return void (await process.stop())
@@ -114,6 +117,7 @@ class Run {
 
   /** After the last kill. */
   async end(): Promise<void> {
+    await this.#verify()
     const { server, process } = await this.#start()
     await this.#compare(server, true)
     await process.stop()
@@ -143,6 +147,15 @@ class Run {
     child.kill('SIGKILL')
     await ended
     this.#totals.kills++
+  }
+
+  /** Every index and every counter of the store as the kill has left it. */
+  async #verify(): Promise<void> {
+    const driver = level(join(this.#data, 'store'))
+    await driver.open()
+    const { faults, named } = await verify(driver).finally(() => driver.close())
+    this.#totals.inconsistent += faults
+    this.faults.push(...named)
   }
 
   async #compare({ ask, token }: Server, recounts: boolean): Promise<void> {
