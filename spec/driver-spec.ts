@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import { durability } from './driver-spec/durability.ts'
+import { faults } from './driver-spec/faults.ts'
 import type { Candidate } from './driver-spec/fixture.ts'
 import { isolation } from './driver-spec/isolation.ts'
 import { life } from './driver-spec/life.ts'
@@ -17,6 +18,7 @@ export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
  */
 export const driverSpec = (candidate: Candidate): void => {
   describe(`the driver ${candidate.name}`, () => {
-    for (const part of [life, values, ranges, isolation, serialisability, durability, model]) part(candidate)
+    for (const part of [life, values, ranges, isolation, serialisability, durability, model, faults])
+      part(candidate)
   })
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
 import { VERSION } from '../../lib/version.ts'
+import { farewell } from '../farewell.ts'
 import { open, type StoreFlags } from '../open.ts'
 import { Usage } from '../usage.ts'
 
@@ -11,24 +12,22 @@ interface Flags extends StoreFlags {
   host?: string
 }
 
-/** What a client may still take to read its answer once the server is told to stop. */
-const PATIENCE = 8000
-
 export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   const wanted = port === undefined ? undefined : portIn(port)
   const { allot, config, data } = await open(store, pino(pino.destination(2)))
   const server = createServer(allot.handler)
+  const stop = farewell(server, () => allot.close())
   try {
     await listen(server, wanted ?? config.server.port ?? 3000, host ?? config.server.host ?? '127.0.0.1')
     const url = `${urlOf(server)}${config.api.basePath}`
     process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
     await welcome(allot, url)
   } catch (error) {
-    await stop(server, allot)
+    await stop()
     throw error
   }
   await stopSignal()
-  await stop(server, allot)
+  await stop()
 }
 
 const portIn = (text: string): number => {
@@ -76,13 +75,3 @@ const stopSignal = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
-
-/** Finishes what is in flight: nothing new is taken, idle connections end, and whoever never reads is cut off. */
-const stop = async (server: Server, allot: Allot): Promise<void> => {
-  const cutOff = setTimeout(() => server.closeAllConnections(), PATIENCE)
-  const closed = new Promise((resolve) => server.close(resolve))
-  await allot.close()
-  server.closeIdleConnections()
-  await closed
-  clearTimeout(cutOff)
-}

@@ -23,6 +23,11 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
     await store.write((tx) => settle(tx, id))
   }
 
+  /** As long as it is a stray it has no record. */
+  const discardStray = async (id: number) => {
+    if ((await store.read((tx) => strays.get(tx, [id]))) !== undefined) await discard(id)
+  }
+
   return {
     async making(id, work) {
       if (files === undefined) return work()
@@ -31,7 +36,7 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
         return await work()
       } catch (error) {
         // A write that the disk has refused may be there after all: the next start knows.
-        if (!(error instanceof StorageError)) await discard(id).catch(() => undefined)
+        if (!(error instanceof StorageError)) await discardStray(id).catch(() => undefined)
         throw error
       }
     },

@@ -1,19 +1,17 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
-/** Counts the answers that are not out yet, so that a server can wait for them before it stops. */
+/** Knows the answers that are not out yet, so that a server can wait for them before it stops. */
 export const countFlights = () => {
-  let flying = 0
-  let landed: (() => void)[] = []
-  const end = () => {
-    if (--flying > 0) return
-    for (const tell of landed) tell()
-    landed = []
-  }
+  const flying = new Set<ServerResponse>()
   return {
     begin(res: ServerResponse) {
-      flying++
-      res.once('close', end)
+      flying.add(res)
+      res.once('close', () => flying.delete(res))
     },
-    idle: () => (flying === 0 ? Promise.resolve() : new Promise<void>((resolve) => landed.push(resolve))),
+    /** Waits for what flies now: whatever begins meanwhile would put the end off for ever. */
+    async idle(): Promise<void> {
+      await Promise.all([...flying].map((res) => once(res, 'close')))
+    },
   }
 }

@@ -60,9 +60,9 @@ export const createQuota = (
   defaults: QuotaDefaults,
   listener: CrossingListener = nobody,
 ): QuotaEngine => {
-  const tally = createTally((owner, before, after) => {
+  const tally = createTally((owner, before, after, isKnown) => {
     standings.drop(owner)
-    if (listener.isHeard()) crossings.changed(owner, before, after)
+    if (isKnown && listener.isHeard()) crossings.changed(owner, before, after)
   })
   const crossings = createCrossings((owner) => standings.of(owner), listener)
   const standings = createStandings(store, tally, defaults)

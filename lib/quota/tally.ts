@@ -21,8 +21,8 @@ interface Moved {
   after: Usage
 }
 
-/** Told of each owner whose usage changed, once for each transaction and after it is durable. */
-export type UsageChanged = (owner: number, before: Usage, after: Usage) => void
+/** Told of each owner whose usage changed, once for each transaction and after it is durable, as far as that is known. */
+export type UsageChanged = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
 
 export const createTally = (changed: UsageChanged): Tally => {
   const moved = new WeakMap<Change, Map<number, Moved>>()
@@ -37,7 +37,7 @@ export const createTally = (changed: UsageChanged): Tally => {
     }
     const first: Moved = { before, after }
     owners.set(owner, first)
-    tx.afterCommit(() => changed(owner, first.before, first.after))
+    tx.afterCommit((isKnown) => changed(owner, first.before, first.after, isKnown))
   }
 
   const of = async (tx: ReadTransaction, owner: number): Promise<Usage> => {

@@ -3,7 +3,8 @@ import { createSequences, type Sequences } from './sequence.ts'
 
 /** A write transaction that can say what must happen once its changes are durable (drop a memo, tell the host). */
 export interface Change extends WriteTransaction {
-  afterCommit(action: () => void): void
+  /** `isKnown` is false when nobody can say whether the changes are kept: memos are to be dropped, and nobody told. */
+  afterCommit(action: (isKnown: boolean) => void): void
 }
 
 export interface Store {
@@ -20,17 +21,31 @@ export const createStore = (driver: StorageDriver): Store => ({
   sequences: createSequences(driver),
   read: (work) => driver.read(work),
   async write(work) {
-    let actions: (() => void)[] = []
-    const result = await driver.write((tx) => {
-      actions = []
-      return work(changeOf(tx, actions))
-    })
-    for (const action of actions) action()
+    let actions: Action[] = []
+    const end = (isKnown: boolean) => {
+      for (const action of actions) action(isKnown)
+    }
+    const result = await driver
+      .write(async (tx) => {
+        actions = []
+        const own: Action[] = []
+        const done = await work(changeOf(tx, own))
+        actions = own
+        return done
+      })
+      .catch((error) => {
+        // There are actions only when the work itself was done, so it was the driver that failed.
+        end(false)
+        throw error
+      })
+    end(true)
     return result
   },
 })
 
-const changeOf = (tx: WriteTransaction, actions: (() => void)[]): Change => ({
+type Action = (isKnown: boolean) => void
+
+const changeOf = (tx: WriteTransaction, actions: Action[]): Change => ({
   get: (key) => tx.get(key),
   getMany: (keys) => tx.getMany(keys),
   range: (range) => tx.range(range),

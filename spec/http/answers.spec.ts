@@ -241,6 +241,19 @@ describe('What is in flight', () => {
     assert.equal((await answer).text, '"through"')
     await idle
   })
+
+  it('is what has begun when it is asked for: requests that keep coming put no end off', async () => {
+    let isOver = false
+    const flood = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) assert.equal((await get('/json')).status, 200)
+      }),
+    )
+    await sleep(20)
+    await floor.idle()
+    isOver = true
+    await flood
+  })
 })
 
 describe('What is not below the base path', () => {

@@ -1,0 +1,80 @@
+import type { Running } from '../running.ts'
+import type { Chance } from './chance.ts'
+import type { Answered, Deed, Known } from './deed.ts'
+import { nextDeed } from './deeds.ts'
+import { type Family, newFamily } from './family.ts'
+
+export interface Server {
+  ask: Running['ask']
+  /** An administrator's. */
+  token: string
+  /** Told to die: from now on requests may stay without an answer. */
+  killed: boolean
+}
+
+/** What is known of a write that was not answered: its family before it, and after it. */
+export interface Unanswered {
+  deed: string
+  after: Family
+}
+
+/** One of those who write at the same time, each one write after another. */
+export class Client {
+  family: Family
+  /** The write that was under way when the server was killed. */
+  unanswered: Unanswered | undefined
+  acknowledged = 0
+  readonly known: Known
+  readonly #chance: Chance
+
+  constructor(name: string, chance: Chance) {
+    let last = 0
+    this.family = newFamily(name)
+    this.#chance = chance
+    this.known = { secrets: new Map(), keyIds: new Map(), next: () => ++last }
+  }
+
+  /** Two people and their organization, to begin with. */
+  async settle(server: Server): Promise<void> {
+    const { name, organization } = this.family
+    for (const login of [`${name}-a`, `${name}-b`]) {
+      const body = { username: login, full_name: `One of ${name}` }
+      const change = ({ people }: Family) =>
+        void people.set(login, { fullName: body.full_name, visibility: 'public' })
+      await this.#write(server, { method: 'POST', path: '/admin/users', body, change })
+    }
+    const path = `/admin/users/${name}-a/orgs`
+    await this.#write(server, {
+      method: 'POST',
+      path,
+      body: { username: organization },
+      change: () => undefined,
+    })
+  }
+
+  /** Writes until the server is gone. @throws Error when it answers what it should not, or goes by itself. */
+  async write(server: Server): Promise<void> {
+    while (!server.killed) await this.#write(server, nextDeed(this.family, this.#chance, this.known))
+  }
+
+  async #write(server: Server, deed: Deed): Promise<void> {
+    const after = structuredClone(this.family)
+    deed.change(after)
+    const said = `${deed.method} ${deed.path} ${JSON.stringify(deed.body ?? '')}`
+    const answer = await this.#ask(server, deed).catch((cause) => {
+      if (!server.killed) throw new Error(`the server is gone at ${said}`, { cause })
+      this.unanswered = { deed: said, after }
+    })
+    if (answer === undefined) return
+    const isExpected = deed.refused === undefined ? answer.status < 300 : answer.status === deed.refused
+    if (!isExpected) throw new Error(`${said} was answered with ${answer.status} ${answer.text}`)
+    if (deed.refused === undefined) this.acknowledged++
+    this.family = after
+    deed.learn?.(answer.body as Answered)
+  }
+
+  #ask({ ask, token }: Server, { method, path, body, headers = {}, as }: Deed) {
+    const own = as === undefined ? token : this.known.secrets.get(as)!.secret
+    return ask(method, path, { token: own, headers, ...(body === undefined ? {} : { body }) })
+  }
+}

@@ -1,0 +1,113 @@
+import type { Running } from '../running.ts'
+import { LANDMARKS } from './deed.ts'
+import type { Entry, Facts, Visibility } from './family.ts'
+
+interface Person {
+  login: string
+  full_name: string
+  visibility: Visibility
+  followers_count: number
+  following_count: number
+  starred_repos_count: number
+}
+
+export interface SeenRepository {
+  id: number
+  full_name: string
+  owner: { login: string }
+  private: boolean
+  description: string
+  stars_count: number
+  watchers_count: number
+}
+
+/** All that the server says, and where it contradicts itself. */
+export interface Seen {
+  facts: Facts
+  people: Person[]
+  repositories: SeenRepository[]
+  /** Repositories as somebody who has not signed in finds them. */
+  openRepositories: string[]
+  contradictions: string[]
+}
+
+export interface Eyes {
+  ask: Running['ask']
+  /** Of an administrator, who sees everything. */
+  token: string
+}
+
+const PAGE = 50
+
+/** Every item of a list, whose total must be as many. */
+export const pages = async <T>(
+  { ask }: Eyes,
+  path: string,
+  contradictions: string[],
+  token?: string,
+): Promise<T[]> => {
+  const items: T[] = []
+  for (let page = 1; ; page++) {
+    const query = `${path.includes('?') ? '&' : '?'}limit=${PAGE}&page=${page}`
+    const { status, body, headers } = await ask('GET', path + query, token === undefined ? {} : { token })
+    if (status !== 200) throw new Error(`GET ${path} was answered with ${status}`)
+    const found: T[] = Array.isArray(body) ? body : body.data
+    items.push(...found)
+    if (found.length === PAGE) continue
+    const total = Number(headers.get('x-total-count'))
+    if (total !== items.length) contradictions.push(`${path} has ${items.length} items and says ${total}`)
+    return items
+  }
+}
+
+/** @param entries ledger entries that may be there. */
+export const look = async (eyes: Eyes, entries: readonly Pick<Entry, 'kind' | 'key'>[]): Promise<Seen> => {
+  const contradictions: string[] = []
+  const all = <T>(path: string) => pages<T>(eyes, path, contradictions, eyes.token)
+  const [everyone, repositories, open] = await Promise.all([
+    all<Person>('/admin/users'),
+    all<SeenRepository>('/repos/search'),
+    pages<SeenRepository>(eyes, '/repos/search', contradictions),
+  ])
+  const people = everyone.filter(({ login }) => /^f\d+-/.test(login))
+  const facts: Facts = new Map()
+  for (const { login, full_name: fullName, visibility } of people)
+    facts.set(`user ${login}`, JSON.stringify({ fullName, visibility }))
+  for (const { full_name, private: isPrivate, description } of repositories)
+    if (!LANDMARKS.includes(full_name))
+      facts.set(`repository ${full_name}`, JSON.stringify({ private: isPrivate, description }))
+  await Promise.all([
+    ...people.map(({ login }) => lookAtPerson(all, login, facts)),
+    ...entries.map((entry) => lookAtEntry(eyes, entry, facts)),
+  ])
+  return { facts, people, repositories, openRepositories: open.map((one) => one.full_name), contradictions }
+}
+
+type All = <T>(path: string) => Promise<T[]>
+
+const lookAtPerson = async (all: All, login: string, facts: Facts): Promise<void> => {
+  const of = `/users/${login}`
+  const [stars, watches, follows, tokens, keys] = await Promise.all([
+    all<SeenRepository>(`${of}/starred`),
+    all<SeenRepository>(`${of}/subscriptions`),
+    all<Person>(`${of}/following`),
+    all<{ name: string }>(`${of}/tokens`),
+    all<{ title: string; key: string }>(`${of}/keys`),
+  ])
+  for (const { full_name } of stars) facts.set(`star ${login} ${full_name}`, '')
+  for (const { full_name } of watches) facts.set(`watch ${login} ${full_name}`, '')
+  for (const followed of follows) facts.set(`follow ${login} ${followed.login}`, '')
+  for (const { name } of tokens) facts.set(`token ${login} ${name}`, '')
+  for (const { title, key } of keys) facts.set(`key ${login} ${title}`, key)
+}
+
+const lookAtEntry = async (
+  { ask, token }: Eyes,
+  { kind, key }: Pick<Entry, 'kind' | 'key'>,
+  facts: Facts,
+) => {
+  const { status, body } = await ask('GET', `/admin/ledger/${kind}/${key}`, { token })
+  if (status === 404) return
+  const { repository, owner, name, size, on = null } = body
+  facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place: repository ?? owner, name, size, on }))
+}

@@ -1,0 +1,112 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { actor, type Deed, type Known, type Maker } from './deed.ts'
+import { type Family, removePerson, type Visibility } from './family.ts'
+
+const admin = (login: string) => `/admin/users/${login}`
+
+const createPerson: Maker = (family, _chance, known) => {
+  if (family.people.size >= 3) return undefined
+  const login = `${family.name}-t${known.next()}`
+  const person = { fullName: `T of ${family.name}`, visibility: 'public' } as const
+  return {
+    method: 'POST',
+    path: '/admin/users',
+    body: { username: login, full_name: person.fullName, email: `${login}@example.org` },
+    change: (after) => void after.people.set(login, person),
+  }
+}
+
+const editPerson: Maker = (family, chance, known) => {
+  const [login, person] = chance.pick([...family.people]) ?? []
+  if (login === undefined || person === undefined) return undefined
+  const visibility = chance.pick<Visibility>(['public', 'public', 'limited', 'private'])!
+  const fullName = chance.likely(0.5) ? person.fullName : `named as ${known.next()}`
+  return {
+    method: 'PATCH',
+    path: admin(login),
+    body: { full_name: fullName, visibility },
+    change: (after) => void after.people.set(login, { fullName, visibility }),
+  }
+}
+
+const deletePerson: Maker = (family, chance) => {
+  const login = chance.pick([...family.people.keys()].filter((one) => one.includes('-t')))
+  if (login === undefined) return undefined
+  return {
+    method: 'DELETE',
+    path: `${admin(login)}?purge=true`,
+    change: (after) => removePerson(after, login),
+  }
+}
+
+/** Whoever has no token that is known gets one first. */
+export const firstToken = (family: Family, known: Known): Deed | undefined => {
+  const login = [...family.people.keys()].find((one) => !known.secrets.has(one))
+  return login === undefined ? undefined : createToken(login, known)
+}
+
+const createToken = (login: string, known: Known): Deed => {
+  const name = `t${known.next()}`
+  return {
+    method: 'POST',
+    path: `/users/${login}/tokens`,
+    body: { name, scopes: ['all'] },
+    change: (after) => void after.tokens.push([login, name]),
+    learn: ({ sha1 }) => void known.secrets.set(login, { name, secret: sha1 }),
+  }
+}
+
+const tokens: Maker = (family, chance, known) => {
+  const login = actor(family, chance, known)
+  if (login === undefined) return undefined
+  const own = family.tokens.filter(([one]) => one === login)
+  if (own.length < 3) return createToken(login, known)
+  const [, name] = own.find(([, one]) => one !== known.secrets.get(login)?.name)!
+  return {
+    method: 'DELETE',
+    path: `/users/${login}/tokens/${name}`,
+    change(after) {
+      after.tokens = after.tokens.filter(([one, other]) => one !== login || other !== name)
+    },
+  }
+}
+
+const newKey = (): string => {
+  const { x } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const parts = [Buffer.from('ssh-ed25519'), Buffer.from(x!, 'base64url')]
+  const sized = parts.map((part) => Buffer.concat([Buffer.of(0, 0, 0, part.length), part]))
+  return `ssh-ed25519 ${Buffer.concat(sized).toString('base64')}`
+}
+
+const keys: Maker = (family, chance, known) => {
+  const old = chance.pick(family.keys)
+  const id = known.keyIds.get(old?.title ?? '')
+  if (old !== undefined && id !== undefined && known.secrets.has(old.login) && chance.likely(0.5))
+    return {
+      method: 'DELETE',
+      path: `/user/keys/${id}`,
+      as: old.login,
+      change(after) {
+        after.keys = after.keys.filter(({ title }) => title !== old.title)
+      },
+    }
+  const login = actor(family, chance, known)
+  if (login === undefined || family.keys.length >= 6) return undefined
+  const added = { login, title: `k${known.next()}`, key: newKey() }
+  return {
+    method: 'POST',
+    path: '/user/keys',
+    body: { title: added.title, key: added.key },
+    as: login,
+    change: (after) => void after.keys.push(added),
+    learn: ({ id }) => void known.keyIds.set(added.title, id),
+  }
+}
+
+export const peopleMakers: { weight: number; make: Maker }[] = [
+  { weight: 2, make: createPerson },
+  { weight: 3, make: editPerson },
+  { weight: 1, make: deletePerson },
+  { weight: 2, make: tokens },
+  { weight: 3, make: keys },
+]

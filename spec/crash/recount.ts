@@ -1,0 +1,167 @@
+import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { createGitStore } from '../../lib/git/index.ts'
+import type { Entry, Facts } from './family.ts'
+import { type Eyes, pages, type Seen } from './look.ts'
+
+export interface Recounting extends Seen, Eyes {
+  /** Where the repositories are. */
+  directory: string
+  /** Tokens of the people. */
+  secrets: ReadonlyMap<string, string>
+}
+
+/** Holds every counter, every other list and every folder against what was seen; adds to the contradictions. */
+export const recount = async (all: Recounting): Promise<void> => {
+  const organizations = [...new Set(all.people.map(({ login }) => login.replace(/-.*/, '-o')))]
+  const owners = [...all.people.map(({ login }) => login), ...organizations]
+  recountRepositories(all)
+  await recountFolders(all)
+  await Promise.all([
+    searchedPeople(all),
+    ...all.people.map((person) => recountRelations(all, person)),
+    ...all.people.map(({ login, visibility }) => seenByNobody(all, login, visibility === 'public')),
+    ...owners.map((owner) => recountOwned(all, owner, organizations.includes(owner))),
+    ...owners.map((owner) => recountUsage(all, owner, organizations.includes(owner))),
+  ])
+}
+
+const same = ({ contradictions }: Recounting, what: string, said: unknown, counted: unknown) => {
+  const [one, other] = [JSON.stringify(said), JSON.stringify(counted)]
+  if (one !== other) contradictions.push(`${what}: the server says ${one}, what it has is ${other}`)
+}
+
+const listed = (all: Recounting, path: string, token: string | undefined = all.token) =>
+  pages<Record<string, unknown>>(all, path, all.contradictions, token)
+
+const names = async (all: Recounting, path: string, member: 'full_name' | 'login', token?: string) =>
+  (await listed(all, path, token)).map((one) => String(one[member])).sort()
+
+/** The facts of a kind that have a name as their first or second word, as the other word. */
+const among = (facts: Facts, kind: string, at: 1 | 2, name: string): string[] =>
+  [...facts.keys()]
+    .map((fact) => fact.split(' '))
+    .filter((words) => words[0] === kind && words[at] === name)
+    .map((words) => words[3 - at]!)
+    .sort()
+
+const recountRepositories = (all: Recounting) => {
+  for (const { full_name, stars_count, watchers_count } of all.repositories) {
+    same(all, `stars of ${full_name}`, stars_count, among(all.facts, 'star', 2, full_name).length)
+    same(
+      all,
+      `watchers of ${full_name}`,
+      watchers_count,
+      among(all.facts, 'watch', 2, full_name).length + owning(full_name),
+    )
+  }
+  const open = all.repositories.filter((one) => isOpen(all, one.full_name)).map((one) => one.full_name)
+  same(all, 'the search of nobody', [...all.openRepositories].sort(), open.sort())
+}
+
+/** Whoever made the landmarks watches them, and is of no family. */
+const owning = (path: string): number => (path.startsWith('ops/') ? 1 : 0)
+
+const isOpen = ({ repositories, people }: Recounting, path: string): boolean => {
+  const repository = repositories.find((one) => one.full_name === path)
+  const owner = people.find(({ login }) => login === repository?.owner.login)
+  return repository?.private === false && (owner === undefined || owner.visibility === 'public')
+}
+
+/** What a server deletes may be gone a moment after the answer. */
+const recountFolders = async (all: Recounting) => {
+  const ids = all.repositories.map(({ id }) => `${id}.git`).sort()
+  let found: string[] = []
+  for (let tries = 0; tries < 20; tries++) {
+    found = (await readdir(all.directory, { recursive: true })).filter((path) => /^..\/[^/]+$/.test(path))
+    found = found.map((path) => basename(path)).sort()
+    if (found.length === ids.length) break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  same(all, 'the repositories, and the folders', ids, found)
+}
+
+const searchedPeople = async (all: Recounting) => {
+  const found = (await names(all, '/users/search', 'login')).filter((login) => /^f\d+-/.test(login))
+  same(all, 'the search of people', found, all.people.map(({ login }) => login).sort())
+}
+
+const recountRelations = async (all: Recounting, { login }: Seen['people'][number]) => {
+  const { body } = await all.ask('GET', `/users/${login}`, { token: all.token })
+  const count = (kind: string, at: 1 | 2) => among(all.facts, kind, at, login)
+  same(all, `followers of ${login}`, body.followers_count, count('follow', 2).length)
+  same(all, `whom ${login} follows`, body.following_count, count('follow', 1).length)
+  same(all, `stars by ${login}`, body.starred_repos_count, count('star', 1).length)
+  same(
+    all,
+    `the followers of ${login}`,
+    await names(all, `/users/${login}/followers`, 'login'),
+    count('follow', 2),
+  )
+}
+
+const seenByNobody = async (all: Recounting, login: string, isPublic: boolean) => {
+  if (!isPublic) {
+    const { status } = await all.ask('GET', `/users/${login}/starred`)
+    return same(all, `${login}, who is hidden`, status, 404)
+  }
+  const starred = among(all.facts, 'star', 1, login).filter((path) => isOpen(all, path))
+  const found = await pages<{ full_name: string }>(all, `/users/${login}/starred`, all.contradictions)
+  same(all, `stars of ${login} for nobody`, found.map((one) => one.full_name).sort(), starred)
+}
+
+const recountOwned = async (all: Recounting, owner: string, isOrganization: boolean) => {
+  const owned = all.repositories.filter((one) => one.owner.login === owner).map((one) => one.full_name)
+  const path = `/${isOrganization ? 'orgs' : 'users'}/${owner}/repos`
+  same(all, `repositories of ${owner}`, await names(all, path, 'full_name'), owned.sort())
+}
+
+type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null }
+
+const entriesOf = ({ facts }: Recounting, owner: string): Counted[] =>
+  [...facts].flatMap(([fact, value]) => {
+    const [word, , kind] = fact.split(' ')
+    if (word !== 'ledger') return []
+    const { place, ...entry } = JSON.parse(value)
+    return place.split('/')[0] === owner ? [{ kind, ...entry } as Counted] : []
+  })
+
+const recountUsage = async (all: Recounting, owner: string, isOrganization: boolean) => {
+  const entries = entriesOf(all, owner)
+  const path = isOrganization ? `/orgs/${owner}/quota` : `/admin/users/${owner}/quota`
+  const { body } = await all.ask('GET', path, { token: all.token })
+  same(all, `usage of ${owner}`, body.used.size, await usageOf(all, owner, entries))
+  const token = isOrganization ? all.token : all.secrets.get(owner)
+  if (token === undefined) return
+  const own = isOrganization ? path : '/user/quota'
+  for (const kind of ['attachments', 'artifacts', 'packages'] as const) {
+    const found = (await listed(all, `${own}/${kind}`, token)).map(({ name, size }) => ({ name, size }))
+    const counted = entries.filter((entry) => entry.kind === kind).map(({ name, size }) => ({ name, size }))
+    same(all, `${kind} of ${owner}`, found, counted.sort(largestFirst))
+  }
+}
+
+const largestFirst = (one: { size: number; name: string }, other: { size: number; name: string }): number =>
+  other.size - one.size || (one.name < other.name ? -1 : 1)
+
+const usageOf = async (all: Recounting, owner: string, entries: Counted[]) => {
+  const git = createGitStore({ directory: all.directory, git: 'git' })
+  const owned = all.repositories.filter((one) => one.owner.login === owner)
+  const bytes = async (isPrivate: boolean) => {
+    const of = owned.filter((one) => one.private === isPrivate)
+    return sum(await Promise.all(of.map(({ id }) => git.size(id))))
+  }
+  const sized = (kind: Entry['kind'], on: Counted['on'] = null) =>
+    sum(entries.filter((entry) => entry.kind === kind && entry.on === on).map(({ size }) => size))
+  return {
+    repos: { public: await bytes(false), private: await bytes(true) },
+    git: { LFS: sized('lfs') },
+    assets: {
+      attachments: { issues: sized('attachments', 'issue'), releases: sized('attachments', 'release') },
+      artifacts: sized('artifacts'),
+      packages: { all: sized('packages') },
+    },
+  }
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((total, one) => total + one, 0)

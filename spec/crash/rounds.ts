@@ -1,0 +1,192 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { level } from '../../drivers/level/index.ts'
+import { verify } from '../../lib/verify.ts'
+import { allot, begin, type Served, served } from '../bin/program.ts'
+import { asker } from '../running.ts'
+import { type Chance, chanceOf } from './chance.ts'
+import { Client, type Server } from './client.ts'
+import { LANDMARKS } from './deed.ts'
+import { judge } from './judge.ts'
+import { look } from './look.ts'
+import { recount } from './recount.ts'
+
+export interface Totals {
+  rounds: number
+  kills: number
+  acknowledged: number
+  /** Writes without an answer when the server was killed. */
+  inFlight: number
+  lost: number
+  inconsistent: number
+}
+
+export interface Options {
+  rounds: number
+  seed: number
+  /** Every so many rounds all counters are recounted and all lists held against each other: damage stays. */
+  recountEvery: number
+  /** How a server that writes is ended; told to stop, it must end with 0 within 10 s. */
+  signal?: 'SIGKILL' | 'SIGTERM'
+  /** Called after each round. */
+  progress?: (totals: Totals) => void
+}
+
+export interface Outcome extends Totals {
+  /** What was found; none when all is well. */
+  faults: string[]
+  /** The folder is kept when there are faults. */
+  data: string
+}
+
+const CLIENTS = 16
+/** Milliseconds that a server lives under load, at most. */
+const LONGEST_LIFE = 800
+/** Milliseconds within which a start that is to be cut short is over, more or less. */
+const START = 1000
+
+/** A server is killed and started again on one folder, round after round, until a fault is found. */
+export const crash = async ({
+  rounds,
+  seed,
+  recountEvery,
+  signal = 'SIGKILL',
+  progress,
+}: Options): Promise<Outcome> => {
+  const data = await mkdtemp(join(tmpdir(), 'allot-crash-'))
+  const totals: Totals = { rounds: 0, kills: 0, acknowledged: 0, inFlight: 0, lost: 0, inconsistent: 0 }
+  const run = new Run(data, chanceOf(seed), totals, signal)
+  await run.begin()
+  while (totals.rounds < rounds && run.faults.length === 0) {
+    await run.round(totals.rounds % recountEvery === 0)
+    totals.rounds++
+    progress?.(totals)
+  }
+  if (run.faults.length === 0) await run.end()
+  if (run.faults.length === 0) await rm(data, { recursive: true, force: true })
+  return { ...totals, faults: run.faults, data }
+}
+
+class Run {
+  readonly faults: string[] = []
+  readonly #data: string
+  readonly #chance: Chance
+  readonly #totals: Totals
+  readonly #clients: Client[]
+  readonly #signal: 'SIGKILL' | 'SIGTERM'
+  #token = ''
+
+  constructor(data: string, chance: Chance, totals: Totals, signal: 'SIGKILL' | 'SIGTERM') {
+    this.#signal = signal
+    this.#data = data
+    this.#chance = chance
+    this.#totals = totals
+    this.#clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, chance.fork()))
+  }
+
+  /** On an empty folder, whose first start is cut short too. */
+  async begin(): Promise<void> {
+    await this.#killEarly()
+    const { code, out, err } = await allot(['user', 'add', 'ops', '--admin', '--token', '--data', this.#data])
+    if (code !== 0) throw new Error(`no administrator could be made: ${err}`)
+    this.#token = out.trim()
+    const { server, process } = await this.#start()
+    for (const path of LANDMARKS)
+      await server.ask('POST', '/user/repos', { token: this.#token, body: { name: path.split('/')[1] } })
+    await Promise.all(this.#clients.map((client) => client.settle(server)))
+    await this.#kill(process, server)
+  }
+
+  /** Starts, compares, writes, and is killed in the midst of it. */
+  async round(recounts: boolean): Promise<void> {
+    for (let starts = this.#chance.likely(0.2) ? 1 + this.#chance.below(2) : 0; starts > 0; starts--)
+      await this.#killEarly()
+    if (recounts) await this.#verify()
+    const { server, process } = await this.#start()
+    await this.#compare(server, recounts)
+    if (this.faults.length > 0) return void (await process.stop())
+    const writing = this.#clients.map((client) => client.write(server).catch((error) => this.#fault(error)))
+    await new Promise((resolve) => setTimeout(resolve, this.#chance.below(LONGEST_LIFE)))
+    await this.#kill(process, server)
+    await Promise.all(writing)
+    const sum = (of: (client: Client) => number) => this.#clients.reduce((total, one) => total + of(one), 0)
+    this.#totals.acknowledged = sum((client) => client.acknowledged)
+    this.#totals.inFlight += sum((client) => (client.unanswered === undefined ? 0 : 1))
+  }
+
+  /** After the last kill. */
+  async end(): Promise<void> {
+    await this.#verify()
+    const { server, process } = await this.#start()
+    await this.#compare(server, true)
+    await process.stop()
+  }
+
+  async #start(): Promise<{ server: Server; process: Served }> {
+    const process = await served(['--data', this.#data])
+    return { process, server: { ask: asker(process.api), token: this.#token, killed: false } }
+  }
+
+  async #kill(process: Served, server: Server): Promise<void> {
+    server.killed = true
+    const told = performance.now()
+    const code = await process.stop(this.#signal)
+    this.#totals.kills++
+    if (this.#signal === 'SIGKILL') return
+    const took = performance.now() - told
+    if (code !== 0 || took > 10_000)
+      this.#fault(new Error(`told to stop, it ended with ${code} in ${took} ms`))
+  }
+
+  /** At any moment of a start. */
+  async #killEarly(): Promise<void> {
+    const child = begin(['serve', '--port', '0', '--data', this.#data])
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    await new Promise((resolve) => setTimeout(resolve, this.#chance.below(START)))
+    child.kill('SIGKILL')
+    await ended
+    this.#totals.kills++
+  }
+
+  /** Every index and every counter of the store as the kill has left it. */
+  async #verify(): Promise<void> {
+    const driver = level(join(this.#data, 'store'))
+    await driver.open()
+    const { faults, named } = await verify(driver).finally(() => driver.close())
+    this.#totals.inconsistent += faults
+    this.faults.push(...named)
+  }
+
+  async #compare({ ask, token }: Server, recounts: boolean): Promise<void> {
+    const entries = this.#clients.flatMap(({ family, unanswered }) => [
+      ...family.entries.values(),
+      ...(unanswered?.after.entries.values() ?? []),
+    ])
+    const seen = await look({ ask, token }, entries)
+    const verdicts = this.#clients.map((client) => judge(client, seen.facts))
+    if (recounts)
+      await recount({
+        ...seen,
+        ask,
+        token,
+        directory: join(this.#data, 'repositories'),
+        secrets: this.#secrets(),
+      })
+    const lost = verdicts.flatMap((verdict) => verdict.lost)
+    const inconsistent = [...verdicts.flatMap((verdict) => verdict.inconsistent), ...seen.contradictions]
+    this.#totals.lost += lost.length
+    this.#totals.inconsistent += inconsistent.length
+    this.faults.push(...lost.map((one) => `lost: ${one}`), ...inconsistent)
+  }
+
+  #secrets(): Map<string, string> {
+    const known = this.#clients.flatMap((client) => [...client.known.secrets])
+    return new Map(known.map(([login, { secret }]) => [login, secret]))
+  }
+
+  #fault(error: Error): void {
+    this.#totals.inconsistent++
+    this.faults.push(String(error.cause === undefined ? error : `${error}: ${error.cause}`))
+  }
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { aFolder, allot, type Served, served } from '../bin/program.ts'
+import { asker } from '../running.ts'
+
+/** An answer to a request that has left this process, body and all, once `sent` resolves. */
+interface Sent {
+  sent: Promise<void>
+  answer: Promise<{ status: number; text: string; connection: string | undefined }>
+}
+
+const send = (
+  agent: Agent,
+  [method, path, body]: [string, string, object?],
+  { api, token }: { api: string; token: string },
+): Sent => {
+  const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
+  const asked = request(api + path, { agent, method, headers })
+  const sent = new Promise<void>((resolve) => asked.once('finish', resolve))
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    asked.once('response', resolve)
+    asked.once('error', reject)
+  }).then(async (res) => {
+    let text = ''
+    for await (const chunk of res) text += chunk
+    return { status: res.statusCode ?? 0, text, connection: res.headers.connection }
+  })
+  asked.end(body === undefined ? undefined : JSON.stringify(body))
+  return { sent, answer }
+}
+
+const begun = async (): Promise<{ server: Served; api: string; token: string; data: string }> => {
+  const data = aFolder()
+  const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
+  const server = await served(['--data', data])
+  await asker(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+  return { server, api: server.api, token, data }
+}
+
+/** What takes a while, and what is done at once. */
+const writes = Array.from({ length: 40 }, (_, at): [string, string, object] => {
+  if (at % 16 === 0) return ['POST', '/user/repos', { name: `r${at}`, auto_init: true }]
+  if (at % 16 === 1) return ['POST', '/admin/users', { username: `u${at}`, password: 'a long password' }]
+  return ['PUT', `/admin/ledger/lfs/k${at}`, { repository: 'ops/demo', name: 'n', size: at }]
+})
+
+const sockets: Socket[] = []
+const silent = (api: string, text = ''): Socket => {
+  const socket = connect(Number(new URL(api).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(text)
+  sockets.push(socket)
+  return socket
+}
+after(() => {
+  for (const socket of sockets) socket.destroy()
+})
+
+describe('A server that is told to stop', () => {
+  it('answers whatever was sent, on connections old and new, beside idle ones, and ends with 0 within 10 s', async () => {
+    const { server, api, token, data } = await begun()
+    const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+    const old = Array.from({ length: 20 }, () => send(agent, ['GET', '/version'], { api, token }).answer)
+    await Promise.all(old)
+    for (let at = 0; at < 20; at++) silent(api)
+    for (let at = 0; at < 5; at++) silent(api, 'PUT /api/v1/user/following/ops HTTP/1.1\r\nHost:')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+
+    const flying = writes.map((write) => send(agent, write, { api, token }))
+    await Promise.all(flying.map(({ sent }) => sent))
+    const told = performance.now()
+    const ended = server.stop('SIGTERM')
+    const answers = await Promise.all(flying.map(({ answer }) => answer))
+    for (const { status, text } of answers) assert.equal(status, 201, text)
+    assert.equal(await ended, 0)
+    assert.ok(performance.now() - told < 10_000)
+    agent.destroy()
+
+    const again = await served(['--data', data])
+    const ask = asker(again.api)
+    for (const [, path, body] of writes) {
+      const { name, username } = body as { name?: string; username?: string }
+      const at = path.startsWith('/admin/ledger')
+        ? path
+        : username
+          ? `/users/${username}`
+          : `/repos/ops/${name}`
+      assert.equal((await ask('GET', at, { token })).status, 200, at)
+    }
+    assert.equal(await again.stop(), 0)
+  })
+
+  it('says with its last answers that they are the last', async () => {
+    const { server, api, token } = await begun()
+    const agent = new Agent({ keepAlive: true })
+    const before = await send(agent, ['GET', '/version'], { api, token }).answer
+    assert.equal(before.connection, 'keep-alive')
+    const slow = send(agent, ['POST', '/admin/users', { username: 'alice', password: 'a long password' }], {
+      api,
+      token,
+    })
+    await slow.sent
+    const ended = server.stop('SIGTERM')
+    assert.equal((await slow.answer).connection, 'close')
+    assert.equal(await ended, 0)
+    agent.destroy()
+  })
+})
