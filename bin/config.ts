@@ -3,7 +3,7 @@ import { parse } from 'smol-toml'
 import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 
-const { quota, repositories, markdown, cors, ...api } = Options.entries
+const { quota, repositories, markdown, cors, login, ...api } = Options.entries
 
 const ServerOptions = v.strictObject({
   host: v.pipe(v.optional(v.string()), v.description('The address to listen on.')),
@@ -29,6 +29,7 @@ export const Config = v.strictObject({
   repositories,
   markdown,
   cors,
+  login,
 })
 export type Config = v.InferOutput<typeof Config>
 

@@ -85,7 +85,14 @@ export const createAllot = async ({
       failed,
     },
   )
-  const hosting = createHosting({ store, quota, files, authenticate })
+  const hosting = createHosting({
+    store,
+    quota,
+    files,
+    authenticate,
+    login: options.login,
+    trustedProxies: options.trustedProxies,
+  })
   await hosting.sweep().catch(async (error) => {
     await driver.close()
     throw error

@@ -172,7 +172,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const { req, res, location, baseUrl } = exchange
     if (error instanceof ClientGone) return void res.destroy()
     try {
-      const { status, message } = translate(
+      const { status, message, retryAfter } = translate(
         asDeclared(error, route?.responses),
         log,
         req.method ?? '',
@@ -182,7 +182,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
       if (res.headersSent) return void res.destroy()
       if (status === 404) return notFound(exchange, message)
       const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
-      sendJson(res, status, body, extraHeaders(status))
+      sendJson(res, status, body, extraHeaders(status, retryAfter))
     } catch {
       // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
       res.destroy()
@@ -196,7 +196,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
 const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
 
 /** The rest of what is too large is not waited for, so the connection cannot be used again. */
-const extraHeaders = (status: number): string[] => {
+const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] => {
   if (status === 413) return ['Connection', 'close']
-  return status === 503 ? ['Retry-After', '1'] : []
+  return retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
 }
