@@ -78,9 +78,7 @@ const LoginOptions = v.strictObject({
   ),
   failuresFromAddress: v.pipe(
     v.optional(count(1_000_000), 100),
-    v.description(
-      'The same from one address (of IPv6: one /64) for whatever names.',
-    ),
+    v.description('The same from one address (of IPv6: one /64) for whatever names.'),
   ),
   failuresForName: v.pipe(
     v.optional(count(1_000_000), 100),

@@ -5,7 +5,13 @@ import { AllotError } from '../../lib/errors.ts'
 import { createAttempts } from '../../lib/hosting/attempts.ts'
 
 const MINUTE = 60_000
-const limits = { window: 10 * MINUTE, failures: 5, failuresFromAddress: 20, failuresForName: 30, wrongTokens: 20 }
+const limits = {
+  window: 10 * MINUTE,
+  failures: 5,
+  failuresFromAddress: 20,
+  failuresForName: 30,
+  wrongTokens: 20,
+}
 
 /** Attempts at a clock that stands still until it is moved. */
 const counted = () => {
