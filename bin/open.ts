@@ -22,7 +22,7 @@ export interface Opened {
 
 export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
   const config = readConfig(flags.config)
-  const data = flags.data ?? config.server.data ?? './data'
+  const data = flags.data ?? config.server.data
   const { api, quota, markdown, cors, login } = config
   const allot = await createAllot({
     ...api,

@@ -23,7 +23,7 @@ const bytesIn = (text: string): number => {
   return unit === undefined ? Number.NaN : Math.round(Number(number) * UNITS[unit]!)
 }
 
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
+export const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
 
 const QuotaOptions = v.strictObject({
   defaultGroups: v.pipe(
@@ -68,7 +68,7 @@ const CorsOptions = v.strictObject({
   ),
 })
 
-const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
+export const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
 const DAY = 24 * 60 * 60 * 1000
 
 const LoginOptions = v.strictObject({
@@ -150,8 +150,8 @@ export interface HostParts {
 export type AllotOptions = HostParts & v.InferInput<typeof Options>
 
 /** @throws AllotError invalid that names every option that is unknown or wrong. */
-export const checkedOptions = (input: unknown): Options => {
-  const result = v.safeParse(Options, input)
+export const checked = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
+  const result = v.safeParse(schema, input)
   if (result.success) return result.output
   throw new AllotError('invalid', result.issues.map(describeIssue).join('\n'))
 }
