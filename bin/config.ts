@@ -2,23 +2,26 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
+import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, markdown, cors, ...api } = Options.entries
+const { quota, repositories, markdown, cors, login, ...api } = Options.entries
 
-const ServerOptions = v.strictObject({
-  host: v.pipe(v.optional(v.string()), v.description('The address to listen on.')),
+/** What concerns the standalone server alone. */
+export const ServerOptions = v.strictObject({
+  host: v.pipe(v.optional(v.string(), '127.0.0.1'), v.description('The address to listen on.')),
   port: v.pipe(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))),
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535)), 3000),
     v.description('The port; 0 picks a free one.'),
   ),
   data: v.pipe(
-    v.optional(v.string()),
+    v.optional(v.string(), './data'),
     v.description('The folder that holds the store and the repositories.'),
   ),
   storage: v.pipe(
     v.optional(v.string()),
-    v.description('Where the records are: `level:<folder>` or `memory:`.'),
+    v.description('Where the records are: `level:<folder>` or `memory:`; in the data folder when absent.'),
   ),
+  ...ServerLimits.entries,
 })
 
 /** The configuration file: options without a section of their own are under `[api]`, names are in snake_case. */
@@ -29,8 +32,15 @@ export const Config = v.strictObject({
   repositories,
   markdown,
   cors,
+  login,
 })
 export type Config = v.InferOutput<typeof Config>
+
+/** What the server puts up with from its clients. */
+export const limitsIn = ({ server }: Config): ServerLimits => {
+  const { host, port, data, storage, ...limits } = server
+  return limits
+}
 
 /** @throws Error with a line for every key that is unknown or wrong. */
 export const readConfig = (file: string | undefined): Config => {

@@ -22,13 +22,14 @@ export interface Opened {
 
 export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
   const config = readConfig(flags.config)
-  const data = flags.data ?? config.server.data ?? './data'
-  const { api, quota, markdown, cors } = config
+  const data = flags.data ?? config.server.data
+  const { api, quota, markdown, cors, login } = config
   const allot = await createAllot({
     ...api,
     quota,
     markdown,
     cors,
+    login,
     repositories: repositoriesIn(config, data),
     driver: await driverFor(flags.storage ?? config.server.storage, data),
     ...(log === undefined ? {} : { log }),

@@ -11,7 +11,7 @@ import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
 import type { Told, Write } from './moving/lines.ts'
-import { type AllotOptions, checkedOptions, type Options } from './options.ts'
+import { type AllotOptions, checked, Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
 import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
@@ -60,7 +60,7 @@ export const createAllot = async ({
   log = standardError,
   ...given
 }: AllotOptions): Promise<Allot> => {
-  const options = checkedOptions(given)
+  const options = checked(Options, given)
   const git = gitOf(options)
   const files = git && repositoryFiles(git)
   await driver.open()
@@ -87,7 +87,14 @@ export const createAllot = async ({
       failed,
     },
   )
-  const hosting = createHosting({ store, quota, files, authenticate })
+  const hosting = createHosting({
+    store,
+    quota,
+    files,
+    authenticate,
+    login: options.login,
+    trustedProxies: options.trustedProxies,
+  })
   await hosting.sweep().catch(async (error) => {
     await driver.close()
     throw error

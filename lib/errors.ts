@@ -11,17 +11,21 @@ export type ErrorCode =
   | 'too_large'
   | 'unsupported_media_type'
   | 'invalid'
+  | 'too_many_requests'
   | 'unavailable'
   | 'storage_full'
 
 export class AllotError extends Error {
   override readonly name: string = 'AllotError'
   readonly code: ErrorCode
+  /** Seconds after which it is worth trying again, where that is known. */
+  readonly retryAfter: number | undefined
 
   /** @param message one sentence for the caller: it is sent as it is, so it must not speak of the inside. */
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }) {
     super(message, options)
     this.code = code
+    this.retryAfter = options?.retryAfter
   }
 }
 

@@ -2,7 +2,7 @@ import { createGitStore } from './git/index.ts'
 import type { LastLine } from './moving/format.ts'
 import { importStore } from './moving/import.ts'
 import type { Told } from './moving/lines.ts'
-import { type AllotOptions, checkedOptions } from './options.ts'
+import { type AllotOptions, checked, Options } from './options.ts'
 
 /**
  * Reads what `allot.export` has written into a store that has nothing in it, of whatever driver.
@@ -14,7 +14,7 @@ export const importAllot = async (
   source: AsyncIterable<Uint8Array>,
   told?: Told,
 ): Promise<LastLine> => {
-  const options = checkedOptions({ repositories })
+  const options = checked(Options, { repositories })
   const git = options.repositories === false ? undefined : createGitStore(options.repositories)
   await driver.open()
   try {

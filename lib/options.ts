@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { AllotError } from './errors.ts'
-import type { HostAuthenticate } from './hosting/identity.ts'
+import type { HostAuthenticate } from './hosting/host-identity.ts'
 import type { Log } from './http/index.ts'
 import type { StorageDriver } from './storage/index.ts'
 
@@ -23,7 +23,7 @@ const bytesIn = (text: string): number => {
   return unit === undefined ? Number.NaN : Math.round(Number(number) * UNITS[unit]!)
 }
 
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
+export const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
 
 const QuotaOptions = v.strictObject({
   defaultGroups: v.pipe(
@@ -68,6 +68,34 @@ const CorsOptions = v.strictObject({
   ),
 })
 
+export const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
+const DAY = 24 * 60 * 60 * 1000
+
+const LoginOptions = v.strictObject({
+  failures: v.pipe(
+    v.optional(count(1_000_000), 20),
+    v.description('Failed logins that are taken for one name from one address within the window; then 429.'),
+  ),
+  failuresFromAddress: v.pipe(
+    v.optional(count(1_000_000), 100),
+    v.description('The same from one address (of IPv6: one /64) for whatever names.'),
+  ),
+  failuresForName: v.pipe(
+    v.optional(count(1_000_000), 100),
+    v.description(
+      'The same for one name from everywhere: above it each address has one try at a time, and no one is locked out.',
+    ),
+  ),
+  wrongTokens: v.pipe(
+    v.optional(count(1_000_000), 1000),
+    v.description('Wrong tokens that are taken from one address; a right one always is.'),
+  ),
+  window: v.pipe(
+    milliseconds(DAY, 15 * 60_000),
+    v.description('Milliseconds in which all failures are forgotten, one after another.'),
+  ),
+})
+
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
 export const Options = v.strictObject({
   basePath: v.pipe(
@@ -95,10 +123,17 @@ export const Options = v.strictObject({
   ),
   pageSize: v.pipe(v.optional(count(1000), 30), v.description('Items on a page when `limit` is absent.')),
   maxPageSize: v.pipe(v.optional(count(1000), 50), v.description('The largest `limit`.')),
+  trustedProxies: v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
+    v.description(
+      'How many reverse proxies stand in front, whose word in `X-Forwarded-For` on where a request comes from is taken.',
+    ),
+  ),
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
+  login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
 })
 export type Options = v.InferOutput<typeof Options>
 
@@ -115,8 +150,8 @@ export interface HostParts {
 export type AllotOptions = HostParts & v.InferInput<typeof Options>
 
 /** @throws AllotError invalid that names every option that is unknown or wrong. */
-export const checkedOptions = (input: unknown): Options => {
-  const result = v.safeParse(Options, input)
+export const checked = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
+  const result = v.safeParse(schema, input)
   if (result.success) return result.output
   throw new AllotError('invalid', result.issues.map(describeIssue).join('\n'))
 }

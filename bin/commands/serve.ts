@@ -1,8 +1,10 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
+import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
+import { limitsIn } from '../config.ts'
 import { farewell } from '../farewell.ts'
 import { open, type StoreFlags } from '../open.ts'
 import { Usage } from '../usage.ts'
@@ -15,10 +17,10 @@ interface Flags extends StoreFlags {
 export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   const wanted = port === undefined ? undefined : portIn(port)
   const { allot, config, data } = await open(store, pino(pino.destination(2)))
-  const server = createServer(allot.handler)
+  const server = createLimitedServer(allot.handler, limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
-    await listen(server, wanted ?? config.server.port ?? 3000, host ?? config.server.host ?? '127.0.0.1')
+    await listen(server, wanted ?? config.server.port, host ?? config.server.host)
     const url = `${urlOf(server)}${config.api.basePath}`
     process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
     await welcome(allot, url)

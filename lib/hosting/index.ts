@@ -2,8 +2,10 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
 import { createFolders } from './folders.ts'
-import { createHostIdentities, createIdentities, type HostAuthenticate, type Identities } from './identity.ts'
+import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
+import { createIdentities, type Identities } from './identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
@@ -44,9 +46,14 @@ export interface HostingOptions {
   files: RepositoryFiles | undefined
   /** The host's own login, in the place of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
+  /** How many failed logins are taken; false: the host counts elsewhere. */
+  login: AttemptLimits | false
+  /** How many reverse proxies say where a request comes from. */
+  trustedProxies: number
 }
 
-export const createHosting = ({ store, quota, files, authenticate }: HostingOptions): Hosting => {
+export const createHosting = (options: HostingOptions): Hosting => {
+  const { store, quota, files, authenticate } = options
   const told = {
     changed: (account: Account) => identities.changed(account),
     revoked: (hash: string) => identities.revoked(hash),
@@ -54,7 +61,7 @@ export const createHosting = ({ store, quota, files, authenticate }: HostingOpti
   const accounts = createAccounts(store, told.changed)
   const identities =
     authenticate === undefined
-      ? createIdentities(store)
+      ? createIdentities(store, attemptsIn(options), options.trustedProxies)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
   const removal = createRemoval(store, quota, told)
   const folders = createFolders(store, files)
@@ -80,3 +87,5 @@ export const createHosting = ({ store, quota, files, authenticate }: HostingOpti
     sweep: () => folders.sweep(),
   }
 }
+
+const attemptsIn = ({ login }: HostingOptions) => (login === false ? uncounted : createAttempts(login))

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { AllotError } from '../errors.ts'
+import { createBounds } from './bounds.ts'
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
@@ -13,8 +13,7 @@ const LENGTH = 32
 const AT_ONCE = 2
 /** A few seconds' work; whoever comes then is told to come again. */
 const LONGEST_QUEUE = 50
-let running = 0
-const waiting: (() => void)[] = []
+const bounded = createBounds(AT_ONCE, LONGEST_QUEUE, 'too many passwords are being checked at this moment')
 
 /** `scrypt$N$r$p$salt$hash`, salt and hash in base64. */
 export const hashPassword = async (password: string): Promise<string> => {
@@ -47,17 +46,3 @@ export const pretendToVerify = async (password: string): Promise<false> => {
 
 const deriveWith = (password: string, salt: Buffer, N: number, r: number, p: number, length: number) =>
   derive(password.normalize('NFKC'), salt, length, { N, r, p, maxmem: 256 * N * r })
-
-const bounded = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (waiting.length >= LONGEST_QUEUE)
-    throw new AllotError('unavailable', 'too many passwords are being checked at this moment')
-  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
-  else running++
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next === undefined) running--
-    else next()
-  }
-}

@@ -12,6 +12,7 @@ const statuses: Record<ErrorCode, number> = {
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,
+  too_many_requests: 429,
   unavailable: 503,
   storage_full: 507,
 }
@@ -30,6 +31,7 @@ export const statusTexts: Record<number, string> = {
   413: 'the body is too large',
   415: 'the content type is not taken',
   422: 'input fails validation',
+  429: 'too many logins have failed; Retry-After has the seconds to wait',
   500: 'internal failure',
   503: 'the service is down for the moment',
   507: 'the disk is full',
@@ -44,6 +46,8 @@ export interface Log {
 export interface Failure {
   status: number
   message: string
+  /** Seconds after which it is worth trying again. */
+  retryAfter?: number | undefined
 }
 
 /** The one translator. What is unknown is a 500 that says nothing of the inside; the log has it, under the same id. */
@@ -51,7 +55,7 @@ export const translate = (error: unknown, log: Log, method: string, path: string
   if (error instanceof AllotError) {
     const status = statuses[error.code]
     if (status >= 500) log.error({ err: error, method, path }, error.message)
-    return { status, message: error.message }
+    return { status, message: error.message, retryAfter: error.retryAfter }
   }
   const id = randomUUID()
   log.error({ err: error, requestId: id, method, path }, 'a request failed')

@@ -4,16 +4,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 const LINGER = 3000
 
 /**
- * Ends an answer after which the connection closes. To close at once would reset it under a client that still sends
- * its request, and many clients read nothing before they have sent all.
+ * Ends an answer that may have been given before its request was over. What is left of the request is read and dropped,
+ * but not for longer than a moment: node:http itself would go on until the time for a whole request is up.
+ * Where the connection ends with the answer, to close at once would reset it under a client that still sends, and many
+ * clients read nothing before they have sent all.
  */
 export const endWithRequest = (res: ServerResponse, bytes: Buffer): void => {
-  if (!isStillSending(res.req)) return void res.end(bytes)
-  res.write(bytes)
-  const end = () => void res.end()
-  const timer = setTimeout(end, LINGER)
-  res.req.once('end', end).resume()
-  res.once('close', () => clearTimeout(timer))
+  const { req, shouldKeepAlive } = res
+  if (!isStillSending(req)) return void res.end(bytes)
+  if (shouldKeepAlive) res.end(bytes)
+  else {
+    res.write(bytes)
+    req.once('end', () => res.end())
+  }
+  const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), LINGER)
+  req.once('close', () => clearTimeout(timer)).resume()
 }
 
 /** A request without a body is over at once, although node:http says so only after its listener was called. */

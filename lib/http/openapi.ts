@@ -131,6 +131,7 @@ export const impliedStatuses = (
   ...(route.scope !== undefined || route.auth === 'admin' ? [403] : []),
   ...(route.body === undefined ? [] : [413, 415, 422]),
   ...(route.paging === 'strict' ? [422] : []),
+  429,
   500,
   503,
   507,

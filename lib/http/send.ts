@@ -16,11 +16,12 @@ const send = (
   more: string[],
 ): void => {
   if (res.headersSent || res.destroyed) return void res.end()
+  // The rest of what is too large is not waited for, so the connection cannot be used again.
+  if (status === 413) res.shouldKeepAlive = false
   // RFC 9110, 8.6: no Content-Length in a 204, nor in a 304 that does not know the one of a 200.
   res.writeHead(status, headersOf(type, status === 204 || status === 304 ? undefined : bytes, more))
   // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
-  if (res.shouldKeepAlive && status !== 413) res.end(bytes)
-  else endWithRequest(res, bytes)
+  endWithRequest(res, bytes)
 }
 
 const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: string[]): string[] => {
@@ -79,5 +80,5 @@ export const sendFile = (res: ServerResponse, type: string, bytes: Buffer, more:
     String(bytes.length),
   ]
   res.writeHead(200, [...headers, ...more])
-  res.end(bytes)
+  endWithRequest(res, bytes)
 }

@@ -4,6 +4,7 @@ import { ClientGone, readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
 import { asDeclared, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
+import { framingFault } from './framing.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { REFERENCE_PATH, serveReference } from './reference.ts'
@@ -13,6 +14,7 @@ import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
 import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
 import { sendStream } from './stream.ts'
+import { createTurns } from './turns.ts'
 import { coerced, pathParams } from './validate.ts'
 
 export interface ServingOptions<I extends Identity, S> {
@@ -61,13 +63,20 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const { services, authenticate, basePath, corsOrigins, log } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
+  const inTurn = createTurns()
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const location = locate(req, basePath)
     if (location === undefined) return outside(req, res, next)
+    inTurn(req, res, () => begin(req, res, location))
+  }
+
+  const begin = (req: IncomingMessage, res: ServerResponse, location: Location): void => {
     flights.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
     let exchange: Exchange = { req, res, location, baseUrl: options.baseUrl ?? '' }
+    const fault = framingFault(req)
+    if (fault !== undefined) return refuseConnection(exchange, fault)
     try {
       if (options.baseUrl === undefined) exchange = { ...exchange, baseUrl: baseUrlOf(req, location.mount) }
       const identity = authenticate(req)
@@ -77,6 +86,12 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     } catch (error) {
       fail(exchange, error)
     }
+  }
+
+  /** A moment later, for node:http may be about to find fault with the same request, and then answers itself. */
+  const refuseConnection = (exchange: Exchange, fault: AllotError): void => {
+    exchange.res.shouldKeepAlive = false
+    setImmediate(() => fail(exchange, fault))
   }
 
   /** The reference page is at a path of its own; the rest belongs to the host. */
@@ -172,12 +187,17 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const { req, res, location, baseUrl } = exchange
     if (error instanceof ClientGone) return void res.destroy()
     try {
-      const { status, message } = translate(asDeclared(error, route), log, req.method ?? '', location.path)
+      const { status, message, retryAfter } = translate(
+        asDeclared(error, route),
+        log,
+        req.method ?? '',
+        location.path,
+      )
       // What has begun cannot be taken back: an answer that breaks off is no whole one.
       if (res.headersSent) return void res.destroy()
       if (status === 404) return notFound(exchange, message)
       const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
-      sendJson(res, status, body, extraHeaders(status))
+      sendJson(res, status, body, extraHeaders(status, retryAfter))
     } catch {
       // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
       res.destroy()
@@ -190,8 +210,5 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
 /** The page that describes the API, which error bodies point to. */
 const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
 
-/** The rest of what is too large is not waited for, so the connection cannot be used again. */
-const extraHeaders = (status: number): string[] => {
-  if (status === 413) return ['Connection', 'close']
-  return status === 503 ? ['Retry-After', '1'] : []
-}
+const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] =>
+  retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]

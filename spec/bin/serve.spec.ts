@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { asker } from '../running.ts'
@@ -100,6 +103,25 @@ describe('allot serve', () => {
       const { code, err } = await allot(['serve', `--port=${port}`, '--data', aFolder()])
       assert.equal(code, 2, err)
       assert.match(err, /--port/)
+    }
+  })
+
+  it('bounds what clients can take of it as the file says', async () => {
+    const data = aFolder()
+    const file = join(data, 'allot.toml')
+    writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 500\nmax_header_size = "2 KiB"\n')
+    const server = await served(['--data', data, '--config', file])
+    try {
+      const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))
+      assert.equal((await asker(server.api)('GET', '/version', { headers: many })).status, 431)
+      const long = { 'x-long': 'y'.repeat(3000) }
+      assert.equal((await asker(server.api)('GET', '/version', { headers: long })).status, 431)
+      const slow = connect(Number(new URL(server.api).port), '127.0.0.1')
+      slow.write('GET / HTTP/1.1\r\n')
+      const [chunk] = await once(slow, 'data')
+      assert.match(String(chunk), /^HTTP\/1\.1 408 /)
+    } finally {
+      await server.stop()
     }
   })
 

@@ -26,6 +26,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/options.ts': { floor: 6 },
   'lib/host.ts': { floor: 6 },
   'lib/verify.ts': { floor: 6 },
+  'lib/server.ts': { floor: 7 },
   'lib/allot.ts': { floor: 7 },
   'lib/import.ts': { floor: 7 },
   'lib/index.ts': { floor: 8 },

@@ -16,6 +16,7 @@ const codes: Record<ErrorCode, number> = {
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,
+  too_many_requests: 429,
   unavailable: 503,
   storage_full: 507,
 }

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
+import { ServerOptions } from '../../bin/config.ts'
 import { Options } from '../../lib/options.ts'
 
 const file = fileURLToPath(new URL('../../README.md', import.meta.url))
-const [BEGIN, END] = ['<!-- options -->', '<!-- end of options -->']
 
 interface Row {
   option: string
@@ -41,25 +41,52 @@ const rowsOf = (entries: Record<string, Member>, section?: string): Row[] =>
     return [{ option, key, fallback: fallbackOf(member), description: v.getDescription(member) ?? '' }]
   })
 
-/** The options as the README shows them, written from the schema. */
-export const optionsTable = (): string => {
-  const rows = rowsOf(Options.entries as unknown as Record<string, Member>)
-  const lines = rows.map(
-    (row) => `| \`${row.option}\` | \`${row.key}\` | ${row.fallback} | ${row.description} |`,
-  )
-  return ['| in code | in the file | default | what it does |', '|---|---|---|---|', ...lines].join('\n')
+const tableOf = (titles: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [
+    `| ${titles.join(' | ')} |`,
+    `|${'---|'.repeat(titles.length)}`,
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ].join('\n')
+
+/** The tables of the README, each written from its schema, by the mark that stands before it. */
+export const tables: Readonly<Record<string, () => string>> = {
+  options: () =>
+    tableOf(
+      ['in code', 'in the file', 'default', 'what it does'],
+      rowsOf(membersOf(Options)).map((row) => [
+        `\`${row.option}\``,
+        `\`${row.key}\``,
+        row.fallback,
+        row.description,
+      ]),
+    ),
+  'server options': () =>
+    tableOf(
+      ['in the file', 'default', 'what it does'],
+      rowsOf(membersOf(ServerOptions), 'server').map((row) => [
+        `\`${row.key}\``,
+        row.fallback,
+        row.description,
+      ]),
+    ),
 }
 
-export const tableInReadme = (): string => {
+const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
+
+const marks = (name: string) => [`<!-- ${name} -->`, `<!-- end of ${name} -->`] as const
+
+export const tableInReadme = (name: string): string => {
   const text = readFileSync(file, 'utf8')
-  return text.slice(text.indexOf(BEGIN) + BEGIN.length, text.indexOf(END)).trim()
+  const [begin, end] = marks(name)
+  return text.slice(text.indexOf(begin) + begin.length, text.indexOf(end)).trim()
 }
 
-const write = (): void => {
+const write = (name: string): void => {
   const text = readFileSync(file, 'utf8')
-  const [before, after] = [text.slice(0, text.indexOf(BEGIN) + BEGIN.length), text.slice(text.indexOf(END))]
-  writeFileSync(file, `${before}\n${optionsTable()}\n${after}`)
+  const [begin, end] = marks(name)
+  const [before, after] = [text.slice(0, text.indexOf(begin) + begin.length), text.slice(text.indexOf(end))]
+  writeFileSync(file, `${before}\n${tables[name]!()}\n${after}`)
 }
 
-// `npx tsx spec/readme/options.ts` writes the table anew.
-if (process.argv[1] === fileURLToPath(import.meta.url)) write()
+// `npx tsx spec/readme/options.ts` writes the tables anew.
+if (process.argv[1] === fileURLToPath(import.meta.url)) for (const name of Object.keys(tables)) write(name)

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Where a request comes from, as far as that can be believed: every proxy appends the address that it was called from
+ * to X-Forwarded-For, so only the last `proxies` of them were written by somebody who is trusted.
+ * @param proxies how many reverse proxies stand in front of this server; 0 believes nothing but the socket.
+ */
+export const addressOf = (req: IncomingMessage, proxies: number): string => {
+  const own = networkOf(req.socket.remoteAddress ?? '') ?? 'local'
+  if (proxies === 0) return own
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
+  return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
+}
+
+/** An IPv4 address, or the /64 of an IPv6 one: whoever has one address there has all 2^64 of them. */
+const networkOf = (text: string): string | undefined => {
+  const bare = text.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!ipaddr.isValid(bare)) return undefined
+  const address = ipaddr.process(bare)
+  if (address.kind() === 'ipv4') return address.toString()
+  return `${(address as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
+}

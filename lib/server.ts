@@ -1,0 +1,105 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import * as v from 'valibot'
+import { checked, count, milliseconds, Size } from './options.ts'
+
+const HOUR = 60 * 60_000
+
+/** What a server puts up with from its clients. Times are milliseconds. */
+export const ServerLimits = v.strictObject({
+  maxHeaderSize: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
+    v.description('The largest request line and headers together: bytes, or `"16 KiB"`. More is 431.'),
+  ),
+  maxHeaders: v.pipe(
+    v.optional(count(2000), 100),
+    v.description('The most header lines of a request. More is 431.'),
+  ),
+  headersTimeout: v.pipe(
+    milliseconds(HOUR, 10_000),
+    v.description('Milliseconds in which the headers of a request must have arrived; then 408.'),
+  ),
+  requestTimeout: v.pipe(
+    milliseconds(HOUR, 120_000),
+    v.description('The same for a whole request with its body.'),
+  ),
+  idleTimeout: v.pipe(
+    milliseconds(HOUR, 60_000),
+    v.description(
+      'Milliseconds after which a connection on which nothing moves is cut, in either direction.',
+    ),
+  ),
+  keepAliveTimeout: v.pipe(
+    milliseconds(HOUR, 5_000),
+    v.description('Milliseconds that a connection is kept open for the next request.'),
+  ),
+  maxConnections: v.pipe(
+    v.optional(count(1_000_000), 1000),
+    v.description('The most open connections. More are told 503 and closed.'),
+  ),
+})
+export type ServerLimits = v.InferInput<typeof ServerLimits>
+
+/**
+ * A node:http server that bounds what a client can take of it: for hosts that have no server of their own.
+ * @throws AllotError invalid for an unknown or wrong limit.
+ */
+export const createLimitedServer = (listener: RequestListener, given: ServerLimits = {}): Server => {
+  const limits = checked(ServerLimits, given)
+  const { requestTimeout } = limits
+  const headersTimeout = Math.min(limits.headersTimeout, requestTimeout)
+  const server = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderSize,
+      keepAliveTimeout: limits.keepAliveTimeout,
+      headersTimeout,
+      requestTimeout,
+      // Node looks every 30 seconds otherwise, and the times above would mean little.
+      connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
+    },
+    boundHeaders(listener, limits.maxHeaders),
+  )
+  // One more than is taken: node drops what is over without a word, be it the Authorization header.
+  server.maxHeadersCount = limits.maxHeaders + 1
+  server.setTimeout(limits.idleTimeout)
+  refuseSurplus(server, limits.maxConnections)
+  return server
+}
+
+const boundHeaders =
+  (listener: RequestListener, most: number): RequestListener =>
+  (req, res) => {
+    if (req.rawHeaders.length <= 2 * most) return listener(req, res)
+    res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
+  }
+
+/** So many connections may be busy with being refused; node closes what comes then without an answer. */
+const SPARE = 100
+const FAREWELL = 1000
+const REFUSAL =
+  'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
+
+/** In the place of node's own listener, so that no request of a connection that is refused is ever carried out. */
+const refuseSurplus = (server: Server, most: number): void => {
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  server.maxConnections = most + SPARE
+  let open = 0
+  server.on('connection', (socket) => {
+    if (open >= most) return refuse(socket)
+    open++
+    socket.once('close', () => open--)
+    for (const one of serve) one.call(server, socket)
+  })
+}
+
+/** What the client has sent is read until it has the answer: to close at once would reset the connection under it. */
+const refuse = (socket: Socket): void => {
+  const timer = setTimeout(() => socket.destroy(), FAREWELL)
+  socket
+    .on('error', () => undefined)
+    .once('end', () => socket.destroy())
+    .once('close', () => clearTimeout(timer))
+    .resume()
+    .end(REFUSAL)
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { basic, type Running, start } from '../running.ts'
+
+const PASSWORD = 'open: sesame'
+const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window: 60_000 }
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false, login, trustedProxies: 1 })
+  await allot.person('alice', { password: PASSWORD, email: 'alice@example.test' })
+  await allot.person('bob', { password: PASSWORD })
+})
+after(() => allot.stop())
+
+let addresses = 0
+const anAddress = () => `192.0.2.${++addresses}`
+
+const ask = (address: string, headers: Record<string, string>, path = '/user') =>
+  allot.ask('GET', path, { headers: { ...headers, 'x-forwarded-for': address } })
+const signIn = (address: string, name: string, password: string) => ask(address, basic(name, password))
+const failing = async (address: string, name: string, times: number) => {
+  for (let time = 0; time < times; time++) assertError(await signIn(address, name, `wrong ${time}`), 401)
+}
+
+describe('Failed logins', () => {
+  it('are 429 with Retry-After once there were too many, on every path, also with the right password', async () => {
+    const address = anAddress()
+    await failing(address, 'alice', 3)
+    for (const path of ['/user', '/version', '/no/such/path'])
+      for (const password of ['wrong', PASSWORD]) {
+        const answer = await ask(address, basic('alice', password), path)
+        assertError(answer, 429, /too many failed logins: try again in \d+ seconds/)
+        const seconds = Number(answer.headers.get('retry-after'))
+        assert.ok(seconds > 0 && seconds <= 20, String(seconds))
+      }
+  })
+
+  it('lock nobody out at another address', async () => {
+    await failing(anAddress(), 'alice', 3)
+    assert.equal((await signIn(anAddress(), 'alice', PASSWORD)).status, 200)
+  })
+
+  it('for a name that does not exist are answered as for one that does', async () => {
+    for (const name of ['alice', 'nobody']) {
+      const address = anAddress()
+      await failing(address, name, 3)
+      assertError(await signIn(address, name, 'wrong'), 429)
+    }
+  })
+
+  it('for many names from one address end there, but not for those who have signed in from it before', async () => {
+    const address = anAddress()
+    assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
+    for (let name = 0; name < 6; name++) await failing(address, `name${name}`, 1)
+    assertError(await signIn(address, 'bob', PASSWORD), 429)
+    assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
+  })
+
+  it('that come all at once are no more tries than one after another', async () => {
+    const address = anAddress()
+    const answers = await Promise.all([...'12345678'].map((one) => signIn(address, 'alice', `wrong ${one}`)))
+    const statuses = answers.map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429, 429, 429])
+  })
+
+  it('do not count right ones, however many come at once', async () => {
+    const address = anAddress()
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(address, 'bob', PASSWORD)))
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    }
+    await failing(address, 'bob', 3)
+  })
+
+  it('with tokens are 429 too, and a right token is taken all the same', async () => {
+    const address = anAddress()
+    const { token } = await allot.person()
+    const withToken = (text: string) => ask(address, { authorization: `token ${text}` })
+    for (const text of ['0'.repeat(40), 'malformed', '1'.repeat(40), '2', '3', '4'])
+      assertError(await withToken(text), 401)
+    assertError(await withToken('f'.repeat(40)), 429)
+    assert.equal((await withToken(token)).status, 200)
+    assert.equal((await ask(address, basic('x', token))).status, 200)
+    assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
+  })
+
+  it('are declared, as 429 of every route', async () => {
+    const { body } = await allot.ask('GET', '/openapi.json')
+    for (const path of Object.values(body.paths) as Record<string, { responses: object }>[])
+      for (const { responses } of Object.values(path)) assert.ok('429' in responses)
+  })
+})
+
+describe('Where logins are counted', () => {
+  it('X-Forwarded-For is not believed unless proxies are trusted', async () => {
+    const bare = await start({ repositories: false, login })
+    try {
+      const wrong = (address: string) =>
+        bare.ask('GET', '/user', { headers: { ...basic('root', 'x'), 'x-forwarded-for': address } })
+      for (let time = 0; time < 3; time++) assertError(await wrong(anAddress()), 401)
+      assertError(await wrong(anAddress()), 429)
+    } finally {
+      await bare.stop()
+    }
+  })
+
+  it('is nowhere when that is switched off, or the host has its own identity', async () => {
+    for (const options of [{ login: false as const }, { login, authenticate: () => null }]) {
+      const bare = await start({ repositories: false, ...options })
+      try {
+        for (let time = 0; time < 5; time++)
+          assertError(await bare.ask('GET', '/user', { headers: basic('root', 'x') }), 401)
+      } finally {
+        await bare.stop()
+      }
+    }
+  })
+})
+
+describe('Passwords', () => {
+  it('are checked off the event loop, which goes on answering', async () => {
+    let pending = 0
+    const logins = Array.from({ length: 8 }, async (_, at) => {
+      pending++
+      const answer = await signIn(anAddress(), `name${at}`, 'x')
+      pending--
+      return answer
+    })
+    for (let time = 0; time < 10; time++) assert.equal((await allot.ask('GET', '/version')).status, 200)
+    assert.ok(pending > 0, 'the event loop waited for the passwords')
+    for (const answer of await Promise.all(logins)) assertError(answer, 401)
+  })
+})

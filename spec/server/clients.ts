@@ -1,0 +1,55 @@
+import type { RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
+
+/** A client that speaks bytes, and remembers what came back. */
+export interface Client {
+  readonly socket: Socket
+  text(): string
+  isOpen(): boolean
+  /** When the server has closed the connection: all that came back. */
+  readonly ended: Promise<string>
+}
+
+export interface Limited {
+  readonly port: number
+  client(bytes?: string): Client
+  stop(): Promise<void>
+}
+
+export const limited = async (listener: RequestListener, limits: ServerLimits): Promise<Limited> => {
+  const server = createLimitedServer(listener, limits)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const clients: Socket[] = []
+  return {
+    port,
+    client(bytes = '') {
+      const client = clientOf(connect(port, '127.0.0.1'), bytes)
+      clients.push(client.socket)
+      return client
+    },
+    async stop() {
+      for (const socket of clients) socket.destroy()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const clientOf = (socket: Socket, bytes: string): Client => {
+  let text = ''
+  let isOpen = true
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('error', () => undefined)
+  const ended = new Promise<string>((resolve) =>
+    socket.on('close', () => {
+      isOpen = false
+      resolve(text)
+    }),
+  )
+  if (bytes !== '') socket.write(bytes)
+  return { socket, text: () => text, isOpen: () => isOpen, ended }
+}

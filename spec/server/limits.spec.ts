@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
+import { until } from '../until.ts'
+import { type Limited, limited } from './clients.ts'
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
+
+/** A server with these limits that answers every request, when its body is there, with what it was asked. */
+const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promise<void>) => {
+  const server = await limited((req, res) => {
+    req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))
+  }, limits)
+  try {
+    await work(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+describe('A limited server', { concurrency: true }, () => {
+  it('takes so many headers and no more: 431', () =>
+    withLimits({ maxHeaders: 5 }, async ({ client }) => {
+      const headers = (count: number) =>
+        Array.from({ length: count - 3 }, (_, at) => `X${at}: y\r\n`).join('')
+      const end = 'Authorization: last\r\nConnection: close\r\n\r\n'
+      assert.match(await client(REQUEST + headers(5) + end).ended, /200 OK[\s\S]*GET last/)
+      for (const count of [6, 7, 50])
+        assert.match(await client(REQUEST + headers(count) + end).ended, /^HTTP\/1\.1 431 /)
+    }))
+
+  it('takes headers of so many bytes and no more: 431', () =>
+    withLimits({ maxHeaderSize: '2 KiB' }, async ({ client }) => {
+      const sized = (bytes: number) => `${REQUEST}X: ${'y'.repeat(bytes)}\r\nConnection: close\r\n\r\n`
+      assert.match(await client(sized(1500)).ended, /^HTTP\/1\.1 200 /)
+      assert.match(await client(sized(2100)).ended, /^HTTP\/1\.1 431 /)
+    }))
+
+  it('ends a client that takes too long with its headers, be it a byte at a time: 408', () =>
+    withLimits({ headersTimeout: 400 }, async ({ client }) => {
+      const slow = client(`${REQUEST}X: `)
+      const drip = setInterval(() => slow.socket.write('y'), 50)
+      const silent = client()
+      assert.match(await slow.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
+      clearInterval(drip)
+      assert.match(await silent.ended, /^$|^HTTP\/1\.1 408 /)
+    }))
+
+  it('ends a client that takes too long with its body, be it a byte at a time: 408', () =>
+    withLimits({ requestTimeout: 600 }, async ({ client }) => {
+      const slow = client(`${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`)
+      const drip = setInterval(() => slow.socket.write('y'), 50)
+      assert.match(await slow.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
+      clearInterval(drip)
+    }))
+
+  it('closes a connection that is kept open for nothing', () =>
+    withLimits({ keepAliveTimeout: 200 }, async ({ client }) => {
+      assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 200 /)
+    }))
+
+  it('refuses more connections than its limit with 503, carries out nothing of theirs, and serves the others', () =>
+    withLimits({ maxConnections: 3, headersTimeout: 20_000 }, async ({ client }) => {
+      const kept = [client(), client(), client()]
+      await sleep(100)
+      const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
+      for (const text of surplus) {
+        assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n/)
+        assert.doesNotMatch(text, /200 OK/)
+      }
+      for (const { socket, isOpen } of kept) {
+        assert.ok(isOpen())
+        socket.write(`${REQUEST}Connection: close\r\n\r\n`)
+      }
+      for (const { ended } of kept) assert.match(await ended, /^HTTP\/1\.1 200 /)
+      assert.match(await client(`${REQUEST}Connection: close\r\n\r\n`).ended, /^HTTP\/1\.1 200 /)
+    }))
+
+  it('names a limit that is unknown or wrong', () => {
+    const wrong = { maxHeaders: 0, headersTimeout: '1s', speed: 3 } as unknown as ServerLimits
+    assert.throws(
+      () => createLimitedServer(() => undefined, wrong),
+      /maxHeaders: [\s\S]*headersTimeout: [\s\S]*speed: there is no such option/,
+    )
+  })
+})
+
+describe('A client that never reads its answer', () => {
+  it('is cut off when nothing moves, and until then holds one answer, not many', async () => {
+    const BIG = Buffer.alloc(64 * 1024 * 1024)
+    let pending = 0
+    const server = await limited(
+      (_req, res) => {
+        pending++
+        res.on('close', () => pending--)
+        res.end(BIG)
+      },
+      { idleTimeout: 500 },
+    )
+    try {
+      const deaf = server.client()
+      deaf.socket.pause()
+      deaf.socket.write(`${REQUEST}\r\n`)
+      await until(() => pending === 1)
+      assert.equal(pending, 1)
+      await until(() => pending === 0)
+      assert.equal(pending, 0)
+    } finally {
+      await server.stop()
+    }
+  })
+})
