@@ -17,6 +17,8 @@ export interface Connections {
   readonly statements: Statements
   /** The database in words, without a password. */
   readonly where: string
+  /** Whether it takes what only PostgreSQL's planner and its kin take: several changes of one table in one statement. */
+  readonly isPostgres: boolean
   /** What an error of pg means. */
   readonly explain: (cause: unknown) => StorageError
   /** One statement on any connection, outside of a transaction. */
@@ -51,6 +53,7 @@ export const connect = async (settings: Settings): Promise<Connections> => {
   const connections: Connections = {
     statements,
     where: settings.where,
+    isPostgres: true,
     explain: (cause) => explain(settings.where, cause),
     read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),
     withReader: (work) => holding(taken(reading), (client) => work(new Session(client))),
@@ -62,11 +65,12 @@ export const connect = async (settings: Settings): Promise<Connections> => {
   }
   try {
     await makeTables(connections)
+    const [[version]] = (await connections.read({ text: 'SELECT version()' }, [])) as [Row]
+    return { ...connections, isPostgres: /^PostgreSQL/.test(version ?? '') }
   } catch (error) {
     await connections.close()
     throw connections.explain(error)
   }
-  return connections
 }
 
 const configOf = ({ url, tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
@@ -82,10 +86,13 @@ const configOf = ({ url, tls, connectTimeout, statementTimeout }: Settings): Poo
   application_name: 'allot',
 })
 
-/** The planner takes a small table for one to be read from end to end, and that would conflict with every write. */
-const SETTINGS = 'SET enable_seqscan = off'
+/**
+ * The planner would read a small table from end to end, which conflicts with every write; and where it must do without,
+ * it takes the cost that it puts on that for a reason to compile the statement, which takes half a second.
+ */
+const SETTINGS = 'SET enable_seqscan = off; SET jit = off'
 
-/** CockroachDB has no such planner, and says so. */
+/** What has no such planner says so. */
 const prepare = async (client: ClientBase): Promise<void> => {
   await client.query(SETTINGS).catch((error: unknown) => {
     if (isLost(error)) throw error

@@ -16,7 +16,7 @@ const CONFLICTS = new Set(['40001', '40P01'])
 
 /** Two that make the tables at once can meet in the catalogue, whatever IF NOT EXISTS promises. */
 export const isMeeting = (cause: unknown): boolean =>
-  isConflict(cause) || ['23505', '42P07', '42P06', 'XX000'].includes(codeOf(cause) ?? '')
+  isConflict(cause) || ['23505', '42P07', '42P06', '42710', 'XX000'].includes(codeOf(cause) ?? '')
 
 /** The connection is of no use any more, and what was asked over it last may or may not have happened. */
 export const isLost = (cause: unknown): boolean => {

@@ -29,8 +29,15 @@ export const aboutPage = (start: Bytes, end: Bytes, reverse: boolean, limit: num
   limit,
 })
 
-/** How many entries are fetched at once. */
-const PAGE = 200
+/** How many entries are fetched at once, at the least and at the most. */
+const [SMALL, LARGE] = [16, 256]
+
+/** In few sizes, so that lists which differ a little ask the same question. */
+const pageSize = (wanted: number): number => {
+  let size = SMALL
+  while (size < wanted && size < LARGE) size *= 2
+  return size
+}
 
 /** A read transaction by way of questions; those that come in the same moment are asked together. */
 export const readingBy = (ask: Ask): ReadTransaction => {
@@ -48,9 +55,9 @@ async function* pagesOf(
   { start, end, reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
   for (let left = limit; left > 0; ) {
-    const size = Math.min(left, PAGE)
+    const size = pageSize(left)
     const page = await ask(aboutPage(start, end, reverse, size))
-    yield* page
+    yield* page.slice(0, left)
     if (page.length < size) return
     left -= size
     if (reverse) end = page.at(-1)![0]

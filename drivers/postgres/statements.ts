@@ -15,6 +15,13 @@ export interface Statements {
   readonly questions: Statement
   readonly forward: Statement
   readonly reverse: Statement
+  /**
+   * A whole transaction in one statement: nothing is written unless all that is expected holds.
+   * $1, $2: keys and the values expected of them; $3 to $5: starts, ends and counts of ranges; $6, $7: the writer and the
+   * number of its write; $8, $9: keys and values to put; $10: keys to delete. Rows: 0 when it was written; 1, key and
+   * value for each key that has another value; 2 for each range that has another count.
+   */
+  readonly commit: Statement
   /** $1: keys, $2: values. */
   readonly put: Statement
   /** $1: keys. */
@@ -63,6 +70,32 @@ export const statementsFor = (schema: string | undefined): Statements => {
     },
     forward: { name: 'allot_forward', text: page('ASC') },
     reverse: { name: 'allot_reverse', text: page('DESC') },
+    commit: {
+      name: 'allot_commit',
+      text: `WITH
+        stale AS (
+          SELECT e.key, e.found FROM (
+            SELECT e.key, e.value, (SELECT t.value FROM ${entry} AS t WHERE t.key = e.key) AS found
+            FROM unnest($1::bytea[], $2::bytea[]) AS e (key, value)
+          ) AS e WHERE e.found IS DISTINCT FROM e.value),
+        moved AS (
+          SELECT r.start FROM unnest($3::bytea[], $4::bytea[], $5::int8[]) AS r (start, stop, expected)
+          WHERE r.expected <> (SELECT count(*) FROM ${entry} AS t WHERE t.key >= r.start AND t.key < r.stop)),
+        mark AS (
+          UPDATE ${writer} SET last = $7, seen = now()
+          WHERE id = $6 AND NOT fenced AND current_setting('transaction_isolation') = 'serializable'
+            AND NOT EXISTS (SELECT 1 FROM stale) AND NOT EXISTS (SELECT 1 FROM moved)
+          RETURNING last),
+        put AS (
+          INSERT INTO ${entry} (key, value)
+          SELECT p.key, p.value FROM unnest($8::bytea[], $9::bytea[]) AS p (key, value)
+          WHERE EXISTS (SELECT 1 FROM mark)
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value),
+        gone AS (DELETE FROM ${entry} WHERE key = ANY($10::bytea[]) AND EXISTS (SELECT 1 FROM mark))
+        SELECT 0, NULL::bytea, NULL::bytea FROM mark
+        UNION ALL SELECT 1, key, found FROM stale
+        UNION ALL SELECT 2, start, NULL FROM moved`,
+    },
     put: {
       name: 'allot_put',
       text: `INSERT INTO ${entry} (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])

@@ -4,15 +4,16 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import type { Layer } from '../../lib/storage/layer.ts'
+import { Layer, type Pending } from '../../lib/storage/layer.ts'
 import { buffered } from '../../lib/storage/transactions.ts'
 import { byteas } from './arrays.ts'
 import { askKeys, askPage } from './asking.ts'
 import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost } from './explain.ts'
 import { fate } from './fate.ts'
-import type { Question } from './questions.ts'
-import { readingBy } from './questions.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { BROKEN, jitter } from './patience.ts'
+import { type Answer, type Question, readingBy } from './questions.ts'
 import type { Session } from './session.ts'
 import type { Statements } from './statements.ts'
 
@@ -23,7 +24,7 @@ export const readAtOnce = <T>(
 ): Promise<T> =>
   untilReached(async () => {
     const outcome = await connections.withReader((session) => readOnce(connections, session, work))
-    return outcome === 'lost' ? outcome : { value: outcome() }
+    return outcome === 'lost' ? outcome : { value: outcome.give() }
   }, connections)
 
 const readOnce = async <T>(
@@ -40,34 +41,35 @@ const readOnce = async <T>(
     throw explain(error)
   }
   const { tx, end } = guarded(readingIn(session, statements))
-  const outcome = await settled(work, tx)
+  const outcome = await outcomeOf(work, tx)
   end()
   if (session.failure !== undefined) throw explain(session.failure)
   await session.run({ text: 'COMMIT' }).catch(() => session.discard())
   return outcome
 }
 
+/** Told of what was written, once it is durable. */
+type Written = (changes: Iterable<Pending>) => void
+
 /** Serialisable and durable, begun again when others are in the way. */
 export const writeAtOnce = <T>(
   connections: Connections,
   retries: number,
   work: (tx: WriteTransaction) => Promise<T>,
+  onWritten: Written = () => undefined,
 ): Promise<T> =>
   untilReached(async () => {
     for (let attempt = 0; ; attempt++) {
       const outcome = await connections.withWriter((session, writer) =>
-        writeOnce(connections, session, writer, work),
+        writeOnce(connections, session, writer, work, onWritten),
       )
       if (outcome === 'lost') return outcome
-      if (outcome !== 'again') return { value: outcome() }
+      if (outcome !== 'again') return { value: outcome.give() }
       if (attempt >= retries)
         throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
       await jitter(attempt)
     }
   }, connections)
-
-/** Connections that broke while nobody used them: a pool holds a few of them after the database was started again. */
-const BROKEN = 3
 
 const untilReached = async <T>(
   attempt: () => Promise<{ value: T } | 'lost'>,
@@ -80,14 +82,13 @@ const untilReached = async <T>(
   throw new StorageError('away', `the connections to ${where} break again and again`)
 }
 
-type Outcome<T> = () => T
-
 /** `lost`: the connection broke before anything could be written. */
 const writeOnce = async <T>(
   connections: Connections,
   session: Session,
   writer: Writer,
   work: (tx: WriteTransaction) => Promise<T>,
+  onWritten: Written,
 ): Promise<Outcome<T> | 'again' | 'lost'> => {
   const { statements, explain } = connections
   const failed = (error: unknown): 'again' | 'lost' => {
@@ -95,27 +96,28 @@ const writeOnce = async <T>(
     if (isLost(error)) return 'lost'
     throw explain(error)
   }
-  let isKept: boolean
-  let outcome: Outcome<T> & { isRight: boolean }
+  let outcome: Outcome<T>
+  let kept: Layer
   try {
     await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
-    const { tx, end, buffer } = buffered(readingIn(session, statements), [])
-    outcome = await settled(work, tx)
+    const { tx, end, buffer } = buffered(readingIn(session, statements, new Map()), [])
+    outcome = await outcomeOf(work, tx)
     end()
     if (session.failure !== undefined) throw session.failure
-    isKept = outcome.isRight && buffer.size > 0
-    if (isKept && !(await flush(session, statements, writer, buffer))) return 'again'
+    kept = outcome.isRight ? buffer : new Layer()
+    if (kept.size > 0 && !(await flush(session, statements, writer, kept))) return 'again'
   } catch (error) {
     return failed(error)
   }
   try {
     // Work that failed has read as well: what it goes by must hold too.
     await session.run({ text: 'COMMIT' })
-    return outcome
   } catch (error) {
-    if (!isKept || !isLost(error)) return failed(error)
-    return (await fate(connections, writer)) === 'written' ? outcome : 'again'
+    if (kept.size === 0 || !isLost(error)) return failed(error)
+    if ((await fate(connections, writer)) === 'not written') return 'again'
   }
+  onWritten(kept.changes())
+  return outcome
 }
 
 /** @returns false when the database does not know the writer any more: then nothing may be written by it. */
@@ -139,33 +141,23 @@ const flush = async (
   return true
 }
 
-const readingIn = (session: Session, statements: Statements): ReadTransaction => {
+/** @param answered what was asked of this transaction before, where it is worth keeping: it does not change in it. */
+const readingIn = (
+  session: Session,
+  statements: Statements,
+  answered?: Map<string, Answer>,
+): ReadTransaction => {
   const run: Session['run'] = (statement, values) => session.run(statement, values)
+  const ofKeys = async (questions: readonly Question[]): Promise<Map<string, Answer>> => {
+    const open = questions.filter(({ id }) => !answered?.has(id))
+    const answers = open.length > 0 ? await askKeys(run, statements, open) : []
+    const found = answered ?? new Map<string, Answer>()
+    for (const [at, { id }] of open.entries()) found.set(id, answers[at]!)
+    return found
+  }
   return readingBy(async (questions) => {
-    const keys = questions.filter(({ end }) => end === undefined)
-    const answers = keys.length > 0 ? await askKeys(run, statements, keys) : []
-    const ofKey = new Map(keys.map(({ id }, at) => [id, answers[at]!]))
-    const answerTo = (question: Question) => ofKey.get(question.id) ?? askPage(run, statements, question)
+    const known = await ofKeys(questions.filter(({ end }) => end === undefined))
+    const answerTo = (question: Question) => known.get(question.id) ?? askPage(run, statements, question)
     return Promise.all(questions.map(answerTo))
   })
 }
-
-/** What the work came to, to be given back once it is known to hold. */
-const settled = async <S, T>(
-  work: (tx: S) => Promise<T>,
-  tx: S,
-): Promise<Outcome<T> & { isRight: boolean }> => {
-  try {
-    const value = await work(tx)
-    return Object.assign(() => value, { isRight: true })
-  } catch (error) {
-    const fail = (): never => {
-      throw error
-    }
-    return Object.assign(fail, { isRight: false })
-  }
-}
-
-/** Longer with every attempt, and never the same for two. */
-export const jitter = (attempt: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, 100)))

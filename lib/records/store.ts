@@ -10,6 +10,7 @@ export interface Store {
   readonly driver: StorageDriver
   /** Numbers for new records, never used twice. */
   readonly sequences: Sequences
+  /** May run `work` again, so it must change nothing outside of itself. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
   /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
   write<T>(work: (tx: Change) => Promise<T>): Promise<T>
@@ -18,7 +19,7 @@ export interface Store {
 export const createStore = (driver: StorageDriver): Store => ({
   driver,
   sequences: createSequences(driver),
-  read: (work) => driver.read(work),
+  read: (work) => driver.read(work, { again: true }),
   async write(work) {
     let actions: (() => void)[] = []
     const result = await driver.write((tx) => {
