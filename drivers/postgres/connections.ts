@@ -15,8 +15,6 @@ export interface Writer {
 /** What is kept of the server while the driver is open. */
 export interface Connections {
   readonly statements: Statements
-  /** The database in words, without a password. */
-  readonly where: string
   /** Whether it takes what only PostgreSQL's planner and its kin take: several changes of one table in one statement. */
   readonly isPostgres: boolean
   /** What an error of pg means. */
@@ -48,13 +46,13 @@ export const connect = async (settings: Settings): Promise<Connections> => {
   })
   // An idle connection that breaks has left the pool by then, and whoever asks next gets a new one.
   for (const pool of [reading, writing]) pool.on('error', () => undefined)
-  const taken = (pool: pg.Pool) => take(pool, settings.where)
+  let isOpening = true
+  const taken = (pool: pg.Pool) => take(pool, isOpening ? settings.where : undefined)
 
   const connections: Connections = {
     statements,
-    where: settings.where,
     isPostgres: true,
-    explain: (cause) => explain(settings.where, cause),
+    explain: (cause) => explain(undefined, cause),
     read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),
     withReader: (work) => holding(taken(reading), (client) => work(new Session(client))),
     withWriter: (work) =>
@@ -66,10 +64,11 @@ export const connect = async (settings: Settings): Promise<Connections> => {
   try {
     await makeTables(connections)
     const [[version]] = (await connections.read({ text: 'SELECT version()' }, [])) as [Row]
+    isOpening = false
     return { ...connections, isPostgres: /^PostgreSQL/.test(version ?? '') }
   } catch (error) {
     await connections.close()
-    throw connections.explain(error)
+    throw explain(settings.where, error)
   }
 }
 
@@ -112,12 +111,12 @@ const enlist = async (
   writers.set(client, writer)
 }
 
-const take = async (pool: pg.Pool, where: string): Promise<PoolClient> => {
+const take = async (pool: pg.Pool, where: string | undefined): Promise<PoolClient> => {
   try {
     return await pool.connect()
   } catch (cause) {
     if (!isUsedUp(cause)) throw explain(where, cause)
-    throw new StorageError('busy', `every connection to ${where} has been in use for too long`, { cause })
+    throw new StorageError('busy', 'every connection to the database has been in use for too long', { cause })
   }
 }
 

@@ -38,18 +38,24 @@ const meanings: [code: RegExp, reason: StorageReason, words: string][] = [
   [/^XX00[12]/, 'corrupt', 'says that its data is damaged'],
 ]
 
-/** What an error of pg means to whoever runs the store. `where` is the database, without a password. */
-export const explain = (where: string, cause: unknown): StorageError => {
+/**
+ * What an error of pg means. While the driver is opened that is told to whoever runs the store, with the database and the
+ * words of pg; afterwards to whoever asks something of it, who is not to know of the inside: `where` is undefined then.
+ */
+export const explain = (where: string | undefined, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause
+  const [reason, words] = meaningOf(cause)
+  const message = where === undefined ? `the database ${words}` : `${where} ${words}: ${messageOf(cause)}`
+  return new StorageError(reason, message, { cause })
+}
+
+const meaningOf = (cause: unknown): [reason: StorageReason, words: string] => {
   const code = codeOf(cause) ?? ''
   const known = meanings.find(([pattern]) => pattern.test(code))
-  if (known !== undefined)
-    return new StorageError(known[1], `${where} ${known[2]}: ${messageOf(cause)}`, { cause })
-  if (isConflict(cause))
-    return new StorageError('busy', `${where} has too many writes of the same things at once`, { cause })
-  if (isLost(cause) || UNREACHED.test(`${code} ${messageOf(cause)}`))
-    return new StorageError('away', `${where} cannot be reached: ${messageOf(cause)}`, { cause })
-  return new StorageError('failed', `${where} cannot be used: ${messageOf(cause)}`, { cause })
+  if (known !== undefined) return [known[1], known[2]]
+  if (isConflict(cause)) return ['busy', 'has too many writes of the same things at once']
+  if (isLost(cause) || UNREACHED.test(`${code} ${messageOf(cause)}`)) return ['away', 'cannot be reached']
+  return ['failed', 'cannot be used']
 }
 const UNREACHED = /ENOENT|ENOTFOUND|EAI_AGAIN|timeout expired/
 

@@ -25,7 +25,7 @@ export const readAtOnce = <T>(
   untilReached(async () => {
     const outcome = await connections.withReader((session) => readOnce(connections, session, work))
     return outcome === 'lost' ? outcome : { value: outcome.give() }
-  }, connections)
+  })
 
 const readOnce = async <T>(
   { statements, explain }: Connections,
@@ -69,17 +69,14 @@ export const writeAtOnce = <T>(
         throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
       await jitter(attempt)
     }
-  }, connections)
+  })
 
-const untilReached = async <T>(
-  attempt: () => Promise<{ value: T } | 'lost'>,
-  { where }: Connections,
-): Promise<T> => {
+const untilReached = async <T>(attempt: () => Promise<{ value: T } | 'lost'>): Promise<T> => {
   for (let times = 1; times <= BROKEN; times++) {
     const outcome = await attempt()
     if (outcome !== 'lost') return outcome.value
   }
-  throw new StorageError('away', `the connections to ${where} break again and again`)
+  throw new StorageError('away', 'the connections to the database break again and again')
 }
 
 /** `lost`: the connection broke before anything could be written. */
