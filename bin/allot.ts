@@ -24,7 +24,7 @@ const onStore = (command: Command): Command =>
     .option('--config <file>', 'a TOML file with options')
     .option(
       '--storage <url>',
-      'where the records are: level:<folder> or memory: (default: in the data folder)',
+      'where the records are: level:<folder>, postgres://… or memory: (default: in the data folder)',
     )
 
 onStore(program.command('serve'))

@@ -17,13 +17,26 @@ const ServerOptions = v.strictObject({
   ),
   storage: v.pipe(
     v.optional(v.string()),
-    v.description('Where the records are: `level:<folder>` or `memory:`.'),
+    v.description('Where the records are: `level:<folder>`, `postgres://…` or `memory:`.'),
   ),
+})
+
+const several = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
+
+/** What PostgreSQL is used with; times are milliseconds. */
+const StorageOptions = v.strictObject({
+  schema: v.pipe(v.optional(v.string()), v.description('The schema of the tables.')),
+  readers: v.pipe(several, v.description('Connections that read.')),
+  writers: v.pipe(several, v.description('Connections that write.')),
+  connectTimeout: v.pipe(several, v.description('How long to wait for a connection.')),
+  statementTimeout: v.pipe(several, v.description('How long one statement may take.')),
+  retries: v.pipe(several, v.description('How often a write is begun again when others are in its way.')),
 })
 
 /** The configuration file: options without a section of their own are under `[api]`, names are in snake_case. */
 export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
+  storage: v.optional(StorageOptions, {}),
   api: v.optional(v.strictObject(api), {}),
   quota,
   repositories,

@@ -30,7 +30,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     markdown,
     cors,
     repositories: repositoriesIn(config, data),
-    driver: await driverFor(flags.storage ?? config.server.storage, data),
+    driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
     ...(log === undefined ? {} : { log }),
   })
   return { allot, config, data }
@@ -45,13 +45,22 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
 
-const driverFor = async (storage: string | undefined, data: string): Promise<StorageDriver> => {
+const driverFor = async (
+  storage: string | undefined,
+  data: string,
+  options: Config['storage'],
+): Promise<StorageDriver> => {
   if (storage === undefined) return level(join(data, 'store'))
+  if (/^postgres(ql)?:/.test(storage))
+    return (await import('../drivers/postgres/index.ts')).postgres(storage, options)
   if (storage === 'memory:') return (await import('../drivers/memory/index.ts')).memory()
   const [, folder] = /^level:(.+)$/.exec(storage) ?? []
-  if (folder === undefined) throw new Usage(`--storage ${storage}: expected level:<folder> or memory:`)
+  if (folder === undefined)
+    throw new Usage(`--storage ${withoutPassword(storage)}: expected level:<folder>, postgres://… or memory:`)
   return level(folder)
 }
+
+const withoutPassword = (storage: string): string => storage.replace(/:[^:@/]*@/, ':…@')
 
 /** Opens, works and closes: for commands that come and go. */
 export const withStore = async (flags: StoreFlags, work: (allot: Allot) => Promise<void>): Promise<void> => {

@@ -169,5 +169,5 @@ const repositoryFiles = (git: GitStore): RepositoryFiles => ({
     return size
   },
   remove: (id) => git.remove(id),
-  sweep: () => git.sweep(),
+  sweep: (age) => git.sweep(age),
 })

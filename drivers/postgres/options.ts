@@ -4,34 +4,45 @@ import { StorageError } from '../../lib/storage/index.ts'
 /** Times are milliseconds. */
 export interface PostgresOptions {
   /** Where the tables are: made when it is missing. The first of the search path when absent; `?schema=` says it too. */
-  schema?: string
+  schema?: string | undefined
   /** Connections that read: 6 when absent. */
-  readers?: number
+  readers?: number | undefined
   /** Connections that write: 4 when absent. */
-  writers?: number
+  writers?: number | undefined
   /** How long a new connection may take, and how long to wait for one when all are in use: 5,000 when absent. */
-  connectTimeout?: number
+  connectTimeout?: number | undefined
   /** How long one statement may take: 30,000 when absent. */
-  statementTimeout?: number
+  statementTimeout?: number | undefined
   /** How often a write is begun again when others are in its way: 30 when absent. */
-  retries?: number
+  retries?: number | undefined
   /** Bytes of what the database answered before, by which reads and writes need fewer round trips: 32 MiB when absent. */
-  recollection?: number
+  recollection?: number | undefined
   /**
    * Every transaction in statements of its own, such as any database that speaks PostgreSQL's language takes: more round
    * trips. By itself where the database is no PostgreSQL.
    */
-  plain?: boolean
+  plain?: boolean | undefined
   /** As node:tls takes it. `?sslmode=verify-full&sslrootcert=…` in the URL says it too. */
-  tls?: ConnectionOptions | boolean
+  tls?: ConnectionOptions | boolean | undefined
 }
 
-export type Settings = Required<Omit<PostgresOptions, 'schema' | 'tls'>> &
-  Pick<PostgresOptions, 'schema' | 'tls'> & {
-    url: string
-    /** The database in words, without a password. */
-    where: string
-  }
+const DEFAULTS = {
+  readers: 6,
+  writers: 4,
+  connectTimeout: 5000,
+  statementTimeout: 30_000,
+  retries: 30,
+  recollection: 32 * 1024 ** 2,
+  plain: false,
+}
+
+export interface Settings extends Readonly<typeof DEFAULTS> {
+  readonly schema: string | undefined
+  readonly tls: ConnectionOptions | boolean | undefined
+  readonly url: string
+  /** The database in words, without a password. */
+  readonly where: string
+}
 
 /** @throws StorageError failed for what is no such URL. */
 export const settingsOf = (given: string, options: PostgresOptions): Settings => {
@@ -40,19 +51,17 @@ export const settingsOf = (given: string, options: PostgresOptions): Settings =>
   url.searchParams.delete('schema')
   const host = url.searchParams.get('host') ?? (url.host || 'localhost')
   return {
-    readers: 6,
-    writers: 4,
-    connectTimeout: 5000,
-    statementTimeout: 30_000,
-    retries: 30,
-    recollection: 32 * 1024 ** 2,
-    plain: false,
-    ...options,
-    ...(schema === undefined ? {} : { schema }),
+    ...DEFAULTS,
+    ...defined(options),
+    schema,
+    tls: options.tls,
     url: url.href,
     where: `the database ${decodeURIComponent(url.pathname.slice(1)) || 'of the user'} at ${host}`,
   }
 }
+
+const defined = <T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 
 const parsed = (given: string): URL => {
   const url = URL.canParse(given) ? new URL(given) : undefined
