@@ -27,7 +27,7 @@ const onStore = (command: Command): Command =>
     .option('--config <file>', 'a TOML file with options')
     .option(
       '--storage <url>',
-      'where the records are: level:<folder> or memory: (default: in the data folder)',
+      'where the records are: level:<folder>, postgres://… or memory: (default: in the data folder)',
     )
 
 /** A running server to talk to: LevelDB belongs to one process, so a command cannot open what a server has. */

@@ -19,14 +19,29 @@ export const ServerOptions = v.strictObject({
   ),
   storage: v.pipe(
     v.optional(v.string()),
-    v.description('Where the records are: `level:<folder>` or `memory:`; in the data folder when absent.'),
+    v.description(
+      'Where the records are: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.',
+    ),
   ),
   ...ServerLimits.entries,
+})
+
+const several = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
+
+/** What PostgreSQL is used with; times are milliseconds. */
+const StorageOptions = v.strictObject({
+  schema: v.pipe(v.optional(v.string()), v.description('The schema of the tables.')),
+  readers: v.pipe(several, v.description('Connections that read.')),
+  writers: v.pipe(several, v.description('Connections that write.')),
+  connectTimeout: v.pipe(several, v.description('How long to wait for a connection.')),
+  statementTimeout: v.pipe(several, v.description('How long one statement may take.')),
+  retries: v.pipe(several, v.description('How often a write is begun again when others are in its way.')),
 })
 
 /** The configuration file: options without a section of their own are under `[api]`, names are in snake_case. */
 export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
+  storage: v.optional(StorageOptions, {}),
   api: v.optional(v.strictObject(api), {}),
   quota,
   repositories,

@@ -31,7 +31,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     cors,
     login,
     repositories: repositoriesIn(config, data),
-    driver: await driverFor(flags.storage ?? config.server.storage, data),
+    driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
     ...(log === undefined ? {} : { log }),
   })
   return { allot, config, data }
@@ -50,27 +50,44 @@ const DEFAULT_DIRECTORY = 'data/repositories'
 export const unopened = async (
   flags: StoreFlags,
 ): Promise<{ driver: StorageDriver; repositories: Config['repositories']; data: string }> => {
-  const { storage, data } = placeOf(flags)
+  const { storage, data, options } = placeOf(flags)
   const repositories = repositoriesIn(readConfig(flags.config), data)
-  return { driver: await driverFor(storage, data), repositories, data }
+  return { driver: await driverFor(storage, data, options), repositories, data }
 }
 
 /** Where the records lie, for commands that need nothing else. */
-export const placeOf = (flags: StoreFlags): { storage: string | undefined; data: string } => {
-  const { server } = readConfig(flags.config)
-  return { storage: flags.storage ?? server.storage, data: flags.data ?? server.data ?? './data' }
+export interface Place {
+  storage: string | undefined
+  data: string
+  options: Config['storage']
+}
+
+export const placeOf = (flags: StoreFlags): Place => {
+  const { server, storage: options } = readConfig(flags.config)
+  return { storage: flags.storage ?? server.storage, data: flags.data ?? server.data, options }
 }
 
 /** The folder of a LevelDB; undefined for records that lie elsewhere. */
 export const folderOf = (storage: string | undefined, data: string): string | undefined =>
   storage === undefined ? join(data, 'store') : /^level:(.+)$/.exec(storage)?.[1]
 
-export const driverFor = async (storage: string | undefined, data: string): Promise<StorageDriver> => {
+export const driverFor = async (
+  storage: string | undefined,
+  data: string,
+  options: Config['storage'],
+): Promise<StorageDriver> => {
   if (storage === 'memory:') return (await import('../drivers/memory/index.ts')).memory()
+  if (storage !== undefined && /^postgres(ql)?:/.test(storage))
+    return (await import('../drivers/postgres/index.ts')).postgres(storage, options)
   const folder = folderOf(storage, data)
-  if (folder === undefined) throw new Usage(`--storage ${storage}: expected level:<folder> or memory:`)
+  if (folder === undefined)
+    throw new Usage(
+      `--storage ${withoutPassword(storage ?? '')}: expected level:<folder>, postgres://… or memory:`,
+    )
   return level(folder)
 }
+
+const withoutPassword = (storage: string): string => storage.replace(/:[^:@/]*@/, ':…@')
 
 /** Opens, works and closes: for commands that come and go. */
 export const withStore = async (flags: StoreFlags, work: (allot: Allot) => Promise<void>): Promise<void> => {

@@ -179,5 +179,5 @@ const repositoryFiles = (git: GitStore): RepositoryFiles => ({
     return size
   },
   remove: (id) => git.remove(id),
-  sweep: () => git.sweep(),
+  sweep: (age) => git.sweep(age),
 })

@@ -1,7 +1,9 @@
 import { describe } from 'node:test'
+import { readAgain } from './driver-spec/again.ts'
 import { durability } from './driver-spec/durability.ts'
 import { faults } from './driver-spec/faults.ts'
 import type { Candidate } from './driver-spec/fixture.ts'
+import { sharing } from './driver-spec/fleet.ts'
 import { isolation } from './driver-spec/isolation.ts'
 import { life } from './driver-spec/life.ts'
 import { model } from './driver-spec/model.ts'
@@ -11,6 +13,19 @@ import { values } from './driver-spec/values.ts'
 
 export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
 
+const parts = [
+  life,
+  values,
+  ranges,
+  isolation,
+  readAgain,
+  serialisability,
+  sharing,
+  durability,
+  model,
+  faults,
+]
+
 /**
  * The whole proof of a storage driver. A driver's own specification is one call:
  *
@@ -18,7 +33,6 @@ export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
  */
 export const driverSpec = (candidate: Candidate): void => {
   describe(`the driver ${candidate.name}`, () => {
-    for (const part of [life, values, ranges, isolation, serialisability, durability, model, faults])
-      part(candidate)
+    for (const part of parts) part(candidate)
   })
 }

@@ -4,20 +4,29 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/routes/index.ts'
+import { startCluster } from './postgres/cluster.ts'
 import { neverProduced, PRODUCED } from './produced.ts'
+import { onPostgres } from './store.ts'
 
 /**
- * Runs every spec, or those whose path holds a word of the command line. Node 20's own `--test` takes a folder without
+ * Runs every spec, or those whose path holds each word of the command line, or one of several with commas between. Node 20's own `--test` takes a folder without
  * a test for success, so the tests are counted here: none is a failure. When all are run, each status that a route
  * declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.spec.ts') && words.every((word) => file.includes(word)))
+  .filter(
+    (file) =>
+      file.endsWith('.spec.ts') && words.every((word) => word.split(',').some((one) => file.includes(one))),
+  )
   .map((file) => join(import.meta.dirname, file))
   .sort()
 const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
 process.env[PRODUCED] = folder
+
+// One database for all of them, where all of them use one.
+const cluster = onPostgres ? await startCluster() : undefined
+if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
 let [passed, failed, skipped] = [0, 0, 0]
 const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: 10 * 60_000 })
@@ -33,6 +42,7 @@ stream.on('test:fail', ({ details }) => {
 const report = stream.compose(new spec())
 report.pipe(process.stdout)
 report.on('end', () => {
+  void cluster?.dispose()
   if (passed + failed === 0) {
     process.stdout.write(`no test ran: ${files.length} spec files\n`)
     process.exitCode = 1

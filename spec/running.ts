@@ -4,10 +4,10 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memory } from '../drivers/memory/index.ts'
 import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
 import { assertDeclared } from './declared.ts'
 import { askedHost } from './hosts/mounts.ts'
+import { specStore } from './store.ts'
 
 /** An answer, read to its end. */
 export interface Answer {
@@ -61,7 +61,8 @@ export const start = async (
 ): Promise<Running> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
-  const allot = await createAllot({ driver: memory(), log: quiet, repositories, ...options })
+  const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await specStore()
+  const allot = await createAllot({ log: quiet, repositories, ...options, driver })
   const asked = askedHost()
   const host =
     mount === undefined && asked !== undefined
@@ -106,6 +107,7 @@ export const start = async (
       await new Promise((resolve) => server.close(resolve))
       const { named } = await allot.verify()
       await allot.close()
+      await drop?.()
       rmSync(folder, { recursive: true, force: true })
       assert.deepEqual(named, [], 'a recount agrees with everything that is kept')
     },

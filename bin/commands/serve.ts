@@ -59,7 +59,8 @@ const urlOf = (server: Server): string => {
 /** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
 const welcome = async ({ hosting }: Allot, url: string): Promise<void> => {
   if ((await hosting.accounts.count('user')) > 0) return
-  const root = await hosting.accounts.createUser({ name: 'root', admin: true })
+  const root = await firstUser(hosting)
+  if (root === undefined) return
   const { secret } = await hosting.tokens.create(root.id, 'first run', ['all'])
   process.stdout.write(`
 The store was empty, so there is now an administrator named root. This token is shown once; keep it:
@@ -71,6 +72,16 @@ Try it:
   curl -H 'Authorization: token ${secret}' ${url}/user
 
 `)
+}
+
+/** Of several servers that find a store empty at once one makes the user. */
+const firstUser = async ({ accounts }: Allot['hosting']) => {
+  try {
+    return await accounts.createUser({ name: 'root', admin: true })
+  } catch (error) {
+    if ((await accounts.count('user')) > 0) return undefined
+    throw error
+  }
 }
 
 const stopSignal = (): Promise<void> =>

@@ -10,11 +10,11 @@ interface Flags extends StoreFlags {
 }
 
 export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags): Promise<void> => {
-  const { storage, data } = placeOf(flags)
+  const { storage, data, options } = placeOf(flags)
   const folder = folderOf(storage, data)
   // Opening would make it.
   if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
-  const driver = await driverFor(storage, data)
+  const driver = await driverFor(storage, data, options)
   try {
     if (isRepair) await repairIn(driver, folder)
     else await verifyIn(driver)

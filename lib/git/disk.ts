@@ -45,15 +45,23 @@ export const removeDue = async (folder: string): Promise<void> => {
   await rm(`${folder}${DUE}`, { force: true })
 }
 
-/** Deletes what a kill has left behind. */
-export const sweepFolders = async (directory: string): Promise<void> => {
+/** Deletes what a kill has left behind, as far as it is older than `age` seconds. */
+export const sweepFolders = async (directory: string, age: number): Promise<void> => {
   const shards = await readdir(directory, { withFileTypes: true }).catch(absentAs([]))
   for (const shard of shards.filter((entry) => entry.isDirectory()))
     for (const name of await readdir(join(directory, shard.name))) {
       const path = join(directory, shard.name, name)
+      if (![DUE, UNFINISHED, DISCARDED].some((ending) => name.endsWith(ending))) continue
+      if (age > 0 && (await ageOf(path)) < age) continue
       if (name.endsWith(DUE)) await removeDue(path.slice(0, -DUE.length))
-      else if (name.endsWith(UNFINISHED) || name.endsWith(DISCARDED)) await removeAll(path)
+      else await removeAll(path)
     }
+}
+
+/** In seconds. What is gone meanwhile is as old as can be. */
+const ageOf = async (path: string): Promise<number> => {
+  const { mtimeMs } = await stat(path).catch(absentAs({ mtimeMs: 0 }))
+  return (Date.now() - mtimeMs) / 1000
 }
 
 export const absentAs =

@@ -30,8 +30,8 @@ export interface GitStore {
   bundle(id: number): Promise<Bundled | undefined>
   /** Takes a repository that was bundled, in the place of one that may be there. */
   receive(id: number): Promise<Incoming>
-  /** Deletes what a kill in the middle of `create` or `remove` has left behind. */
-  sweep(): Promise<void>
+  /** Deletes what a kill in the middle of `create` or `remove` has left behind, and is older than `age` seconds. */
+  sweep(age?: number): Promise<void>
 }
 
 export const createGitStore = ({ directory, git }: { directory: string; git: string }): GitStore => ({
@@ -57,7 +57,7 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
   size: (id) => sizeOf(folderOf(directory, id)),
   bundle: (id) => bundleOf(git, folderOf(directory, id)),
   receive: (id) => incoming(git, folderOf(directory, id)),
-  sweep: () => sweepFolders(directory),
+  sweep: (age = 0) => sweepFolders(directory, age),
 })
 
 const keptIn = (directory: string): Pick<GitStore, 'keep' | 'remove'> => {

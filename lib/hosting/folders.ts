@@ -42,8 +42,10 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
     },
     discard,
     async sweep() {
-      await files?.sweep()
-      for (const id of await strayIds(store)) await discard(id)
+      // Where other processes work on the same store, what is young is theirs.
+      const age = store.driver.shared ? GROWN : 0
+      await files?.sweep(age)
+      for (const id of await strayIds(store, age)) await discard(id)
     },
   }
 }
@@ -55,12 +57,12 @@ export const settle = async (tx: Change, id: number): Promise<void> => void (awa
 export const leave = async (tx: Change, id: number): Promise<void> =>
   void (await strays.save(tx, { id, since: now() }))
 
-/** Where other processes work on the same store, young ones are theirs. */
-const strayIds = (store: Store): Promise<number[]> =>
+const strayIds = (store: Store, age: number): Promise<number[]> =>
   store.read(async (tx) => {
-    const last = store.driver.shared ? now() - GROWN : now()
+    const last = now() - age
     const ids: number[] = []
     for await (const { id, since } of strays.all(tx)) if (since <= last) ids.push(id)
     return ids
   })
+/** Seconds after which nobody is at work on it any more. */
 const GROWN = 3600

@@ -40,8 +40,8 @@ export interface RepositoryFiles {
   /** @returns bytes on disk */
   create(id: number, init: NewRepository, author: Account): Promise<number>
   remove(id: number): Promise<void>
-  /** Deletes what a kill has left half made; only before anything is being made. */
-  sweep(): Promise<void>
+  /** Deletes what a kill has left half made, and nobody has touched for `age` seconds; before anything is being made. */
+  sweep(age: number): Promise<void>
 }
 
 export interface RepositoriesOptions {

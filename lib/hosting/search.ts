@@ -43,7 +43,7 @@ export const createSearch = (store: Store): Search => {
   const totals: Totals = new LRUCache({ max: TOTALS })
   return {
     repositories: (viewer, { q = '', owner }, slice) =>
-      store.read(async (tx) =>
+      learning(store, async (tx) =>
         pageOfListings(
           tx,
           repositories,
@@ -57,12 +57,28 @@ export const createSearch = (store: Store): Search => {
         ),
       ),
     users: (viewer, { q = '', id }, slice) =>
-      store.read(async (tx) => {
-        if (id !== undefined) return pageOfOne(await oneUser(tx, viewer, id, q), slice)
+      learning(store, async (tx) => {
+        if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }
         const listings = await openListings(tx, accounts, totals, viewer, q)
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
       }),
   }
+}
+
+/** A page, and what is worth keeping of how it was found. */
+interface Found<R> {
+  page: Page<R>
+  learned: (() => void)[]
+}
+
+/** What is learned is kept once the read is over: what the work has seen may turn out not to hold, and it runs again. */
+const learning = async <R>(
+  store: Store,
+  work: (tx: ReadTransaction) => Promise<Found<R>>,
+): Promise<Page<R>> => {
+  const { page, learned } = await store.read(work)
+  for (const learn of learned) learn()
+  return page
 }
 
 /** Entries in the order of their texts, and how many they are where that is known without looking. */
@@ -190,20 +206,24 @@ const pageOfListings = async <R>(
   collection: Pick<Collection<R>, 'load'>,
   listings: readonly FoundListing[],
   slice: Slice,
-): Promise<Page<R>> => {
+): Promise<Found<R>> => {
   const most = slice.offset + slice.limit
+  const learned: (() => void)[] = []
   const known = await Promise.all(
     listings.map(async ({ entries, total, learn }) => {
       if (total !== undefined) return { entries, total }
       const found = await firstOf(entries, most)
-      learn?.(found.total)
+      learned.push(() => learn?.(found.total))
       return found
     }),
   )
   const page = await pageOf(merge(known.map(({ entries }) => entries)), slice)
   return {
-    items: await collection.load(tx, page),
-    total: known.reduce((sum, { total }) => sum + total, 0),
+    page: {
+      items: await collection.load(tx, page),
+      total: known.reduce((sum, { total }) => sum + total, 0),
+    },
+    learned,
   }
 }
 

@@ -11,6 +11,7 @@ export interface Store {
   readonly driver: StorageDriver
   /** Numbers for new records, never used twice. */
   readonly sequences: Sequences
+  /** May run `work` again, so it must change nothing outside of itself. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
   /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
   write<T>(work: (tx: Change) => Promise<T>): Promise<T>
@@ -19,7 +20,7 @@ export interface Store {
 export const createStore = (driver: StorageDriver): Store => ({
   driver,
   sequences: createSequences(driver),
-  read: (work) => driver.read(work),
+  read: (work) => driver.read(work, { again: true }),
   async write(work) {
     let actions: Action[] = []
     const end = (isKnown: boolean) => {

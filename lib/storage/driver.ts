@@ -29,6 +29,14 @@ export interface WriteTransaction extends ReadTransaction {
   delete(key: Bytes): void
 }
 
+export interface ReadOptions {
+  /**
+   * The work may run again, so it must change nothing outside of itself: a driver far from its data can then begin with
+   * what it read before. False when absent. A driver that has no use for it leaves it alone.
+   */
+  again?: boolean
+}
+
 /**
  * Ordered bytes and two kinds of transaction, nothing optional. It fits LevelDB, a map, and any SQL engine with
  * serialisable transactions. `spec/driver-spec.ts` is the whole proof of a driver.
@@ -41,8 +49,8 @@ export interface StorageDriver {
   /** Other processes may write: memoize nothing on trust. */
   readonly shared: boolean
   open(): Promise<void>
-  /** One snapshot of what is durable. */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /** One snapshot of what is durable, from before the work begins; or, where it may run again, from before it ends. */
+  read<T>(work: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
    * Serialisable, reads its own writes, durable when it resolves, may run `work` again. When `work` rejects nothing is
    * written. Work must not wait for another `write` of the same store: where writes take turns, that turn never comes.

@@ -1,7 +1,10 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
-/** Why a store cannot do what it is asked. All but `full` are answered with 503: the service is down, not wrong. */
-export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full'
+/**
+ * Why a store cannot do what it is asked; `away` is a database that cannot be reached now, `busy` one that has too much
+ * to do. All but `full` are answered with 503: the service is down, not wrong.
+ */
+export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full' | 'away' | 'busy'
 
 export class StorageError extends AllotError {
   override readonly name = 'StorageError'

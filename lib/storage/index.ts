@@ -2,6 +2,7 @@ export type {
   Bytes,
   Entry,
   KeyRange,
+  ReadOptions,
   ReadTransaction,
   StorageDriver,
   WriteTransaction,

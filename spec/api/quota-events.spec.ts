@@ -3,6 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { AllotOptions, QuotaEvent } from '../../lib/index.ts'
 import { type Running, start } from '../running.ts'
+import { onPostgres } from '../store.ts'
 
 let allot: Running | undefined
 afterEach(() => allot?.stop())
@@ -25,8 +26,8 @@ const listening = async (quota: AllotOptions['quota'] = {}, log?: AllotOptions['
   return { server, told, listener, use }
 }
 
-/** Events are told after the answer to the write: a turn of the loop or two later. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+/** Events are told after the answer to the write: a turn of the loop or two later, or a few round trips. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, onPostgres ? 300 : 5))
 
 const brief = (events: QuotaEvent[]) =>
   events.splice(0).map(({ share, reached, before, used }) => [share, reached, before, used])

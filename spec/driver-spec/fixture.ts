@@ -23,6 +23,8 @@ export interface Candidate {
   name: string
   /** Whether records outlive the driver and its process; then a fixture has `reopen` and `recipe`. */
   durable: boolean
+  /** Whether several drivers may be open over the same records at once; then `reopen` need not wait for a close. */
+  shared?: boolean
   create(): Promise<Fixture>
 }
 

@@ -44,7 +44,7 @@ type Step =
   | { does: 'delete'; key: Bytes }
 
 interface Transaction {
-  kind: 'read' | 'write' | 'failing write' | 'reopening'
+  kind: 'read' | 'reading again' | 'write' | 'failing write' | 'reopening'
   steps: Step[]
 }
 
@@ -65,7 +65,10 @@ const changing: fc.Arbitrary<Step>[] = [
 ]
 const steps = (possible: fc.Arbitrary<Step>[]) => fc.array(fc.oneof(...possible), { maxLength: 12 })
 const transaction: fc.Arbitrary<Transaction> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('read'), steps: steps(reading) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('read', 'reading again'), steps: steps(reading) }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -104,10 +107,13 @@ const run = async (
   { kind, steps }: Transaction,
 ): Promise<void> => {
   if (kind === 'reopening') return driver.close().then(() => driver.open())
-  if (kind === 'read')
-    return driver.read(async (tx) => {
-      for (const step of steps) await read(tx, step, stored)
-    })
+  if (kind === 'read' || kind === 'reading again')
+    return driver.read(
+      async (tx) => {
+        for (const step of steps) await read(tx, step, stored)
+      },
+      { again: kind === 'reading again' },
+    )
   let changed = stored.entries
   const writing = driver.write(async (tx) => {
     const own = new SortedArray()

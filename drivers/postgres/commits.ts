@@ -1,0 +1,174 @@
+import { SerialQueue, type WriteTransaction } from '../../lib/storage/index.ts'
+import { Layer } from '../../lib/storage/layer.ts'
+import { buffered } from '../../lib/storage/transactions.ts'
+import { Attempt, LARGE, type Seen } from './attempt.ts'
+import { Batch, type BatchEnd } from './batch.ts'
+import { type Committing, commit } from './commit.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { jitter } from './patience.ts'
+import { type Answer, type Question, readingBy } from './questions.ts'
+import type { Known, Recollection } from './recollection.ts'
+import { writeAtOnce } from './transactions.ts'
+
+/** How often what a write has to know is looked up before it is given a transaction of its own. */
+const COLD = 4
+
+interface Joined<T> {
+  readonly outcome: Outcome<T>
+  readonly batch: Batch
+}
+
+/**
+ * Write transactions of this process run one after another, by what is recollected and what the ones before have
+ * changed; those that end while a batch is on its way share the next. So they are never in each other's way, and other
+ * processes only meet whole batches: where one was overtaken its writes run again, by what is true then.
+ */
+export class Commits {
+  readonly #house: Committing
+  readonly #retries: number
+  readonly #turns = new SerialQueue()
+  #isTurn = false
+  #waiting: Batch | undefined
+  #sending: Batch | undefined
+  /** Grows when what a turn may have read has not come to be. */
+  #overthrows = 0
+
+  constructor(house: Committing, retries: number) {
+    this.#house = house
+    this.#retries = retries
+  }
+
+  async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    let [cold, overtaken] = [0, 0]
+    while (cold < COLD && overtaken <= this.#retries) {
+      const joined = await this.#turns.run(() => this.#turn(work))
+      if (joined === 'cold') {
+        cold++
+        if ((await this.#warm(work)) === 'too much') break
+        continue
+      }
+      if (joined === 'too much') break
+      const end = await joined.batch.ended
+      if (end === 'written') return joined.outcome.give()
+      if (end !== 'overtaken') throw end.error
+      if (++overtaken > 1) await jitter(overtaken)
+    }
+    return this.#alone(work)
+  }
+
+  async #turn<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<Joined<T> | 'cold' | 'too much'> {
+    if (this.#waiting?.isFull) await this.#sending?.ended
+    this.#isTurn = true
+    try {
+      for (;;) {
+        const overthrows = this.#overthrows
+        const glance = new Glance(this.#house.recollection, () => this.#sending?.layer)
+        const layers = this.#waiting === undefined ? [] : [this.#waiting.layer]
+        const { tx, end, buffer } = buffered(readingBy(glance.ask), layers)
+        const outcome = await outcomeOf(work, tx)
+        end()
+        if (overthrows !== this.#overthrows) continue
+        if (glance.isCold) return 'cold'
+        if (buffer.size + glance.seen.size > LARGE) return 'too much'
+        return { outcome, batch: this.#join(glance.seen, outcome.isRight ? buffer : new Layer()) }
+      }
+    } finally {
+      this.#isTurn = false
+      if (this.#sending === undefined) setImmediate(() => this.#send())
+    }
+  }
+
+  #join(seen: Seen, changes: Layer): Batch {
+    this.#waiting ??= new Batch()
+    this.#waiting.join(seen, changes)
+    return this.#waiting
+  }
+
+  /** Between turns: a turn must not lose the batch whose changes it has read. */
+  async #send(): Promise<void> {
+    if (this.#isTurn || this.#sending !== undefined || this.#waiting === undefined) return
+    const batch = this.#waiting
+    this.#sending = batch
+    this.#waiting = undefined
+    const end = await commit(this.#house, batch)
+    this.#sending = undefined
+    if (end !== 'written') this.#overthrow()
+    batch.end(end)
+    setImmediate(() => this.#send())
+  }
+
+  /** Those that wait may have read what has not been written. */
+  #overthrow(): void {
+    this.#overthrows++
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.end('overtaken' satisfies BatchEnd)
+  }
+
+  /** Runs the work for nothing but to have what it reads at hand. */
+  async #warm<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<'too much' | undefined> {
+    // What is on its way may be what the work is about.
+    await this.#sending?.ended
+    const { recollection, looking } = this.#house
+    const attempt = new Attempt(recollection, looking, 0)
+    const { tx, end } = buffered(readingBy(attempt.ask), [])
+    await outcomeOf(work, tx)
+    end()
+    if (attempt.failure !== undefined) throw attempt.failure
+    return attempt.isTooMuch ? 'too much' : undefined
+  }
+
+  async #alone<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    const { connections, recollection } = this.#house
+    return writeAtOnce(connections, this.#retries, work, (changes) => recollection.noteChanges(changes))
+  }
+}
+
+/** Answers by what is recollected alone, without waiting. */
+class Glance {
+  readonly seen: Seen = new Map()
+  isCold = false
+  readonly #recollection: Recollection
+  readonly #sending: () => Layer | undefined
+
+  constructor(recollection: Recollection, sending: () => Layer | undefined) {
+    this.#recollection = recollection
+    this.#sending = sending
+  }
+
+  readonly ask = async (questions: readonly Question[]): Promise<Answer[]> => {
+    const known = questions.map((question) => this.#recall(question))
+    if (known.includes(undefined)) this.isCold = true
+    if (this.isCold)
+      throw new Error('not everything is known that this work has to know; it will be run again')
+    return known.map((one) => one!.answer)
+  }
+
+  /** What is on its way to the database will be true when a later batch arrives there. */
+  #recall(question: Question): Known | undefined {
+    const before = this.seen.get(question.id)
+    if (before !== undefined) return before
+    const known = this.#sent(question) ?? this.#recollection.get(question.id)
+    if (known === undefined || known === ON_ITS_WAY) return undefined
+    this.seen.set(question.id, known)
+    return known
+  }
+
+  #sent(question: Question): Known | undefined {
+    const layer = this.#sending()
+    if (layer === undefined) return undefined
+    if (question.end !== undefined)
+      return layer.within({ start: question.start, end: question.end }).length > 0 ? ON_ITS_WAY : undefined
+    const change = layer.get(question.id)
+    if (change === undefined) return undefined
+    const [key, value] = change
+    return { question, answer: value === undefined ? [] : [[key, value]], moment: 0 }
+  }
+}
+
+/** A range that is changing is not put together by halves: its reader waits. */
+const ON_ITS_WAY: Known = {
+  question: { id: '', start: new Uint8Array(0), reverse: false, limit: 0 },
+  answer: [],
+  moment: 0,
+}

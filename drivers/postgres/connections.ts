@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import pg, { type ClientBase, type PoolClient, type PoolConfig } from 'pg'
+import { type Bytes, StorageError } from '../../lib/storage/index.ts'
+import { explain, isLost, isMeeting, isUsedUp } from './explain.ts'
+import type { Settings } from './options.ts'
+import { isBroken, type Row, rowsOf, Session } from './session.ts'
+import { type Statement, type Statements, statementsFor } from './statements.ts'
+
+/** A connection that writes, as the database knows it; its writes are numbered. */
+export interface Writer {
+  readonly id: Bytes
+  last: number
+}
+
+/** What is kept of the server while the driver is open. */
+export interface Connections {
+  readonly statements: Statements
+  /** Whether it takes what only PostgreSQL's planner and its kin take: several changes of one table in one statement. */
+  readonly isPostgres: boolean
+  /** What an error of pg means. */
+  readonly explain: (cause: unknown) => StorageError
+  /** One statement on any connection, outside of a transaction. */
+  read(statement: Statement, values: readonly unknown[]): Promise<Row[]>
+  /** A connection for transactions that read. */
+  withReader<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** A connection whose transactions are serialisable. */
+  withWriter<T>(work: (session: Session, writer: Writer) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+const IDLE = 5 * 60_000
+const PATIENCE_IN_TRANSACTION = 60_000
+
+export const connect = async (settings: Settings): Promise<Connections> => {
+  const statements = statementsFor(settings.schema)
+  const writers = new WeakMap<ClientBase, Writer>()
+  const reading = new pg.Pool({
+    ...configOf(settings),
+    max: settings.readers,
+    onConnect: prepare,
+  })
+  const writing = new pg.Pool({
+    ...configOf(settings),
+    max: settings.writers,
+    onConnect: (client) => enlist(client, statements, writers),
+  })
+  // An idle connection that breaks has left the pool by then, and whoever asks next gets a new one.
+  for (const pool of [reading, writing]) pool.on('error', () => undefined)
+  let isOpening = true
+  const taken = (pool: pg.Pool) => take(pool, isOpening ? settings.where : undefined)
+
+  const connections: Connections = {
+    statements,
+    isPostgres: true,
+    explain: (cause) => explain(undefined, cause),
+    read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),
+    withReader: (work) => holding(taken(reading), (client) => work(new Session(client))),
+    withWriter: (work) =>
+      holding(taken(writing), (client) => work(new Session(client), writers.get(client)!)),
+    async close() {
+      await Promise.all([reading.end(), writing.end()])
+    },
+  }
+  try {
+    await makeTables(connections)
+    const [[version]] = (await connections.read({ text: 'SELECT version()' }, [])) as [Row]
+    isOpening = false
+    return { ...connections, isPostgres: /^PostgreSQL/.test(version ?? '') }
+  } catch (error) {
+    await connections.close()
+    throw explain(settings.where, error)
+  }
+}
+
+const configOf = ({ url, tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
+  connectionString: url,
+  ...(tls === undefined ? {} : { ssl: tls }),
+  connectionTimeoutMillis: connectTimeout,
+  statement_timeout: statementTimeout,
+  // The server's own limit comes first; this one is for a server that has gone without a word.
+  query_timeout: statementTimeout + 5000,
+  idle_in_transaction_session_timeout: PATIENCE_IN_TRANSACTION,
+  idleTimeoutMillis: IDLE,
+  keepAlive: true,
+  application_name: 'allot',
+})
+
+/**
+ * The planner would read a small table from end to end, which conflicts with every write; and where it must do without,
+ * it takes the cost that it puts on that for a reason to compile the statement, which takes half a second.
+ */
+const SETTINGS = 'SET enable_seqscan = off; SET jit = off'
+
+/** What has no such planner says so. */
+const prepare = async (client: ClientBase): Promise<void> => {
+  await client.query(SETTINGS).catch((error: unknown) => {
+    if (isLost(error)) throw error
+  })
+}
+
+const enlist = async (
+  client: ClientBase,
+  statements: Statements,
+  writers: WeakMap<ClientBase, Writer>,
+): Promise<void> => {
+  const writer = { id: randomBytes(16), last: 0 }
+  await prepare(client)
+  await rowsOf(client, statements.enlist, [writer.id])
+  await rowsOf(client, statements.forget, [])
+  await client.query("SET default_transaction_isolation = 'serializable'")
+  writers.set(client, writer)
+}
+
+const take = async (pool: pg.Pool, where: string | undefined): Promise<PoolClient> => {
+  try {
+    return await pool.connect()
+  } catch (cause) {
+    if (!isUsedUp(cause)) throw explain(where, cause)
+    throw new StorageError('busy', 'every connection to the database has been in use for too long', { cause })
+  }
+}
+
+const holding = async <T>(
+  taken: Promise<PoolClient>,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> => {
+  const client = await taken
+  // A connection that breaks while nothing is asked of it says so here; the next question hears of it too.
+  const hear = () => undefined
+  client.on('error', hear)
+  try {
+    return await work(client)
+  } finally {
+    client.off('error', hear)
+    client.release(isBroken(client) || client.getTransactionStatus() !== 'I')
+  }
+}
+
+const ATTEMPTS = 10
+
+const makeTables = async ({ read, statements }: Connections): Promise<void> => {
+  for (let attempt = 1; ; attempt++)
+    try {
+      for (const text of statements.make) await read({ text }, [])
+      return
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isMeeting(error)) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50 * Math.random() * attempt))
+    }
+}

@@ -1,0 +1,72 @@
+import type { ConnectionOptions } from 'node:tls'
+import { StorageError } from '../../lib/storage/index.ts'
+
+/** Times are milliseconds. */
+export interface PostgresOptions {
+  /** Where the tables are: made when it is missing. The first of the search path when absent; `?schema=` says it too. */
+  schema?: string | undefined
+  /** Connections that read: 6 when absent. */
+  readers?: number | undefined
+  /** Connections that write: 4 when absent. */
+  writers?: number | undefined
+  /** How long a new connection may take, and how long to wait for one when all are in use: 5,000 when absent. */
+  connectTimeout?: number | undefined
+  /** How long one statement may take: 30,000 when absent. */
+  statementTimeout?: number | undefined
+  /** How often a write is begun again when others are in its way: 30 when absent. */
+  retries?: number | undefined
+  /** Bytes of what the database answered before, by which reads and writes need fewer round trips: 32 MiB when absent. */
+  recollection?: number | undefined
+  /**
+   * Every transaction in statements of its own, such as any database that speaks PostgreSQL's language takes: more round
+   * trips. By itself where the database is no PostgreSQL.
+   */
+  plain?: boolean | undefined
+  /** As node:tls takes it. `?sslmode=verify-full&sslrootcert=…` in the URL says it too. */
+  tls?: ConnectionOptions | boolean | undefined
+}
+
+const DEFAULTS = {
+  readers: 6,
+  writers: 4,
+  connectTimeout: 5000,
+  statementTimeout: 30_000,
+  retries: 30,
+  recollection: 32 * 1024 ** 2,
+  plain: false,
+}
+
+export interface Settings extends Readonly<typeof DEFAULTS> {
+  readonly schema: string | undefined
+  readonly tls: ConnectionOptions | boolean | undefined
+  readonly url: string
+  /** The database in words, without a password. */
+  readonly where: string
+}
+
+/** @throws StorageError failed for what is no such URL. */
+export const settingsOf = (given: string, options: PostgresOptions): Settings => {
+  const url = parsed(given)
+  const schema = options.schema ?? url.searchParams.get('schema') ?? undefined
+  url.searchParams.delete('schema')
+  const host = url.searchParams.get('host') ?? (url.host || 'localhost')
+  return {
+    ...DEFAULTS,
+    ...defined(options),
+    schema,
+    tls: options.tls,
+    url: url.href,
+    where: `the database ${decodeURIComponent(url.pathname.slice(1)) || 'of the user'} at ${host}`,
+  }
+}
+
+const defined = <T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
+
+const parsed = (given: string): URL => {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  // Without the text itself: it may hold a password.
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
+    throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
+  return url
+}

@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache'
+import { type Bytes, compareKeys } from '../../lib/storage/index.ts'
+import { type Answer, aboutKey, type Question } from './questions.ts'
+
+/** An answer, and the moment that it is from: of two, the larger number is the later one. */
+export interface Known {
+  readonly question: Question
+  readonly answer: Answer
+  readonly moment: number
+}
+
+/**
+ * What the database answered before. Nothing here is trusted: it is where work begins, and what the work has gone by is
+ * compared with the database in the same round trip that reads or writes for it. So what is wrong costs a round trip,
+ * never an answer.
+ */
+export class Recollection {
+  readonly #known: LRUCache<string, Known>
+  #moment = 0
+
+  /** @param size bytes that it may take */
+  constructor(size: number) {
+    this.#known = new LRUCache({ maxSize: size, maxEntrySize: size / 64, sizeCalculation: sizeOf })
+  }
+
+  /** A number for now. */
+  next(): number {
+    return ++this.#moment
+  }
+
+  get(id: string): Known | undefined {
+    return this.#known.get(id)
+  }
+
+  note(known: Known): void {
+    const before = this.#known.peek(known.question.id)
+    if (before === undefined || before.moment <= known.moment) this.#known.set(known.question.id, known)
+  }
+
+  forget(id: string): void {
+    this.#known.delete(id)
+  }
+
+  /** What a write has left behind. */
+  noteChanges(changes: Iterable<readonly [key: Bytes, value: Bytes | undefined]>): void {
+    const moment = this.next()
+    for (const [key, value] of changes)
+      this.note({ question: aboutKey(key), answer: value === undefined ? [] : [[key, value]], moment })
+  }
+}
+
+/** What a map and its objects take besides the bytes, roughly. */
+const OVERHEAD = 300
+
+const sizeOf = ({ question, answer }: Known): number => {
+  let size = OVERHEAD + question.id.length
+  for (const [key, value] of answer) size += key.length + value.length + OVERHEAD
+  return size
+}
+
+export const isSame = (one: Answer, other: Answer): boolean =>
+  one === other ||
+  (one.length === other.length &&
+    one.every(([key, value], at) => {
+      const [otherKey, otherValue] = other[at]!
+      return compareKeys(key, otherKey) === 0 && compareKeys(value, otherValue) === 0
+    }))

@@ -1,0 +1,160 @@
+import {
+  guarded,
+  type ReadTransaction,
+  StorageError,
+  type WriteTransaction,
+} from '../../lib/storage/index.ts'
+import { Layer, type Pending } from '../../lib/storage/layer.ts'
+import { buffered } from '../../lib/storage/transactions.ts'
+import { byteas } from './arrays.ts'
+import { askKeys, askPage } from './asking.ts'
+import type { Connections, Writer } from './connections.ts'
+import { isConflict, isLost } from './explain.ts'
+import { fate } from './fate.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { BROKEN, jitter } from './patience.ts'
+import { type Answer, type Question, readingBy } from './questions.ts'
+import type { Session } from './session.ts'
+import type { Statements } from './statements.ts'
+
+/** One snapshot, from before the work begins until it ends. */
+export const readAtOnce = <T>(
+  connections: Connections,
+  work: (tx: ReadTransaction) => Promise<T>,
+): Promise<T> =>
+  untilReached(async () => {
+    const outcome = await connections.withReader((session) => readOnce(connections, session, work))
+    return outcome === 'lost' ? outcome : { value: outcome.give() }
+  })
+
+const readOnce = async <T>(
+  { statements, explain }: Connections,
+  session: Session,
+  work: (tx: ReadTransaction) => Promise<T>,
+): Promise<Outcome<T> | 'lost'> => {
+  try {
+    await session.run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
+    // The snapshot is of the first statement's moment, not of BEGIN's.
+    await session.run({ text: 'SELECT 1' })
+  } catch (error) {
+    if (isLost(error)) return 'lost'
+    throw explain(error)
+  }
+  const { tx, end } = guarded(readingIn(session, statements))
+  const outcome = await outcomeOf(work, tx)
+  end()
+  if (session.failure !== undefined) throw explain(session.failure)
+  await session.run({ text: 'COMMIT' }).catch(() => session.discard())
+  return outcome
+}
+
+/** Told of what was written, once it is durable. */
+type Written = (changes: Iterable<Pending>) => void
+
+/** Serialisable and durable, begun again when others are in the way. */
+export const writeAtOnce = <T>(
+  connections: Connections,
+  retries: number,
+  work: (tx: WriteTransaction) => Promise<T>,
+  onWritten: Written = () => undefined,
+): Promise<T> =>
+  untilReached(async () => {
+    for (let attempt = 0; ; attempt++) {
+      const outcome = await connections.withWriter((session, writer) =>
+        writeOnce(connections, session, writer, work, onWritten),
+      )
+      if (outcome === 'lost') return outcome
+      if (outcome !== 'again') return { value: outcome.give() }
+      if (attempt >= retries)
+        throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
+      await jitter(attempt)
+    }
+  })
+
+const untilReached = async <T>(attempt: () => Promise<{ value: T } | 'lost'>): Promise<T> => {
+  for (let times = 1; times <= BROKEN; times++) {
+    const outcome = await attempt()
+    if (outcome !== 'lost') return outcome.value
+  }
+  throw new StorageError('away', 'the connections to the database break again and again')
+}
+
+/** `lost`: the connection broke before anything could be written. */
+const writeOnce = async <T>(
+  connections: Connections,
+  session: Session,
+  writer: Writer,
+  work: (tx: WriteTransaction) => Promise<T>,
+  onWritten: Written,
+): Promise<Outcome<T> | 'again' | 'lost'> => {
+  const { statements, explain } = connections
+  const failed = (error: unknown): 'again' | 'lost' => {
+    if (isConflict(error)) return 'again'
+    if (isLost(error)) return 'lost'
+    throw explain(error)
+  }
+  let outcome: Outcome<T>
+  let kept: Layer
+  try {
+    await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
+    const { tx, end, buffer } = buffered(readingIn(session, statements, new Map()), [])
+    outcome = await outcomeOf(work, tx)
+    end()
+    if (session.failure !== undefined) throw session.failure
+    kept = outcome.isRight ? buffer : new Layer()
+    if (kept.size > 0 && !(await flush(session, statements, writer, kept))) return 'again'
+  } catch (error) {
+    return failed(error)
+  }
+  try {
+    // Work that failed has read as well: what it goes by must hold too.
+    await session.run({ text: 'COMMIT' })
+  } catch (error) {
+    if (kept.size === 0 || !isLost(error)) return failed(error)
+    if ((await fate(connections, writer)) === 'not written') return 'again'
+  }
+  onWritten(kept.changes())
+  return outcome
+}
+
+/** @returns false when the database does not know the writer any more: then nothing may be written by it. */
+const flush = async (
+  session: Session,
+  { mark, put, remove }: Statements,
+  writer: Writer,
+  buffer: Layer,
+): Promise<boolean> => {
+  const changes = [...buffer.changes()]
+  const puts = changes.filter(([, value]) => value !== undefined)
+  const deletes = changes.filter(([, value]) => value === undefined)
+  const marked = await session.run(mark, [writer.id, ++writer.last])
+  if (marked.length === 0) {
+    session.discard()
+    return false
+  }
+  if (puts.length > 0)
+    await session.run(put, [byteas(puts.map(([key]) => key)), byteas(puts.map(([, value]) => value))])
+  if (deletes.length > 0) await session.run(remove, [byteas(deletes.map(([key]) => key))])
+  return true
+}
+
+/** @param answered what was asked of this transaction before, where it is worth keeping: it does not change in it. */
+const readingIn = (
+  session: Session,
+  statements: Statements,
+  answered?: Map<string, Answer>,
+): ReadTransaction => {
+  const run: Session['run'] = (statement, values) => session.run(statement, values)
+  const ofKeys = async (questions: readonly Question[]): Promise<Map<string, Answer>> => {
+    const open = questions.filter(({ id }) => !answered?.has(id))
+    const answers = open.length > 0 ? await askKeys(run, statements, open) : []
+    const found = answered ?? new Map<string, Answer>()
+    for (const [at, { id }] of open.entries()) found.set(id, answers[at]!)
+    return found
+  }
+  return readingBy(async (questions) => {
+    const known = await ofKeys(questions.filter(({ end }) => end === undefined))
+    const answerTo = (question: Question) => known.get(question.id) ?? askPage(run, statements, question)
+    return Promise.all(questions.map(answerTo))
+  })
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { missing } from '../postgres/cluster.ts'
+import { emptyStore } from '../postgres/shared.ts'
+import { asker } from '../running.ts'
+import { aFolder, allot, type Served, served } from './program.ts'
+
+const storeUrl = async (t: TestContext): Promise<string> => {
+  const { url, drop } = await emptyStore()
+  t.after(drop)
+  return url
+}
+
+/** What is printed after the line that says where the server is takes a moment. */
+const until = async (isSo: () => boolean): Promise<void> => {
+  for (let tries = 0; tries < 400 && !isSo(); tries++) await new Promise((resolve) => setTimeout(resolve, 25))
+  assert.ok(isSo())
+}
+
+const serving = async (t: TestContext, ...args: string[]): Promise<Served> => {
+  const server = await served(args)
+  t.after(() => server.stop())
+  return server
+}
+
+describe('allot serve on PostgreSQL', { skip: missing }, () => {
+  it('shares a database with other servers and with the command line', async (t) => {
+    const { url, drop } = await emptyStore()
+    const data = aFolder()
+    const words = ['--storage', url, '--data', data]
+    const servers = await Promise.all([served(words), served(words)])
+    t.after(async () => {
+      await Promise.all(servers.map((server) => server.stop()))
+      await drop()
+    })
+    const [one, other] = servers.map(({ api }) => asker(api))
+    const tokens = () =>
+      servers.flatMap(({ printed }) =>
+        [...printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!),
+      )
+    await until(() => tokens().length > 0)
+    const token = tokens()[0]!
+
+    const { out } = await allot(['user', 'add', 'alice', '--token', ...words])
+    const alice = out.trim()
+    assert.equal((await one!('GET', '/user', { token: alice })).body.login, 'alice')
+    assert.equal((await one!('POST', '/user/repos', { token: alice, body: { name: 'demo' } })).status, 201)
+    assert.equal((await other!('PUT', '/user/starred/alice/demo', { token })).status, 204)
+    assert.equal((await one!('GET', '/repos/alice/demo')).body.stars_count, 1)
+
+    assert.equal((await other!('DELETE', '/admin/users/alice?purge=true', { token })).status, 204)
+    assert.equal((await one!('GET', '/user', { token: alice })).status, 401)
+    assert.equal((await one!('GET', '/repos/alice/demo')).status, 404)
+    assert.equal(tokens().length, 1, 'one of them has made the administrator')
+  })
+
+  it('takes what the database is used with from the file', async (t) => {
+    const url = new URL(await storeUrl(t))
+    const schema = url.searchParams.get('schema')!
+    url.searchParams.delete('schema')
+    const config = join(aFolder(), 'allot.toml')
+    const storage = `[storage]\nschema = "${schema}"\nreaders = 2\nwriters = 1\nconnect_timeout = 4000\n`
+    writeFileSync(config, `[server]\nstorage = "${url.href}"\n${storage}`)
+    const server = await serving(t, '--config', config, '--data', aFolder())
+    await until(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
+    assert.equal((await asker(server.api)('GET', '/users/root')).status, 200)
+    writeFileSync(config, '[storage]\nreaders = 0\npool = 3\n')
+    const { code, err } = await allot(['serve', '--config', config])
+    assert.equal(code, 1)
+    assert.match(err, /storage\.readers/)
+    assert.match(err, /storage\.pool: there is no such option/)
+  })
+
+  it('says in one line that it cannot be reached, without the password', async () => {
+    const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
+    assert.equal(code, 1)
+    assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
+    assert.doesNotMatch(err, /secret/)
+  })
+
+  it('does not repeat a password out of a storage that is none', async () => {
+    const { code, err } = await allot(['serve', '--storage', 'mysql://me:secret@host/x'])
+    assert.equal(code, 2)
+    assert.doesNotMatch(err, /secret/)
+  })
+})

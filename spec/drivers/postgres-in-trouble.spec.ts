@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { type StorageDriver, StorageError, type StorageReason } from '../../lib/storage/index.ts'
+import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixture.ts'
+import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
+import { type Cut, startProxy } from '../postgres/proxy.ts'
+import { start } from '../running.ts'
+
+const refusal =
+  (reason: StorageReason, words: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof StorageError && error.reason === reason && words.test(error.message)
+
+let cluster: Cluster
+let made = 0
+
+/** The database, at another port perhaps, with tables that nobody else uses. */
+const address = (given: { port?: number; password?: string; database?: string } = {}): string => {
+  const url = new URL(cluster.tcp)
+  if (given.port !== undefined) url.port = String(given.port)
+  if (given.password !== undefined) url.password = given.password
+  if (given.database !== undefined) url.pathname = given.database
+  url.searchParams.set('schema', `trouble_${++made}`)
+  return url.href
+}
+
+const openAt = async (t: TestContext, url: string, options?: PostgresOptions): Promise<StorageDriver> => {
+  const driver = postgres(url, options)
+  t.after(() => driver.close())
+  await driver.open()
+  return driver
+}
+
+const increment = (driver: StorageDriver): Promise<void> =>
+  driver.write(async (tx) => {
+    const count = Number(text(await tx.get(bytes('count'))) ?? 0)
+    tx.put(bytes('count'), bytes(`${count + 1}`))
+  })
+
+describe('PostgreSQL in trouble', { skip: missing }, () => {
+  before(async () => {
+    cluster = await startCluster()
+  })
+  after(() => cluster.dispose())
+
+  test('a wrong password is said to be one, and is not said itself', async () => {
+    const driver = postgres(address({ password: 'not the password' }))
+    await assert.rejects(driver.open(), (error: StorageError) => {
+      assert.ok(refusal('failed', /refuses these credentials/)(error), error.message)
+      assert.doesNotMatch(error.message, /not the password/)
+      return true
+    })
+    await assert.rejects(load(driver, 'key'), refusal('closed', /not open/))
+  })
+
+  test('a database that is missing is named', async () => {
+    const driver = postgres(address({ database: 'nowhere' }))
+    await assert.rejects(driver.open(), refusal('failed', /nowhere .*has no such database/))
+  })
+
+  test('where nobody listens it cannot be reached', async () => {
+    const driver = postgres(address({ port: 1 }))
+    await assert.rejects(driver.open(), refusal('away', /cannot be reached/))
+  })
+
+  test('what is no URL of a database is refused, and not repeated: it may hold a password', () => {
+    for (const url of ['', 'nonsense secret', 'http://a:secret@b/c'])
+      assert.throws(
+        () => postgres(url),
+        (error: Error) => /postgres:\/\//.test(error.message) && !/secret/.test(error.message),
+      )
+  })
+
+  for (const plain of [false, true])
+    describe(plain ? 'in statements of its own' : 'in one round trip', () => {
+      const cuts: { cut: Cut; title: string }[] = [
+        { cut: 'before', title: 'before the commit reaches the database' },
+        { cut: 'after', title: 'once the commit was sent' },
+        { cut: 'late', title: 'and the commit arrives after its outcome was asked for' },
+      ]
+      for (const { cut, title } of cuts)
+        test(`a connection is cut ${title}: the write happens exactly once`, async (t) => {
+          const proxy = await startProxy(cluster.port)
+          t.after(() => proxy.close())
+          const driver = await openAt(t, address({ port: proxy.port }), { plain })
+          for (let round = 1; round <= 5; round++) {
+            await increment(driver)
+            const happened = proxy.cutNext(plain ? 'COMMIT' : 'allot_commit', cut)
+            await increment(driver)
+            await happened
+            if (cut === 'late') await new Promise((resolve) => setTimeout(resolve, 400))
+            assert.equal(await load(driver, 'count'), `${round * 2}`)
+          }
+        })
+
+      test('while it is away calls fail as unavailable, and when it is back they work', async (t) => {
+        const driver = await openAt(t, address(), { plain })
+        await save(driver, { key: 'value' })
+        await cluster.stop('immediate')
+        const away = refusal('away', /^the (database cannot be reached|connections to the database break)/)
+        await assert.rejects(save(driver, { key: 'other' }), away)
+        await assert.rejects(load(driver, 'key'), away)
+        await assert.rejects(
+          driver.read((tx) => tx.get(bytes('key')), { again: true }),
+          away,
+        )
+        await cluster.start()
+        assert.equal(await load(driver, 'key'), 'value')
+        await save(driver, { key: 'other' })
+        assert.equal(await load(driver, 'key'), 'other')
+      })
+
+      test('it is started again while 16 write: nothing acknowledged is lost, nothing is counted twice', async (t) => {
+        const driver = await openAt(t, address(), { plain })
+        await save(driver, { count: '0' })
+        const acknowledged: string[] = []
+        const errors: unknown[] = []
+        let isOver = false
+        const client = async (name: number) => {
+          for (let at = 0; !isOver; at++)
+            await driver
+              .write(async (tx) => {
+                const count = Number(text(await tx.get(bytes('count'))))
+                tx.put(bytes('count'), bytes(`${count + 1}`))
+                tx.put(bytes(`done/${name}/${at}`), bytes('x'))
+              })
+              .then(
+                () => acknowledged.push(`done/${name}/${at}`),
+                async (error: unknown) => {
+                  errors.push(error)
+                  await new Promise((resolve) => setTimeout(resolve, 20))
+                },
+              )
+        }
+        const clients = Array.from({ length: 16 }, (_, name) => client(name))
+        const pause = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
+        await pause(500)
+        await cluster.stop('immediate')
+        const before = acknowledged.length
+        await cluster.start()
+        await pause(500)
+        isOver = true
+        await Promise.all(clients)
+        assert.ok(before > 0 && acknowledged.length > before, 'it wrote before and after')
+        for (const error of errors) assert.ok(error instanceof StorageError && error.code === 'unavailable')
+        const done = await driver.read((tx) => keysBelow(tx, 'done/'))
+        assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is whole')
+        const found = new Set(done)
+        for (const one of acknowledged) assert.ok(found.has(one), `${one} was acknowledged`)
+        const unsaid = errors.filter((error) => /not known/.test((error as Error).message)).length
+        assert.ok(done.length <= acknowledged.length + unsaid, 'what failed was not written')
+      })
+
+      test('with every connection in use for too long it says so', async (t) => {
+        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 200 })
+        const [begun, release] = [signal(), signal()]
+        const held = driver.read(async () => {
+          begun.happen()
+          await release.happened
+        })
+        await begun.happened
+        await assert.rejects(load(driver, 'key'), refusal('busy', /in use for too long/))
+        release.happen()
+        await held
+        assert.equal(await load(driver, 'key'), undefined)
+      })
+    })
+
+  test('over HTTP that is 503 with Retry-After, and then 200 again', async (t) => {
+    const running = await start({ driver: postgres(address()), repositories: false })
+    t.after(() => running.stop())
+    assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
+    await cluster.stop('immediate')
+    for (const [method, path] of [
+      ['GET', '/user'],
+      ['PUT', '/user/following/root'],
+    ] as const) {
+      const { status, headers, body } = await running.as(running.root, method, path)
+      assert.equal(status, 503)
+      assert.equal(headers.get('retry-after'), '1')
+      assert.equal(body.message, 'the database cannot be reached')
+    }
+    await cluster.start()
+    assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
+  })
+
+  test('a statement that takes too long is given up, and what it would have written is not there', async (t) => {
+    const url = address()
+    const driver = await openAt(t, url, { statementTimeout: 300 })
+    await save(driver, { key: 'value' })
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    t.after(() => other.end())
+    await other.query(
+      `BEGIN; SELECT * FROM ${new URL(url).searchParams.get('schema')}.allot_entry FOR UPDATE`,
+    )
+    await assert.rejects(save(driver, { key: 'late' }), refusal('busy', /did not answer in time/))
+    assert.equal(await load(driver, 'key'), 'value')
+    await other.query('COMMIT')
+    assert.equal(await load(driver, 'key'), 'value')
+    await save(driver, { key: 'free' })
+    assert.equal(await load(driver, 'key'), 'free')
+  })
+})
