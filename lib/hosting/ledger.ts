@@ -5,6 +5,7 @@ import { paced } from '../records/paced.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'
 import { accountByName, repositoryByName } from './lookup.ts'
 
@@ -84,7 +85,8 @@ export const onLine = async <T>(line: number, work: () => T | Promise<T>): Promi
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof AllotError)) throw error
+    // A store that is down is no fault of the line.
+    if (!(error instanceof AllotError) || error instanceof StorageError) throw error
     throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
   }
 }

@@ -10,6 +10,8 @@ export interface Server {
   token: string
   /** Told to die: from now on requests may stay without an answer. */
   killed: boolean
+  /** What is below it fails now and then: an answer that says so leaves open whether the write was done. */
+  failing?: boolean
 }
 
 /** What is known of a write that was not answered: its family before it, and after it. */
@@ -18,10 +20,13 @@ export interface Unanswered {
   after: Family
 }
 
+/** An internal failure, a store that is down, a full disk. */
+const FAILURES = [500, 503, 507]
+
 /** One of those who write at the same time, each one write after another. */
 export class Client {
   family: Family
-  /** The write that was under way when the server was killed. */
+  /** The write that was under way when the server was killed, or that it could not answer for. */
   unanswered: Unanswered | undefined
   acknowledged = 0
   readonly known: Known
@@ -52,20 +57,25 @@ export class Client {
     })
   }
 
-  /** Writes until the server is gone. @throws Error when it answers what it should not, or goes by itself. */
+  /** Writes until the server is gone, or fails. @throws Error when it answers what it should not, or goes by itself. */
   async write(server: Server): Promise<void> {
-    while (!server.killed) await this.#write(server, nextDeed(this.family, this.#chance, this.known))
+    while (!server.killed && this.unanswered === undefined)
+      await this.#write(server, nextDeed(this.family, this.#chance, this.known))
   }
 
   async #write(server: Server, deed: Deed): Promise<void> {
     const after = structuredClone(this.family)
     deed.change(after)
-    const said = `${deed.method} ${deed.path} ${JSON.stringify(deed.body ?? '')}`
+    const said = `${deed.method} ${deed.path} ${JSON.stringify(deed.body ?? '').slice(0, 300)}`
     const answer = await this.#ask(server, deed).catch((cause) => {
       if (!server.killed) throw new Error(`the server is gone at ${said}`, { cause })
       this.unanswered = { deed: said, after }
     })
     if (answer === undefined) return
+    if (server.failing === true && FAILURES.includes(answer.status)) {
+      this.unanswered = { deed: said, after }
+      return
+    }
     const isExpected = deed.refused === undefined ? answer.status < 300 : answer.status === deed.refused
     if (!isExpected) throw new Error(`${said} was answered with ${answer.status} ${answer.text}`)
     if (deed.refused === undefined) this.acknowledged++

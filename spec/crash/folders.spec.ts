@@ -6,7 +6,9 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
 import { repositories, strays } from '../../lib/records/schema.ts'
+import { StorageError } from '../../lib/storage/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
+import { troubled } from '../driver-spec/troubled.ts'
 
 /** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
 const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
@@ -111,6 +113,33 @@ describe('Folders and records agree after a start', () => {
           })
         assert.ok(deaths >= 2, `it was killed at ${deaths} writes`)
       })
+
+  for (const { what, failure } of [
+    { what: 'fails', failure: new Error('sector 7 is broken') },
+    { what: 'says that the store has failed', failure: new StorageError('failed', 'the disk is gone') },
+  ])
+    it(`whether or not what was written is kept when the answer ${what}`, async () => {
+      for (const at of ['commit', 'answer'] as const)
+        for (const write of [1, 2, 3])
+          await within(async (place) => {
+            await prepare(place)
+            let writes = 0
+            const failing = troubled(place.driver, async (call) => {
+              if (call === at && ++writes === write) throw failure
+            })
+            const allot = await begin(failing, place)
+            await createNamed(allot, 'new').then(
+              () => assert.fail('it was to fail'),
+              (error) => assert.equal(error, failure),
+            )
+            await allot.close()
+            const again = await begin(place.driver, place)
+            const records = (await recordsOf(place.driver)).map((id) => `${id}.git`)
+            assert.deepEqual((await foldersIn(place.directory)).sort(), records.sort(), `${at} ${write}`)
+            assert.equal(records.length, at === 'answer' && write === 3 ? 3 : 2)
+            await again.close()
+          })
+    })
 
   it('also when git was killed in the midst of its work', () =>
     within(async (place) => {

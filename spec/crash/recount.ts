@@ -11,12 +11,11 @@ export interface Recounting extends Seen, Eyes {
   secrets: ReadonlyMap<string, string>
 }
 
-/** Holds every counter, every other list and every folder against what was seen; adds to the contradictions. */
+/** Holds every counter and every other list against what was seen; adds to the contradictions. */
 export const recount = async (all: Recounting): Promise<void> => {
   const organizations = [...new Set(all.people.map(({ login }) => login.replace(/-.*/, '-o')))]
   const owners = [...all.people.map(({ login }) => login), ...organizations]
   recountRepositories(all)
-  await recountFolders(all)
   await Promise.all([
     searchedPeople(all),
     ...all.people.map((person) => recountRelations(all, person)),
@@ -26,7 +25,12 @@ export const recount = async (all: Recounting): Promise<void> => {
   ])
 }
 
-const same = ({ contradictions }: Recounting, what: string, said: unknown, counted: unknown) => {
+const same = (
+  { contradictions }: Pick<Seen, 'contradictions'>,
+  what: string,
+  said: unknown,
+  counted: unknown,
+) => {
   const [one, other] = [JSON.stringify(said), JSON.stringify(counted)]
   if (one !== other) contradictions.push(`${what}: the server says ${one}, what it has is ${other}`)
 }
@@ -68,8 +72,10 @@ const isOpen = ({ repositories, people }: Recounting, path: string): boolean => 
   return repository?.private === false && (owner === undefined || owner.visibility === 'public')
 }
 
-/** What a server deletes may be gone a moment after the answer. */
-const recountFolders = async (all: Recounting) => {
+/** Each repository has a folder, and each folder a repository: after a start, or a moment later. */
+export const recountFolders = async (
+  all: Pick<Recounting, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
+): Promise<void> => {
   const ids = all.repositories.map(({ id }) => `${id}.git`).sort()
   let found: string[] = []
   for (let tries = 0; tries < 20; tries++) {

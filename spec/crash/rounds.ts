@@ -7,10 +7,8 @@ import { allot, begin, type Served, served } from '../bin/program.ts'
 import { asker } from '../running.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import { Client, type Server } from './client.ts'
+import { compare } from './compare.ts'
 import { LANDMARKS } from './deed.ts'
-import { judge } from './judge.ts'
-import { look } from './look.ts'
-import { recount } from './recount.ts'
 
 export interface Totals {
   rounds: number
@@ -158,31 +156,16 @@ class Run {
     this.faults.push(...named)
   }
 
-  async #compare({ ask, token }: Server, recounts: boolean): Promise<void> {
-    const entries = this.#clients.flatMap(({ family, unanswered }) => [
-      ...family.entries.values(),
-      ...(unanswered?.after.entries.values() ?? []),
-    ])
-    const seen = await look({ ask, token }, entries)
-    const verdicts = this.#clients.map((client) => judge(client, seen.facts))
-    if (recounts)
-      await recount({
-        ...seen,
-        ask,
-        token,
-        directory: join(this.#data, 'repositories'),
-        secrets: this.#secrets(),
-      })
-    const lost = verdicts.flatMap((verdict) => verdict.lost)
-    const inconsistent = [...verdicts.flatMap((verdict) => verdict.inconsistent), ...seen.contradictions]
+  async #compare(eyes: Server, recounts: boolean): Promise<void> {
+    const directory = join(this.#data, 'repositories')
+    const { lost, inconsistent } = await compare(this.#clients, eyes, {
+      directory,
+      recounts,
+      isStarted: true,
+    })
     this.#totals.lost += lost.length
     this.#totals.inconsistent += inconsistent.length
     this.faults.push(...lost.map((one) => `lost: ${one}`), ...inconsistent)
-  }
-
-  #secrets(): Map<string, string> {
-    const known = this.#clients.flatMap((client) => [...client.known.secrets])
-    return new Map(known.map(([login, { secret }]) => [login, secret]))
   }
 
   #fault(error: Error): void {
