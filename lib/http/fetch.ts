@@ -17,8 +17,10 @@ export const fetchOf =
     // A host that has sockets does without it.
     const { inject } = await import('light-my-request')
     const { pathname, search, protocol, host } = new URL(request.url)
+    let response: ServerResponse | undefined
     const answer = await inject(
       (req, res) => {
+        response = res as ServerResponse
         if (protocol === 'https:') Object.assign(req.socket, { encrypted: true })
         handler(req, res as ServerResponse)
       },
@@ -32,11 +34,15 @@ export const fetchOf =
       },
     )
     const hasBody = request.method !== 'HEAD' && !BODILESS.includes(answer.statusCode)
-    return new Response(hasBody ? Readable.toWeb(answer.stream()) : null, {
+    return new Response(hasBody ? Readable.toWeb(endingWith(answer.stream(), response!)) : null, {
       status: answer.statusCode,
       headers: headersOf(answer.headers),
     })
   }
+
+/** Whoever reads an answer no further is gone, as if a socket had been closed. */
+const endingWith = (stream: Readable, response: ServerResponse): Readable =>
+  stream.once('close', () => response.destroy())
 
 const headersOf = (headers: NodeJS.Dict<number | string | string[]>): Headers => {
   const all = new Headers()

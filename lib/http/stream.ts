@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { ClientGone } from './body.ts'
 import type { Produce } from './responses.ts'
 
@@ -16,14 +17,30 @@ export const sendStream = async (
   produce: Produce,
 ): Promise<void> => {
   const begin = () => res.headersSent || res.writeHead(status, HEADERS)
-  if (req.method !== 'HEAD')
+  const patience = patienceOf(res)
+  if (req.method !== 'HEAD') {
+    patience.withOurselves()
     await produce(async (bytes) => {
       if (res.destroyed) throw gone()
       begin()
-      if (!res.write(bytes)) await drained(res)
+      if (res.write(bytes)) return
+      patience.withClient()
+      await drained(res)
+      patience.withOurselves()
     })
+    patience.withClient()
+  }
   begin()
   res.end()
+}
+
+/** The server's limit for idle connections is one for clients that do not read: what takes long to make is no such thing. */
+const patienceOf = ({ socket }: ServerResponse) => {
+  const limit = socket instanceof Socket ? (socket.timeout ?? 0) : 0
+  const set = (milliseconds: number) => {
+    if (limit > 0) socket!.setTimeout(milliseconds)
+  }
+  return { withClient: () => set(limit), withOurselves: () => set(0) }
 }
 
 const drained = (res: ServerResponse): Promise<void> =>

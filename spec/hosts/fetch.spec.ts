@@ -65,6 +65,23 @@ describe('allot.fetch', () => {
     assert.match(await answer.text(), /"end":true/)
   })
 
+  it('gives up what nobody reads to its end', async () => {
+    const hosted = await start({ repositories: false })
+    await hosted.allot.ledger.batch(
+      Array.from({ length: 5000 }, (_, n) => ({
+        ...{ op: 'put' as const, kind: 'packages' as const, key: `${n}`, owner: 'root', size: n },
+        ...{ name: 'x'.repeat(200), type: 'npm', version: '1' },
+      })),
+    )
+    const headers = { authorization: `token ${hosted.root.token}` }
+    const answer = await hosted.allot.fetch(new Request('http://x.test/api/v1/admin/export', { headers }))
+    const reader = answer.body!.getReader()
+    await reader.read()
+    await reader.cancel()
+    // The store is not held open by it any more.
+    await hosted.stop()
+  })
+
   it('rejects when the caller gives up', async () => {
     const signal = AbortSignal.abort()
     await assert.rejects(fetched('/api/v1/version', { signal }), { name: 'AbortError' })

@@ -10,8 +10,11 @@ const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 /** What the next answer is made by. */
 let produce: Produce
 let floor: Floor
+/** The same where a connection may be idle for a moment only. */
+let impatient: Floor
+const IDLE = 300
 before(async () => {
-  floor = await serve([
+  const routes = [
     route({
       ...plain,
       method: 'GET',
@@ -21,12 +24,17 @@ before(async () => {
       responses: { 200: Ndjson },
       handle: () => reply(200, produce),
     }),
-  ])
+  ]
+  floor = await serve(routes)
+  impatient = await serve(routes, {}, (handler) => (req, res) => {
+    req.socket.setTimeout(IDLE)
+    handler(req, res)
+  })
 })
 beforeEach(() => {
   floor.told.length = 0
 })
-after(() => floor.stop())
+after(() => Promise.all([floor.stop(), impatient.stop()]))
 
 const times =
   (many: number): Produce =>
@@ -34,8 +42,8 @@ const times =
     for (let n = 0; n < many; n++) await write(LINE)
   }
 
-const asked = (): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => get(`${floor.api}/lines`, resolve).on('error', reject))
+const asked = ({ api } = floor): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => get(`${api}/lines`, resolve).on('error', reject))
 
 const until = async (holds: () => boolean): Promise<void> => {
   for (let tries = 0; !holds(); tries++) {
@@ -101,6 +109,35 @@ describe('An answer that is sent as it is made', () => {
     assert.match(outcome, /went away/)
     await floor.idle()
     assert.deepEqual(floor.told, [])
+  })
+
+  it('may take longer to make than a connection may be idle', async () => {
+    produce = async (write) => {
+      for (let n = 0; n < 3; n++) {
+        await setTimeout(2 * IDLE)
+        await write(LINE)
+      }
+      await setTimeout(2 * IDLE)
+    }
+    const answer = await fetch(`${impatient.api}/lines`)
+    assert.equal((await answer.arrayBuffer()).byteLength, 3 * LINE.length)
+  })
+
+  it('is given up when nobody reads it for as long', async () => {
+    let outcome = ''
+    produce = async (write) => {
+      try {
+        for (;;) await write(LINE)
+      } catch (error) {
+        outcome = String(error)
+        throw error
+      }
+    }
+    const answer = await asked(impatient)
+    answer.on('error', () => undefined)
+    await until(() => outcome !== '')
+    assert.match(outcome, /went away/)
+    await impatient.idle()
   })
 
   it('that fails before its first byte is a 500', async () => {
