@@ -25,6 +25,11 @@ export interface Identities {
   changed(account: Account): void
 }
 
+/** In a box of its own: a fetch of nothing that is dropped meanwhile is a failure to lru-cache. */
+interface Found {
+  readonly identity: Identity | undefined
+}
+
 export const EVERY_SCOPE: ReadonlySet<string> = new Set(['all'])
 const REMEMBERED = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
@@ -36,18 +41,24 @@ const TOKEN = /^[0-9a-f]{40}$/
 export const createIdentities = (store: Store, attempts: Attempts, proxies: number): Identities => {
   const { shared } = store.driver
   const read = (hash: string) => identityOfToken(store, hash)
-  const byToken = new LRUCache<string, Identity>({
+  const byToken = new LRUCache<string, Found>({
     max: REMEMBERED,
-    fetchMethod: read,
+    fetchMethod: async (hash) => ({ identity: await read(hash) }),
     ignoreFetchAbort: true,
   })
-  const lookUp = (hash: string) => (shared ? read(hash) : byToken.fetch(hash))
+  const lookUp = async (hash: string): Promise<Identity | undefined> => {
+    if (shared) return read(hash)
+    const { identity } = (await byToken.fetch(hash)) as Found
+    // What anyone may invent is not worth remembering.
+    if (identity === undefined) byToken.delete(hash)
+    return identity
+  }
   const login = createLogin(store, attempts)
 
   const withToken = (secret: string, req: IncomingMessage): Identity | Promise<Identity> => {
     const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
     const remembered = hash === undefined || shared ? undefined : byToken.get(hash)
-    return remembered ?? sought(hash, req)
+    return remembered?.identity ?? sought(hash, req)
   }
 
   const sought = async (hash: string | undefined, req: IncomingMessage): Promise<Identity> => {

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Route } from '../../lib/http/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { type Answer, type Person, type Running, start } from '../running.ts'
+
+/** In the name, the description, the email, the title of everything that is hidden, and nowhere else. */
+const MARK = 'zqx7'
+/** As long as the names of what is hidden, and the name of nothing. */
+const NOTHING = 'none'
+
+interface World {
+  allot: Running
+  /** Signed in, owns something of its own, and belongs to nothing that is hidden. */
+  outsider: Person
+}
+
+const all = routes as unknown as Route<never, never>[]
+
+/** A step of the preparation, which must succeed. */
+const made = async ({ as }: Running, ...asked: Parameters<Running['as']>): Promise<void> => {
+  const { status, text } = await as(...asked)
+  assert.ok(status < 300, `${asked.slice(1, 3).join(' ')}: ${status} ${text}`)
+}
+
+/** What everyone may know of: the same in both worlds, with the same ids, for it is made first. */
+const openWorld = async (): Promise<World & { alice: Person }> => {
+  const allot = await start({ repositories: false })
+  const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
+  await made(allot, alice, 'POST', '/orgs', { username: 'acme' })
+  for (const path of ['/user/repos', '/orgs/acme/repos'])
+    await made(allot, alice, 'POST', path, { name: 'open', description: 'for all to see' })
+  await made(allot, outsider, 'POST', '/user/repos', { name: 'own' })
+  await made(allot, outsider, 'POST', '/orgs', { username: 'owned' })
+  await made(allot, outsider, 'PUT', '/user/following/alice')
+  await made(allot, outsider, 'PUT', '/user/starred/alice/open')
+  return { allot, alice, outsider }
+}
+
+/** The same world with a hidden user, a hidden organization and private repositories in it, tied to what is open. */
+const worldWithSecrets = async (): Promise<World> => {
+  const { allot, alice, outsider } = await openWorld()
+  const hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
+  const profile = { full_name: `${MARK} full`, description: MARK, location: MARK, website: MARK }
+  await made(allot, allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
+  await made(allot, allot.root, 'PATCH', '/admin/users/alice', { email: `alice-${MARK}@example.test` })
+  await made(allot, hidden, 'POST', '/orgs', {
+    username: `${MARK}-org`,
+    visibility: 'private',
+    description: MARK,
+  })
+  await made(allot, hidden, 'PUT', `/orgs/${MARK}-org/members/alice`)
+  await made(allot, alice, 'PUT', `/orgs/acme/members/${hidden.name}`)
+  const repository = { name: `${MARK}-repo`, description: MARK, private: true }
+  await made(allot, alice, 'POST', '/user/repos', repository)
+  await made(allot, alice, 'POST', '/orgs/acme/repos', repository)
+  await made(allot, hidden, 'POST', `/orgs/${MARK}-org/repos`, { ...repository, private: false })
+  await made(allot, hidden, 'POST', '/user/repos', { ...repository, private: false })
+  for (const [one, other] of [
+    [hidden, 'alice'],
+    [hidden, 'outsider'],
+    [alice, hidden.name],
+  ] as const)
+    await made(allot, one, 'PUT', `/user/following/${other}`)
+  for (const path of [`alice/${MARK}-repo`, `acme/${MARK}-repo`, `${MARK}-org/${MARK}-repo`])
+    for (const relation of ['/user/starred/*', '/repos/*/subscription'])
+      await made(allot, alice, 'PUT', relation.replace('*', path))
+  await allot.allot.ledger.put({
+    kind: 'artifacts',
+    key: MARK,
+    repository: `alice/${MARK}-repo`,
+    name: MARK,
+    size: 5,
+    run: 1,
+  })
+  const rule = { name: `${MARK} rule`, limit: 1, subjects: ['size:all'] }
+  await made(allot, allot.root, 'POST', '/admin/quota/groups', { name: `${MARK}-group`, rules: [rule] })
+  await made(allot, allot.root, 'PUT', `/admin/quota/groups/${MARK}-group/users/alice`)
+  // At last, so that everyone could be tied to it before.
+  await made(allot, allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
+  return { allot, outsider }
+}
+
+let secretive: World
+let open: World
+before(async () => {
+  secretive = await worldWithSecrets()
+  open = await openWorld()
+})
+after(async () => {
+  await secretive.allot.stop()
+  await open.allot.stop()
+})
+
+/** What each parameter of a path may be, open and hidden. */
+const VALUES: Record<string, string[]> = {
+  username: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
+  owner: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
+  org: ['acme', 'owned', `${MARK}-org`, `${MARK}-user`],
+  target: ['alice', 'outsider', `${MARK}-user`],
+  repo: ['open', `${MARK}-repo`],
+  reponame: ['open', `${MARK}-repo`],
+  id: ['1', '2', '3', '4', '5'],
+  quotarule: [`${MARK} rule`],
+  quotagroup: [`${MARK}-group`],
+  kind: ['artifacts'],
+  key: [MARK],
+  token: ['spec'],
+}
+
+/** Every path of a route, with each of its parameters filled in each way. */
+const filled = (path: string): string[] => {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? []
+  if (name === undefined) return [path]
+  const values = VALUES[name]
+  assert.ok(values, `say in VALUES what {${name}} may be`)
+  return values.flatMap((value) => filled(path.replace(`{${name}}`, encodeURIComponent(value))))
+}
+
+const QUERIES = ['', '?limit=1', '?limit=1&page=2', '?q=o', `?q=${MARK}`, '?uid=2', '?uid=6', '?uid=7']
+const SUBJECT = '?subject=size:all'
+
+const queriesOf = (route: Route<never, never>): string[] => {
+  if (route.query !== undefined && 'subject' in route.query.entries) return [SUBJECT]
+  if (route.path.endsWith('/search')) return QUERIES
+  return route.paging === undefined ? [''] : QUERIES.slice(0, 3)
+}
+
+/** All that an answer says, without the time, the port and what is random. */
+const saidBy = ({ status, headers, text }: Answer) => {
+  const kept = [...headers].filter(([name]) => !['date', 'etag', 'keep-alive', 'connection'].includes(name))
+  return JSON.stringify([status, kept, text])
+    .replace(/127\.0\.0\.1:\d+/g, 'host')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'then')
+    .replace(/(token_last_eight\W+)[0-9a-f]{8}/g, '$1')
+}
+
+const VIEWERS: [who: string, of: (world: World) => Person | undefined][] = [
+  ['nobody', () => undefined],
+  ['another user', ({ outsider }) => outsider],
+]
+
+describe('What is private', () => {
+  for (const route of all.filter(({ method }) => method === 'GET'))
+    for (const [who, of] of VIEWERS)
+      it(`is in no answer of GET ${route.path} to ${who}, and in none of its counts`, async () => {
+        for (const path of filled(route.path))
+          for (const query of queriesOf(route)) {
+            const ask = ({ allot }: World, person: Person | undefined) =>
+              allot.as(person, 'GET', path + query)
+            const answer = await ask(secretive, of(secretive))
+            const said = saidBy(answer)
+            // What was asked for is in the links of a page, and a page is found only of what is not hidden.
+            assert.ok(!said.replaceAll(query, '').includes(MARK), `${path}${query}: ${said}`)
+            assert.equal(said, saidBy(await ask(open, of(open))), `${path}${query}`)
+            if (path.includes(MARK)) assert.ok(answer.status >= 400, `${path}${query}: ${said}`)
+          }
+      })
+})
+
+/** A body that each method takes, so that nothing but the path decides. */
+const BODIES: Record<string, object> = {
+  repoEdit: { description: 'x' },
+  repoTransfer: { new_owner: 'owned' },
+  orgAddMember: { role: 'member' },
+  createOrgRepo: { name: 'x' },
+  createOrgRepoDeprecated: { name: 'x' },
+  userCreateToken: { name: 'x', scopes: ['read:user'] },
+}
+
+/** Paths that name something hidden, once as it is called and once as nothing is. */
+const hiddenPaths = (path: string): [hidden: string, missing: string][] =>
+  filled(path)
+    .filter((one) => one.includes(MARK))
+    .map((one) => [one, one.replaceAll(MARK, NOTHING)])
+
+describe('A private thing', () => {
+  const named = all.filter(({ path, auth }) => auth !== 'admin' && hiddenPaths(path).length > 0)
+  it('has paths to compare', () => assert.ok(named.length > 30))
+
+  for (const { method, path: pattern, operationId, body } of named)
+    it(`is answered by ${method} ${pattern} as one that does not exist, byte for byte`, async () => {
+      const given = body && (BODIES[operationId] ?? {})
+      for (const [hidden, missing] of hiddenPaths(pattern))
+        for (const [who, of] of VIEWERS) {
+          const { allot } = secretive
+          const [one, other] = [
+            await allot.as(of(secretive), method, hidden, given),
+            await allot.as(of(secretive), method, missing, given),
+          ]
+          assert.equal(saidBy(one), saidBy(other).replaceAll(NOTHING, MARK), `${method} ${hidden} as ${who}`)
+          assert.ok(one.status >= 400, `${method} ${hidden} as ${who}: ${one.status}`)
+        }
+    })
+
+  it('is answered with every other method as one that does not exist', async () => {
+    for (const [hidden, missing] of ['/repos/{owner}/{repo}', '/users/{username}', '/orgs/{org}'].flatMap(
+      hiddenPaths,
+    ))
+      for (const method of ['HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE']) {
+        const { allot, outsider } = secretive
+        const [one, other] = [
+          await allot.as(outsider, method, hidden, method === 'HEAD' ? undefined : {}),
+          await allot.as(outsider, method, missing, method === 'HEAD' ? undefined : {}),
+        ]
+        assert.equal(saidBy(one), saidBy(other).replaceAll(NOTHING, MARK), `${method} ${hidden}`)
+      }
+  })
+
+  it('that is named in a body is one that does not exist', async () => {
+    const { allot, outsider } = secretive
+    const transfer = (owner: string) =>
+      allot.as(outsider, 'POST', '/repos/outsider/own/transfer', { new_owner: owner })
+    for (const one of [`${MARK}-user`, `${MARK}-org`])
+      assert.equal(saidBy(await transfer(one)), saidBy(await transfer(one.replace(MARK, NOTHING))))
+    const mention = (text: string) => allot.as(outsider, 'POST', '/markdown', { Text: text, Mode: 'gfm' })
+    for (const one of [`@${MARK}-user`, `${MARK}-user/${MARK}-repo#1`, `alice/${MARK}-repo#1`])
+      assert.equal(
+        saidBy(await mention(one)),
+        saidBy(await mention(one.replaceAll(MARK, NOTHING))).replaceAll(NOTHING, MARK),
+      )
+  })
+
+  it('of another scope is refused before anything is looked up', async () => {
+    const { allot, outsider } = secretive
+    const token = await allot.scoped(outsider, 'read:misc')
+    for (const name of [MARK, NOTHING])
+      for (const method of ['GET', 'PATCH', 'DELETE'])
+        assert.equal((await allot.ask(method, `/repos/alice/${name}-repo`, { token })).status, 403)
+  })
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { memory } from '../../drivers/memory/index.ts'
+import type { StorageDriver } from '../../lib/index.ts'
+import { assertError } from '../expectations.ts'
+import { type Answer, basic, type Person, type Running, start } from '../running.ts'
+
+/** A driver whose answers take a moment on their way: what is read may be old when it arrives. */
+const distant = (): StorageDriver => {
+  const real = memory()
+  return {
+    ...real,
+    async read(work) {
+      const found = await real.read(work)
+      await sleep(Math.random() * 4)
+      return found
+    },
+  }
+}
+
+let allot: Running
+let isOver = false
+before(async () => {
+  allot = await start({ repositories: false, driver: distant() })
+  const other = await allot.person('other')
+  void busy(other.id)
+})
+after(async () => {
+  isOver = true
+  await allot.stop()
+})
+
+/** An account that changes all the time, at which what is remembered of all is forgotten: so nothing is, for long. */
+const busy = async (id: number) => {
+  while (!isOver) {
+    await allot.allot.hosting.accounts.edit(id, { location: `${Math.random()}` })
+    await sleep(2)
+  }
+}
+
+const PASSWORD = 'a long password'
+const [ROUNDS, READERS] = [6, 8]
+
+interface Race {
+  /** What is asked all the time, and is answered until it is taken away. */
+  read: () => Promise<Answer>
+  /** Takes it away, over HTTP. */
+  revoke: () => Promise<Answer>
+}
+
+/** Readers that never stop, and a revocation in their midst: the answers by when their requests began. */
+const raced = async ({ read, revoke }: Race) => {
+  const answers: { began: number; status: number }[] = []
+  let isDone = false
+  const readers = Array.from({ length: READERS }, async () => {
+    while (!isDone) {
+      const began = performance.now()
+      const { status } = await read()
+      answers.push({ began, status })
+    }
+  })
+  const enough = async (count: number) => {
+    const wanted = answers.length + count
+    while (answers.length < wanted) await sleep(1)
+  }
+  await enough(READERS)
+  const { status, text } = await revoke()
+  const revoked = performance.now()
+  assert.ok(status < 300, text)
+  await enough(3 * READERS)
+  isDone = true
+  await Promise.all(readers)
+  return {
+    before: answers.filter(({ began }) => began < revoked),
+    after: answers.filter(({ began }) => began >= revoked),
+  }
+}
+
+const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
+const signedIn = ({ name }: Person) => allot.ask('GET', '/user', { headers: basic(name, PASSWORD) })
+
+const RACES: [what: string, refusal: number, prepare: (person: Person) => Race][] = [
+  [
+    'a token that is revoked',
+    401,
+    (person) => ({
+      read: () => allot.as(person, 'GET', '/user'),
+      revoke: () => allot.as(person, 'DELETE', `/users/${person.name}/tokens/spec`),
+    }),
+  ],
+  [
+    'the token of a user who is deleted',
+    401,
+    (person) => ({
+      read: () => allot.as(person, 'GET', '/user'),
+      revoke: () => asRoot('DELETE', `/admin/users/${person.name}`),
+    }),
+  ],
+  [
+    'the token of a user who may not sign in any more',
+    403,
+    (person) => ({
+      read: () => allot.as(person, 'GET', '/user'),
+      revoke: () => asRoot('PATCH', `/admin/users/${person.name}`, { active: false }),
+    }),
+  ],
+  [
+    'the token of an administrator who is none any more',
+    403,
+    (person) => ({
+      read: () => allot.as(person, 'GET', '/admin/users'),
+      revoke: () => asRoot('PATCH', `/admin/users/${person.name}`, { admin: false }),
+    }),
+  ],
+  [
+    'a password that is changed',
+    401,
+    (person) => ({
+      read: () => signedIn(person),
+      revoke: () => asRoot('PATCH', `/admin/users/${person.name}`, { password: 'another password' }),
+    }),
+  ],
+  [
+    'the password of a user who is deleted',
+    401,
+    (person) => ({
+      read: () => signedIn(person),
+      revoke: () => asRoot('DELETE', `/admin/users/${person.name}`),
+    }),
+  ],
+  [
+    'the membership that shows a private repository',
+    404,
+    (person) => ({
+      read: () => allot.as(person, 'GET', `/repos/of-${person.name}/secret`),
+      revoke: () => asRoot('DELETE', `/orgs/of-${person.name}/members/${person.name}`),
+    }),
+  ],
+]
+
+describe('No answer that began after the revocation was acknowledged is given to', () => {
+  for (const [what, refusal, prepare] of RACES)
+    it(what, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        // Of another name each time, so that the failed logins of one round are not those of the next.
+        const person = await allot.person(undefined, {
+          admin: what.includes('administrator'),
+          ...(what.includes('password') ? { password: PASSWORD } : {}),
+        })
+        if (what.includes('membership')) await withSecret(person)
+        const race = prepare(person)
+        const { before, after } = await raced(race)
+        assert.ok(before.some(({ status }) => status === 200))
+        const wrong = after.filter(({ status }) => status !== refusal && status !== 429)
+        assert.deepEqual(wrong, [], `round ${round}`)
+        if (what.includes('password')) break
+      }
+    })
+})
+
+/** An organization with a private repository, of which the person is a member. */
+const withSecret = async ({ name }: Person) => {
+  const organization = `of-${name}`
+  await asRoot('POST', '/orgs', { username: organization })
+  await asRoot('POST', `/orgs/${organization}/repos`, { name: 'secret', private: true })
+  assert.equal((await asRoot('PUT', `/orgs/${organization}/members/${name}`)).status, 204)
+}
+
+describe('A token', () => {
+  it('of a deleted user is not one of the next user of that name', async () => {
+    const first = await allot.person('recycled')
+    await asRoot('DELETE', '/admin/users/recycled')
+    await allot.person('recycled')
+    assertError(await allot.as(first, 'GET', '/user'), 401)
+  })
+
+  it('that is made anew with fewer scopes may do no more than they say', async () => {
+    const person = await allot.person()
+    const make = (scopes: string[]) =>
+      allot.allot.hosting.tokens.create(person.id, 'same name', scopes).then(({ secret }) => secret)
+    const wide = await make(['all'])
+    assert.equal((await allot.ask('GET', '/user', { token: wide })).status, 200)
+    await allot.as(person, 'DELETE', `/users/${person.name}/tokens/same%20name`)
+    const narrow = await make(['read:misc'])
+    assertError(await allot.ask('GET', '/user', { token: wide }), 401)
+    assertError(await allot.ask('GET', '/user', { token: narrow }), 403)
+  })
+})
