@@ -58,7 +58,8 @@ describe('A store in which everything agrees', () => {
       `${found.records} records, ${found.indexEntries} index entries, ${found.counters} counters: all agree`,
     )
     const names = new Set(whole.map(([key]) => String(decodeKey(bytes(key))[0])))
-    for (const { options } of collections) assert.ok(names.has(options.name), `no ${options.name} is in it`)
+    for (const { options } of collections)
+      if (options.name !== 'stray') assert.ok(names.has(options.name), `no ${options.name} is in it`)
   })
 
   it('is not changed by a repair', async () => {
@@ -167,12 +168,9 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       const { mended, after } = await repair(driver)
       assert.deepEqual(after.named, [])
       assert.ok(mended > 0 || keys.every((key) => isHarmless(key, raw)))
-      const is = withoutSequences(await exactly(driver))
       const harmless = keys.filter((key) => isHarmless(key, raw))
-      assert.deepEqual(
-        is,
-        withoutSequences(whole).filter(([key]) => !harmless.includes(key)),
-      )
+      const rest = (of: Raw) => withoutSequences(of).filter(([key]) => !harmless.includes(key))
+      assert.deepEqual(rest(await exactly(driver)), rest(whole))
     }, 80)
   })
 
