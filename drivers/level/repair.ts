@@ -1,6 +1,7 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
+import { forgetCleanStop } from './clean-stop.ts'
 import { explain } from './explain.ts'
 
 /** Where LevelDB's repair puts the files that it could not use, within the store's folder. */
@@ -21,7 +22,7 @@ export const repairLevel = async (location: string): Promise<string[]> => {
     throw explain(location, cause)
   }
   // What the files were like when the store was closed is no longer of use.
-  await rm(join(location, 'CLOSED.json'), { force: true })
+  await forgetCleanStop(location)
   return (await lostIn(location)).filter((file) => !before.has(file))
 }
 

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { level } from '../../drivers/level/index.ts'
+import { type Allot, createAllot } from '../../lib/index.ts'
+import { encodeKey } from '../../lib/records/keys.ts'
+import { encodeValue } from '../../lib/records/values.ts'
+import { aFolder, allot, served } from './program.ts'
+
+const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
+
+const inStore = async (data: string, work: (made: Allot) => Promise<unknown>): Promise<void> => {
+  const made = await createAllot({ driver: level(join(data, 'store')), repositories: false })
+  try {
+    await work(made)
+  } finally {
+    await made.close()
+  }
+}
+
+const aStore = async (): Promise<string> => {
+  const data = aFolder()
+  await inStore(data, async ({ hosting }) => {
+    const ann = await hosting.accounts.createUser({ name: 'ann', email: 'ann@example.test' })
+    await hosting.accounts.createUser({ name: 'ben' })
+    await hosting.organizations.create(ann.id, { name: 'guild' })
+  })
+  return data
+}
+
+const assertAnnIsThere = (data: string) =>
+  inStore(data, async ({ hosting, verify }) => {
+    assert.equal((await hosting.accounts.byName('ann'))?.email, 'ann@example.test')
+    assert.deepEqual((await verify()).named, [])
+  })
+
+const harm = async (data: string, harmful: [key: (string | number)[], value: Uint8Array | undefined][]) => {
+  const driver = level(join(data, 'store'))
+  await driver.open()
+  await driver.write(async (tx) => {
+    for (const [key, value] of harmful) {
+      if (value === undefined) tx.delete(encodeKey(key))
+      else tx.put(encodeKey(key), value)
+    }
+  })
+  await driver.close()
+}
+
+describe('allot verify', () => {
+  it('says what it has counted, and nothing else where nobody looks on', async () => {
+    const { code, out, err } = await allot(['verify', '--data', await aStore()])
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, AGREE)
+  })
+
+  it('names what differs and exits 1; with --repair it says what it has mended, and all agree', async () => {
+    const data = await aStore()
+    await harm(data, [
+      [['account', 'u', 'name', 'ann'], undefined],
+      [['account:kind', 'user'], encodeValue(7)],
+    ])
+    const found = await allot(['verify', '--data', data])
+    assert.equal(found.code, 1)
+    assert.deepEqual(found.out.split('\n').slice(0, 2).sort(), [
+      'the counter account:kind of ["account:kind","user"] is 7, and there are 2',
+      'the index of account by name lacks ["account","u","name","ann"] of ["account","r",1]',
+    ])
+    assert.match(found.out, /: 2 things differ\n$/)
+    assert.equal(
+      found.err,
+      'allot: not everything agrees: `allot verify --repair` mends what follows from records\n',
+    )
+
+    const repaired = await allot(['verify', '--repair', '--data', data])
+    assert.deepEqual([repaired.code, repaired.err], [0, ''])
+    assert.equal(repaired.out.split('\n').filter((line) => line.startsWith('mended: ')).length, 2)
+    assert.match(repaired.out.split('\n').slice(2).join('\n'), AGREE)
+    await assertAnnIsThere(data)
+  })
+
+  it('leaves a record that no longer parses, names it, and exits 1 also after a repair', async () => {
+    const data = await aStore()
+    await harm(data, [[['membership', 'r', 3, 1], Buffer.from('{"organization":3,')]])
+    for (const words of [['verify', '--repair'], ['verify']]) {
+      const { code, out, err } = await allot([...words, '--data', data])
+      assert.equal(code, 1)
+      assert.match(out, /^the record \["membership","r",3,1\] is no JSON$/m)
+      assert.match(err, words.includes('--repair') ? /nothing can mend it but a person/ : /^allot: /)
+    }
+  })
+
+  it('says that another process has the store', async () => {
+    const data = aFolder()
+    const server = await served(['--data', data])
+    try {
+      for (const words of [['verify'], ['verify', '--repair']]) {
+        const { code, out, err } = await allot([...words, '--data', data])
+        assert.deepEqual([code, out], [1, ''])
+        assert.match(err, /in use by another process/)
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('makes no store where there is none', async () => {
+    const data = aFolder()
+    const { code, out, err } = await allot(['verify', '--data', data])
+    assert.deepEqual([code, out, err], [1, '', `allot: there is no store in ${join(data, 'store')}\n`])
+    assert.deepEqual(await readdir(data), [])
+  })
+
+  it('exits 2 for words that it does not know', async () => {
+    assert.equal((await allot(['verify', '--mend'])).code, 2)
+    assert.equal((await allot(['verify', '--storage', 'oracle://'])).code, 2)
+  })
+
+  it('has a bar on a terminal, which is gone when it ends', async (t) => {
+    const hasScript = await promisify(execFile)('script', ['--version']).then(
+      () => true,
+      () => false,
+    )
+    if (!hasScript) return t.skip('there is no `script` to make a terminal with')
+    const program = fileURLToPath(new URL('../../bin/allot.ts', import.meta.url))
+    const words = [
+      process.execPath,
+      '--import',
+      import.meta.resolve('tsx'),
+      program,
+      'verify',
+      '--data',
+      await aStore(),
+    ]
+    const { stdout } = await promisify(execFile)('script', ['-qec', words.join(' '), '/dev/null'])
+    assert.match(stdout, /recounting [█░]+ /)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is told to clear a line with one
+    assert.match(stdout, /\u001b\[2K.*all agree\r?\n/)
+  })
+})
+
+const manifestIn = (files: string[]) => files.find((one) => one.startsWith('MANIFEST'))!
+
+const DAMAGES: [what: string, harm: (store: string, files: string[]) => Promise<unknown>][] = [
+  ['whose CURRENT file is gone', (store) => rm(join(store, 'CURRENT'))],
+  ['whose manifest is empty', (store, files) => truncate(join(store, manifestIn(files)))],
+  ['that lacks its manifest', (store, files) => rm(join(store, manifestIn(files)))],
+  [
+    'whose log has lost its end',
+    (store, files) => truncate(join(store, files.find((one) => one.endsWith('.log'))!), 1500),
+  ],
+]
+
+describe('allot verify --repair of a LevelDB', () => {
+  for (const [what, damage] of DAMAGES)
+    it(`${what} says what may be lost, keeps what can be read, and all agree`, async () => {
+      const data = await aStore()
+      const store = join(data, 'store')
+      await damage(store, await readdir(store))
+      await assert.rejects(
+        inStore(data, async () => undefined),
+        /damaged: `allot verify --repair`/,
+      )
+      const { code, out, err } = await allot(['verify', '--repair', '--data', data])
+      assert.equal(code, 0, err + out)
+      assert.match(err, /The newest writes may be lost.*set aside/s)
+      for (const [, file] of err.matchAll(/set aside.*: (.*)/g)) assert.ok(existsSync(file!), file)
+      assert.match(out, /all agree\n$/)
+      await assertAnnIsThere(data)
+    })
+})
