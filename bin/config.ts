@@ -3,7 +3,7 @@ import { parse } from 'smol-toml'
 import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 
-const { quota, repositories, markdown, cors, ...api } = Options.entries
+const { quota, repositories, git, markdown, cors, ...api } = Options.entries
 
 const ServerOptions = v.strictObject({
   host: v.pipe(v.optional(v.string()), v.description('The address to listen on.')),
@@ -27,6 +27,7 @@ export const Config = v.strictObject({
   api: v.optional(v.strictObject(api), {}),
   quota,
   repositories,
+  git,
   markdown,
   cors,
 })
