@@ -7,9 +7,8 @@ import { configured, environmentFor } from './environment.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
 import { type RefUpdate, readPush } from './push.ts'
 import { heldReport } from './report.ts'
+import { createRunning, type Service } from './running.ts'
 import { type Ending, type Patience, type Session, startSession } from './session.ts'
-
-export type Service = 'upload-pack' | 'receive-pack'
 
 /** What a client sends. */
 export interface Exchange {
@@ -68,38 +67,24 @@ const LOOSE = 1024 * 1024
 export const createTransport = (options: TransportOptions): Transport => {
   const { git, patience, atOnce } = options
   const directory = resolve(options.directory)
-  const running = new Map<number, Set<Session>>()
+  const running = createRunning()
   const landing = new Set<Promise<unknown>>()
-  let count = 0
 
   const start = async (id: number, service: Service, words: string[], exchange: Omit<Exchange, 'body'>) => {
     const folder = folderOf(directory, id)
     await stat(join(folder, 'HEAD')).catch((cause) => {
       throw new Error(`the git data of repository ${id} is not where it should be`, { cause })
     })
-    if (count >= atOnce)
+    if (running.count() >= atOnce)
       throw new AllotError('unavailable', 'too many clients fetch or push just now: try again')
-    count++
-    const begin = startSession(git, [...words, folder], environmentFor(exchange.protocol), patience)
-    const session = await begin.catch((error) => {
-      count--
-      throw error
-    })
-    keep(id, session)
+    const env = environmentFor(exchange.protocol)
+    const session = await running.begin(id, folder, service, () =>
+      startSession(git, [...words, folder], env, patience),
+    )
     if (exchange.signal.aborted) session.stop()
     exchange.signal.addEventListener('abort', () => session.stop(), { once: true })
     void session.ended.then((ending) => tell(service, id, ending))
     return session
-  }
-
-  const keep = (id: number, session: Session) => {
-    const sessions = running.get(id) ?? new Set()
-    running.set(id, sessions.add(session))
-    void session.ended.then(() => {
-      count--
-      sessions.delete(session)
-      if (sessions.size === 0 && running.get(id) === sessions) running.delete(id)
-    })
   }
 
   /** What git says of a client's mistakes, it says to the client. */
@@ -127,7 +112,7 @@ export const createTransport = (options: TransportOptions): Transport => {
       const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
       const session = await start(id, 'upload-pack', words, exchange)
       feed(exchange.body, session)
-      return session.stdout
+      return Readable.from(whole(session), { objectMode: false })
     },
     async receive(id, exchange, { begun, landed }) {
       const request = await readPush(exchange.body)
@@ -142,24 +127,29 @@ export const createTransport = (options: TransportOptions): Transport => {
       })
       session.stdin.write(request.bytes)
       feed(exchange.body, session)
-      const { output, finished } = heldReport(session, request, landed)
+      const { output, finished } = heldReport(session, request, async (updates) => {
+        await running.tidied(id)
+        await landed(updates)
+      })
       landing.add(finished)
       void finished.then(() => landing.delete(finished))
       return output
     },
-    async stop(id) {
-      const sessions = [...(running.get(id) ?? [])]
-      for (const session of sessions) session.stop()
-      await Promise.all(sessions.map(({ ended }) => ended))
-    },
+    stop: running.stop,
     async idle() {
-      while (running.size > 0 || landing.size > 0)
-        await Promise.allSettled([
-          ...[...running.values()].flatMap((all) => [...all].map((one) => one.ended)),
-          ...landing,
-        ])
+      for (let under = [...running.endings(), ...landing]; under.length > 0; ) {
+        await Promise.allSettled(under)
+        under = [...running.endings(), ...landing]
+      }
     },
   }
+}
+
+/** What git writes; one that was stopped has not said all, and the client must not take it for that. */
+async function* whole({ stdout, ended }: Session): AsyncGenerator<Buffer> {
+  yield* stdout as AsyncIterable<Buffer>
+  const { cause, code } = await ended
+  if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
 }
 
 /** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
