@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, markdown, cors, login, ...api } = Options.entries
+const { quota, repositories, git, markdown, cors, login, ...api } = Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -45,6 +45,7 @@ export const Config = v.strictObject({
   api: v.optional(v.strictObject(api), {}),
   quota,
   repositories,
+  git,
   markdown,
   cors,
   login,

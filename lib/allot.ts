@@ -1,21 +1,24 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGitStore, type GitStore } from './git/index.ts'
+import { createTransport, type Transport } from './git/transport.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
 import { now } from './hosting/clock.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
+import type { Push } from './hosting/push.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
-import { createServing, fetchOf, type Log, type Next } from './http/index.ts'
+import { createServing, createStreaming, fetchOf, type Log, type Next } from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
 import type { Told, Write } from './moving/lines.ts'
-import { type AllotOptions, checked, Options } from './options.ts'
+import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
 import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
 import { apiDocument } from './routes/document.ts'
+import { gitRoutes } from './routes/git.ts'
 import { routes } from './routes/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
@@ -57,12 +60,14 @@ export interface Allot {
 export const createAllot = async ({
   driver,
   authenticate,
+  onPush,
   log = standardError,
   ...given
 }: AllotOptions): Promise<Allot> => {
   const options = checked(Options, given)
   const git = gitOf(options)
-  const files = git && repositoryFiles(git)
+  const transport = git && transportOf(options, log)
+  const files = git && repositoryFiles(git, transport)
   await driver.open()
   await prepareStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
@@ -91,6 +96,9 @@ export const createAllot = async ({
     store,
     quota,
     files,
+    disk: git,
+    failed: (error, fields) =>
+      log.error({ err: error, ...fields }, 'the size of a repository could not be counted'),
     authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -101,6 +109,22 @@ export const createAllot = async ({
   })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const streaming =
+    transport &&
+    createStreaming({
+      routes: gitRoutes,
+      services: {
+        store,
+        hosting,
+        transport,
+        pushed: pushedTo(onPush, log),
+        failed: (error, fields) => log.error({ err: error, ...fields }, 'a push could not be counted'),
+      },
+      authenticate: hosting.identities.authenticate,
+      baseUrl: options.baseUrl,
+      corsOrigins: options.cors.origins,
+      log,
+    })
   const serving = createServing({
     routes,
     services: {
@@ -122,6 +146,7 @@ export const createAllot = async ({
     bodyLimit: options.bodyLimit,
     pageLimits,
     log,
+    ...(streaming === undefined ? {} : { beside: streaming.take }),
   })
   return {
     handler: serving.handler,
@@ -135,6 +160,8 @@ export const createAllot = async ({
     export: (write, told) => exportStore({ driver, git }, write, told),
     async close() {
       await serving.idle()
+      await streaming?.idle()
+      await transport?.idle()
       await quota.idle()
       await markdown.close()
       await driver.close()
@@ -159,7 +186,25 @@ const standardError: Log = {
 const gitOf = ({ repositories }: Pick<Options, 'repositories'>): GitStore | undefined =>
   repositories === false ? undefined : createGitStore(repositories)
 
-const repositoryFiles = (git: GitStore): RepositoryFiles => ({
+const transportOf = ({ repositories, git }: Options, log: Log): Transport | undefined =>
+  repositories === false || !git.http
+    ? undefined
+    : createTransport({
+        ...repositories,
+        patience: git,
+        atOnce: git.atOnce,
+        largestPush: git.largestPush,
+        failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
+      })
+
+const pushedTo =
+  (onPush: HostParts['onPush'], log: Log) =>
+  (push: Push): void => {
+    const failed = (error: unknown) => log.error({ err: error }, 'onPush failed')
+    new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
+  }
+
+const repositoryFiles = (git: GitStore, transport: Transport | undefined): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>
     autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
   async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
@@ -178,6 +223,9 @@ const repositoryFiles = (git: GitStore): RepositoryFiles => ({
     const { size } = await git.create(id, { defaultBranch, first: autoInit === true ? first : undefined })
     return size
   },
-  remove: (id) => git.remove(id),
+  async remove(id) {
+    await transport?.stop(id)
+    await git.remove(id)
+  },
   sweep: (age) => git.sweep(age),
 })

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AllotError } from './errors.ts'
 import type { HostAuthenticate } from './hosting/host-identity.ts'
+import type { Push } from './hosting/push.ts'
 import type { Log } from './http/index.ts'
 import type { StorageDriver } from './storage/index.ts'
 
@@ -24,6 +25,10 @@ const bytesIn = (text: string): number => {
 }
 
 export const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
+
+export const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
 
 const QuotaOptions = v.strictObject({
   defaultGroups: v.pipe(
@@ -52,6 +57,29 @@ const RepositoryOptions = v.strictObject({
   git: v.pipe(v.optional(v.string(), 'git'), v.description('The `git` command.')),
 })
 
+const GitOptions = v.strictObject({
+  http: v.pipe(
+    v.optional(v.boolean(), true),
+    v.description('Whether clients clone, fetch and push over HTTP, at `clone_url`.'),
+  ),
+  atOnce: v.pipe(
+    v.optional(count(10_000), 32),
+    v.description('How many of them at once; the next one gets 503.'),
+  ),
+  idle: v.pipe(
+    milliseconds(DAY, 60_000),
+    v.description('Milliseconds without a byte in either direction after which one is given up.'),
+  ),
+  deadline: v.pipe(
+    milliseconds(DAY, HOUR),
+    v.description('Milliseconds after which one is given up whatever it does.'),
+  ),
+  largestPush: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(1))),
+    v.description('Bytes that one push may bring: a number, or `"2 GiB"`. Any number when absent.'),
+  ),
+})
+
 const MarkdownOptions = v.strictObject({
   deadline: v.pipe(
     v.optional(count(60_000), 2000),
@@ -67,9 +95,6 @@ const CorsOptions = v.strictObject({
     ),
   ),
 })
-
-export const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
-const DAY = 24 * 60 * 60 * 1000
 
 const LoginOptions = v.strictObject({
   failures: v.pipe(
@@ -131,6 +156,7 @@ export const Options = v.strictObject({
   ),
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
+  git: v.optional(GitOptions, {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
@@ -143,6 +169,8 @@ export interface HostParts {
   driver: StorageDriver
   /** The host's own login in the place of tokens and passwords. */
   authenticate?: HostAuthenticate
+  /** Told of every push that changed something, when it is durable and counted. What it throws is logged. */
+  onPush?: (push: Push) => void | Promise<void>
   /** Where failures are told; standard error when absent. */
   log?: Log
 }

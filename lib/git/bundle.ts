@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absentAs } from './disk.ts'
-import { absent, ENVIRONMENT } from './run.ts'
+import { configured, ENVIRONMENT } from './environment.ts'
+import { absent } from './run.ts'
 
 /** A repository on its way out. */
 export interface Bundled {
@@ -32,7 +33,7 @@ const hasReferences = async (folder: string): Promise<boolean> => {
 
 /** No deadline: it takes as long as whoever reads it. */
 async function* bundle(git: string, folder: string): AsyncGenerator<Uint8Array> {
-  const args = [`--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
+  const args = [...configured(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
   const child = spawn(git, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (chunk: Buffer) => {

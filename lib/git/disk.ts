@@ -5,14 +5,22 @@ import { join } from 'node:path'
 export const folderOf = (directory: string, id: number): string =>
   join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
-/** The sum of the sizes of all files below a folder, in bytes: what they hold, not what the file system sets aside. */
+/**
+ * The sum of the sizes of all files below a folder, in bytes: what they hold, not what the file system sets aside. What a
+ * push has brought so far is not the repository's yet.
+ */
 export const sizeOf = async (folder: string): Promise<number> => {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(absentAs([]))
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    .map(async (entry) => (await stat(join(entry.parentPath, entry.name)).catch(absentAs({ size: 0 }))).size)
+  const entries = await readdir(folder, { withFileTypes: true }).catch(absentAs([]))
+  const sizes = entries.map(async (entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return isQuarantine(path) ? 0 : sizeOf(path)
+    return entry.isFile() ? (await stat(path).catch(absentAs({ size: 0 }))).size : 0
+  })
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
+
+/** Where git keeps the objects of a push until it has looked at them all. */
+const isQuarantine = (path: string): boolean => /\/objects\/(?:tmp_objdir-|incoming-)[^/]*$/.test(path)
 
 /** First out of the way, then deleted: a kill in between leaves nothing that looks like a repository. */
 export const removeFolder = async (folder: string): Promise<void> => {

@@ -1,6 +1,7 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { removeFolder, UNFINISHED } from './disk.ts'
+import { setHead } from './head.ts'
 import { runGit } from './run.ts'
 
 /** A repository on its way in: the parts of its bundle, if there are any, and at last what HEAD is. */
@@ -46,26 +47,12 @@ export const incoming = async (git: string, folder: string): Promise<Incoming> =
 }
 
 /** Nothing of the user's own: no templates, no hooks. */
-export const initialise = (git: string, folder: string, branch: string): Promise<void> =>
-  runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
+export const initialise = async (git: string, folder: string, branch: string): Promise<void> => {
+  await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
+}
 
 /** Every reference of the bundle, synced; fetching checks the objects and that none is missing. */
-const fetchAll = (git: string, folder: string, bundle: string): Promise<void> =>
-  runGit(
-    git,
-    [
-      `--git-dir=${folder}`,
-      ...['-c', 'core.fsync=committed', '-c', 'gc.auto=0', '-c', 'maintenance.auto=false'],
-      ...['fetch', '--quiet', '--update-head-ok', '--no-write-fetch-head', bundle, '+refs/*:refs/*'],
-    ],
-    '',
-    0,
-  )
-
-const setHead = (git: string, folder: string, head: string): Promise<void> =>
-  runGit(git, [
-    `--git-dir=${folder}`,
-    ...(head.startsWith('refs/')
-      ? ['symbolic-ref', 'HEAD', head]
-      : ['update-ref', '--no-deref', 'HEAD', head]),
-  ])
+const fetchAll = (git: string, folder: string, bundle: string): Promise<string> => {
+  const words = ['fetch', '--quiet', '--update-head-ok', '--no-write-fetch-head', bundle, '+refs/*:refs/*']
+  return runGit(git, [`--git-dir=${folder}`, ...words], '', 0)
+}

@@ -1,10 +1,12 @@
 import { mkdir, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { type Bundled, bundleOf } from './bundle.ts'
 import { folderOf, removeAll, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
+import { firstBranch, setBranch } from './head.ts'
 import { type Incoming, incoming, initialise } from './incoming.ts'
 import { createKeeping } from './keeping.ts'
+import { mend } from './mend.ts'
 import { runGit } from './run.ts'
 import { checkTemplates, type TemplateNames } from './templates.ts'
 
@@ -22,6 +24,12 @@ export interface GitStore {
   ): Promise<{ size: number }>
   /** Bytes of all files of the repository; 0 when there is none. */
   size(id: number): Promise<number>
+  /** Undefined when there is no branch; the wanted one when there is, else the first by name. */
+  firstBranch(id: number, wanted: string): Promise<string | undefined>
+  /** Makes the branch the one that is checked out by whoever clones. */
+  setBranch(id: number, branch: string): Promise<void>
+  /** Removes what a killed git has left. @param pid of the git, which is ended first if it is still there */
+  mend(id: number, pid: number | null): Promise<void>
   /** With what was left of making it. Fine when there is none; while `keep` holds it is done afterwards. */
   remove(id: number): Promise<void>
   /** From now on until the answer is called every repository stays where it is. */
@@ -34,7 +42,10 @@ export interface GitStore {
   sweep(age?: number): Promise<void>
 }
 
-export const createGitStore = ({ directory, git }: { directory: string; git: string }): GitStore => ({
+export const createGitStore = ({ directory, git }: { directory: string; git: string }): GitStore =>
+  storeIn(resolve(directory), git)
+
+const storeIn = (directory: string, git: string): GitStore => ({
   ...keptIn(directory),
   checkTemplates,
   async create(id, { defaultBranch, first }) {
@@ -55,6 +66,9 @@ export const createGitStore = ({ directory, git }: { directory: string; git: str
     return { size: await sizeOf(folder) }
   },
   size: (id) => sizeOf(folderOf(directory, id)),
+  firstBranch: (id, wanted) => firstBranch(git, folderOf(directory, id), wanted),
+  setBranch: (id, branch) => setBranch(git, folderOf(directory, id), branch),
+  mend: (id, pid) => mend(folderOf(directory, id), pid),
   bundle: (id) => bundleOf(git, folderOf(directory, id)),
   receive: (id) => incoming(git, folderOf(directory, id)),
   sweep: (age = 0) => sweepFolders(directory, age),

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { AllotError } from '../errors.ts'
+import { configured, ENVIRONMENT } from './environment.ts'
 
 /** Milliseconds after which git is stopped: nothing of a request's takes a second. */
 const DEADLINE = 60_000
@@ -9,19 +10,10 @@ const AT_ONCE = 4
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Nothing of the user's or the machine's configuration: what is made depends on the request alone. */
-export const ENVIRONMENT = {
-  PATH: process.env.PATH,
-  LC_ALL: 'C',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_CONFIG_SYSTEM: '/dev/null',
-  GIT_TERMINAL_PROMPT: '0',
-}
-
 /**
  * Runs git without a shell.
  * @param deadline milliseconds; 0 for work whose size nobody can bound
+ * @returns what it wrote
  * @throws AllotError unavailable when there is no git; Error with what git said when it fails.
  */
 export const runGit = async (
@@ -29,11 +21,11 @@ export const runGit = async (
   args: readonly string[],
   input = '',
   deadline = DEADLINE,
-): Promise<void> => {
+): Promise<string> => {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {
-    await once(git, args, input, deadline)
+    return await once(git, args, input, deadline)
   } finally {
     const next = waiting.shift()
     if (next === undefined) running--
@@ -41,16 +33,23 @@ export const runGit = async (
   }
 }
 
-const once = (git: string, args: readonly string[], input: string, deadline: number): Promise<void> =>
+const once = (git: string, args: readonly string[], input: string, deadline: number): Promise<string> =>
   new Promise((resolve, reject) => {
-    const child = spawn(git, args, { env: ENVIRONMENT, timeout: deadline, stdio: ['pipe', 'ignore', 'pipe'] })
-    let said = ''
+    const child = spawn(git, [...configured(), ...args], {
+      env: ENVIRONMENT,
+      timeout: deadline,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let [wrote, said] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => {
+      wrote += chunk.toString('utf8')
+    })
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString('utf8')
     })
     child.on('error', (cause) => reject(absent(git, cause)))
     child.on('close', (code) => {
-      if (code === 0) resolve()
+      if (code === 0) resolve(wrote)
       else reject(new Error(`git ${args[0]} failed with ${code}: ${said.trim()}`))
     })
     // A child that fails before it has read everything is told of by its exit code.
@@ -58,6 +57,7 @@ const once = (git: string, args: readonly string[], input: string, deadline: num
     child.stdin.end(input)
   })
 
+/** What a start that failed means. */
 export const absent = (git: string, cause: Error): Error =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
     ? new AllotError(

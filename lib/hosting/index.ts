@@ -7,6 +7,7 @@ import { createFolders } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
 import { createIdentities, type Identities } from './identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
+import { createLandings, type Landings, type RepositoryDisk } from './landings.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
@@ -31,12 +32,13 @@ export interface Hosting {
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
   readonly identities: Identities
+  readonly landings: Landings
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
    * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
    */
   removeAccount(id: number, options?: { purge?: boolean }): Promise<boolean>
-  /** Deletes the folders that a kill has left without a repository; only before anything is being made. */
+  /** Deletes the folders that a kill has left without a repository, and counts what it left uncounted; only at the start. */
   sweep(): Promise<void>
 }
 
@@ -44,6 +46,9 @@ export interface HostingOptions {
   store: Store
   quota: QuotaEngine
   files: RepositoryFiles | undefined
+  disk: RepositoryDisk | undefined
+  /** Told of what could not be mended, which is tried again at the next start. */
+  failed: (error: unknown, fields: object) => void
   /** The host's own login, in the place of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
   /** How many failed logins are taken; false: the host counts elsewhere. */
@@ -53,7 +58,7 @@ export interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, files, authenticate } = options
+  const { store, quota, files, disk, failed, authenticate } = options
   const told = {
     changed: (account: Account) => identities.changed(account),
     revoked: (hash: string) => identities.revoked(hash),
@@ -65,12 +70,14 @@ export const createHosting = (options: HostingOptions): Hosting => {
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
   const removal = createRemoval(store, quota, told)
   const folders = createFolders(store, files)
+  const landings = createLandings({ store, quota, disk, failed })
 
   return {
     accounts,
     identities,
+    landings,
     organizations: createOrganizations(store),
-    repositories: createRepositories({ store, quota, files, folders }),
+    repositories: createRepositories({ store, quota, files, folders, landings }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
@@ -84,7 +91,10 @@ export const createHosting = (options: HostingOptions): Hosting => {
       for (const repository of removed ?? []) await folders.discard(repository)
       return removed !== undefined
     },
-    sweep: () => folders.sweep(),
+    async sweep() {
+      await folders.sweep()
+      await landings.resume()
+    },
   }
 }
 

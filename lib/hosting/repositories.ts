@@ -9,6 +9,7 @@ import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
 import { type Folders, leave, settle } from './folders.ts'
+import type { Landings } from './landings.ts'
 import { readableRepository } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import { watch } from './relations.ts'
@@ -49,6 +50,7 @@ export interface RepositoriesOptions {
   quota: QuotaEngine
   files: RepositoryFiles | undefined
   folders: Folders
+  landings: Landings
 }
 
 export interface Repositories {
@@ -67,7 +69,13 @@ export interface Repositories {
   remove(id: number): Promise<boolean>
 }
 
-export const createRepositories = ({ store, quota, files, folders }: RepositoriesOptions): Repositories => ({
+export const createRepositories = ({
+  store,
+  quota,
+  files,
+  folders,
+  landings,
+}: RepositoriesOptions): Repositories => ({
   async create(owner, creator, repository) {
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
@@ -89,16 +97,21 @@ export const createRepositories = ({ store, quota, files, folders }: Repositorie
       return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one.name] as const])))
     }),
   find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
-  edit: (id, edit) =>
-    change(store, id, async (tx, before) => {
+  async edit(id, edit) {
+    const isOnDisk = files !== undefined && edit.defaultBranch !== undefined
+    const landing = isOnDisk ? await landings.number() : undefined
+    const edited = await change(store, id, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.private !== before.private) await quota.containers.setPrivate(tx, id, after.private)
+      if (landing !== undefined) await landings.note(tx, { id: landing, repository: id, pid: null })
       return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, before), after.private))
-    }),
+    })
+    return edited === undefined || landing === undefined ? edited : landings.settle(landing, id)
+  },
   transfer: (id, owner) =>
     change(store, id, async (tx, before) => {
       if (owner === before.owner) return before

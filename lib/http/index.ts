@@ -18,3 +18,5 @@ export {
 export { type Identity, type Method, type Route, routesFor } from './route.ts'
 export { checkScopes } from './scopes.ts'
 export { createServing, type Next, type Serving } from './serving.ts'
+export { type StreamReply, type StreamRequest, type StreamRoute, streamsFor } from './streamed.ts'
+export { createStreaming, type Streaming } from './streaming.ts'

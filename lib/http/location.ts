@@ -29,7 +29,7 @@ export const locate = (req: IncomingMessage, basePath: string): Location | undef
 }
 
 /** "a server MUST accept the absolute-form in requests" (RFC 9112, 3.2.2): proxies send it. */
-const originForm = (target: string): string =>
+export const originForm = (target: string): string =>
   target.charCodeAt(0) === SLASH ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 
 const SLASH = 47

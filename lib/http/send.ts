@@ -63,6 +63,10 @@ const isHeld = (held: string | undefined, tag: string): boolean =>
 export const sendJson = (res: ServerResponse, status: number, value: unknown, more: string[] = []): void =>
   send(res, status, JSON_TYPE, bytesOf(value), more)
 
+/** For programs that show it to people, as git does. */
+export const sendText = (res: ServerResponse, status: number, text: string, more: string[] = []): void =>
+  send(res, status, 'text/plain;charset=utf-8', Buffer.from(text), more)
+
 export const sendHtml = (res: ServerResponse, status: number, html: string): void =>
   send(res, status, HTML_TYPE, Buffer.from(html), [])
 

@@ -34,6 +34,8 @@ export interface ServingOptions<I extends Identity, S> {
   bodyLimit: number
   pageLimits: PageLimits
   log: Log
+  /** What is served beside the API: answers what it knows, and says false for the rest. */
+  beside?: (req: IncomingMessage, res: ServerResponse) => boolean
 }
 
 export type Next = (error?: unknown) => void
@@ -98,6 +100,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const outside = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const isRead = req.method === 'GET' || req.method === 'HEAD'
     if (isRead && serveReference(req, res, mountOf(req, req.url ?? ''), basePath)) return
+    if (options.beside?.(req, res) === true) return
     if (next === undefined) sendEmpty(res, 404)
     else next()
   }

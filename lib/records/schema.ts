@@ -166,6 +166,18 @@ export type Stray = v.InferOutput<typeof Stray>
 /** Repositories whose folders may be there without a record: see lib/hosting/folders.ts. */
 export const strays = collection({ name: 'stray', schema: Stray, id: (stray) => [stray.id] })
 
+const Landing = v.object({
+  id,
+  repository: id,
+  /** The git that changes the repository. */
+  pid: v.nullable(integer),
+  since: seconds,
+})
+export type Landing = v.InferOutput<typeof Landing>
+
+/** Repositories whose git data may not be what their records say: see lib/hosting/landings.ts. */
+export const landings = collection({ name: 'landing', schema: Landing, id: (landing) => [landing.id] })
+
 /** An account's relation to a repository: the star and the watch have the same shape. */
 const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
@@ -355,6 +367,7 @@ export const collections = [
   tokens,
   repositories,
   strays,
+  landings,
   stars,
   watches,
   follows,
@@ -372,6 +385,7 @@ export const collections = [
 export const numbered = [
   numbers('account', accounts, (account) => [account.id]),
   numbers('repository', repositories, (repository) => [repository.id]),
+  numbers('landing', landings, (landing) => [landing.id]),
   numbers('token', tokens, (token) => [token.id]),
   numbers('sshKey', sshKeys, (key) => [key.id]),
   numbers('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),

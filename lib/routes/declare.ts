@@ -1,6 +1,8 @@
+import type { Transport } from '../git/transport.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { Hosting } from '../hosting/index.ts'
-import { type Produce, routesFor } from '../http/index.ts'
+import type { Push } from '../hosting/push.ts'
+import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
@@ -23,3 +25,15 @@ export interface Services {
 }
 
 export const { route, reply, pageOf } = routesFor<Identity, Services>()
+
+/** What the handlers beside the API work with. */
+export interface StreamServices {
+  readonly store: Store
+  readonly hosting: Hosting
+  readonly transport: Transport
+  /** Tells the host of a push that is counted. */
+  readonly pushed: (push: Push) => void
+  readonly failed: (error: unknown, fields: object) => void
+}
+
+export const stream = streamsFor<Identity, StreamServices>()

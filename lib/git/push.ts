@@ -1,0 +1,73 @@
+import type { Readable } from 'node:stream'
+import { AllotError } from '../errors.ts'
+import { createPktLines, type PktLine } from './pkt-lines.ts'
+
+/** One ref that a push asks to change: null is before it is made, and after it is deleted. */
+export interface RefUpdate {
+  readonly ref: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** What a push asks for, ahead of its objects. */
+export interface PushRequest {
+  readonly updates: readonly RefUpdate[]
+  readonly isSideband: boolean
+  /** What was read of the request to know this; the rest is still to come. */
+  readonly bytes: Buffer
+}
+
+/** Bytes of the commands: those of about a hundred thousand refs. */
+const LONGEST = 16 * 1024 * 1024
+
+const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n]*))?\n?$/
+const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
+
+/**
+ * Reads the commands of a push, so that the answer can be held to them.
+ * @throws AllotError bad_request for what no git sends, and for a client that asks for no report of what was done.
+ */
+export const readPush = async (body: Readable): Promise<PushRequest> => {
+  const lines: PktLine[] = []
+  await eachPktLine(body, (line) => {
+    lines.push(line)
+    return line.payload === undefined
+  })
+  const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
+  const commands = texts.filter((text) => !SHALLOW.test(text)).map(parsed)
+  const capabilities = commands[0]?.capabilities ?? []
+  if (commands.length > 0 && !capabilities.some((one) => /^report-status(?:-v2)?$/.test(one)))
+    throw new AllotError('bad_request', 'a push must ask for a report (report-status)')
+  return {
+    updates: commands.map(({ update }) => update),
+    isSideband: capabilities.some((one) => /^side-band/.test(one)),
+    bytes: Buffer.concat(lines.map(({ bytes }) => bytes)),
+  }
+}
+
+/** Until the taker has enough; what follows is put back. */
+const eachPktLine = async (body: Readable, take: (line: PktLine) => boolean): Promise<void> => {
+  const reader = createPktLines()
+  let size = 0
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    size += (chunk as Buffer).length
+    for (const line of reader.add(chunk as Buffer))
+      if (take(line)) {
+        if (reader.rest().length > 0) body.unshift(reader.rest())
+        return
+      }
+    if (size > LONGEST) throw new AllotError('too_large', 'a push must not change so many refs at once')
+  }
+  throw new AllotError('bad_request', 'the push ended before its commands did')
+}
+
+const parsed = (text: string): { update: RefUpdate; capabilities: string[] } => {
+  const [, before, after, ref, capabilities = ''] = COMMAND.exec(text) ?? []
+  if (ref === undefined) throw new AllotError('bad_request', 'this is no command of a push')
+  return {
+    update: { ref, before: objectId(before!), after: objectId(after!) },
+    capabilities: capabilities.split(' '),
+  }
+}
+
+const objectId = (hex: string): string | null => (/^0+$/.test(hex) ? null : hex)

@@ -1,0 +1,100 @@
+import { mend } from './mend.ts'
+import type { Session } from './session.ts'
+
+export type Service = 'upload-pack' | 'receive-pack'
+
+/** The gits that speak with clients just now, by the repositories that they work on. */
+export interface Running {
+  /** How many there are, and are about to be. */
+  readonly count: () => number
+  /** Begins one; one that pushes as soon as nothing mends the repository. @param folder of the repository */
+  begin(id: number, folder: string, service: Service, start: () => Promise<Session>): Promise<Session>
+  /** Removes what a push that was stopped has left, as soon as no other push is under way. */
+  tidied(id: number): Promise<void>
+  /** Ends all that work on a repository. */
+  stop(id: number): Promise<void>
+  /** All that work on any, as they end. */
+  endings(): Promise<unknown>[]
+}
+
+interface Place {
+  readonly folder: string
+  readonly sessions: Map<Session, Service>
+  /** Pushes that are about to begin. */
+  coming: number
+  isLeft: boolean
+  mending: Promise<void> | undefined
+}
+
+export const createRunning = (): Running => {
+  const places = new Map<number, Place>()
+  let count = 0
+
+  const placeOf = (id: number, folder: string): Place => {
+    const place = places.get(id) ?? {
+      folder,
+      sessions: new Map(),
+      coming: 0,
+      isLeft: false,
+      mending: undefined,
+    }
+    places.set(id, place)
+    return place
+  }
+  const isPushing = ({ sessions, coming }: Place) =>
+    coming > 0 || [...sessions.values()].includes('receive-pack')
+  const forget = (id: number, { sessions, coming, isLeft, mending }: Place) => {
+    if (sessions.size + coming === 0 && !isLeft && mending === undefined) places.delete(id)
+  }
+
+  const add = (id: number, place: Place, service: Service, session: Session) => {
+    place.sessions.set(session, service)
+    count++
+    void session.ended.then(({ cause, code }) => {
+      count--
+      place.sessions.delete(session)
+      // git removes most of it itself when it is asked to end, but not what its children still write.
+      if (service === 'receive-pack' && (cause !== 'itself' || code === null)) place.isLeft = true
+      forget(id, place)
+    })
+  }
+
+  return {
+    count: () => count,
+    async begin(id, folder, service, start) {
+      count++
+      const place = placeOf(id, folder)
+      const changes = service === 'receive-pack' ? 1 : 0
+      place.coming += changes
+      try {
+        while (changes > 0 && place.mending !== undefined) await place.mending
+        const session = await start()
+        add(id, place, service, session)
+        return session
+      } finally {
+        count--
+        place.coming -= changes
+        forget(id, place)
+      }
+    },
+    async tidied(id) {
+      const place = places.get(id)
+      if (place === undefined || !place.isLeft || isPushing(place)) return
+      place.isLeft = false
+      place.mending = mend(place.folder, null)
+      try {
+        await place.mending
+      } finally {
+        place.mending = undefined
+        forget(id, place)
+      }
+    },
+    async stop(id) {
+      const sessions = [...(places.get(id)?.sessions.keys() ?? [])]
+      for (const session of sessions) session.stop()
+      await Promise.all(sessions.map(({ ended }) => ended))
+    },
+    endings: () =>
+      [...places.values()].flatMap(({ sessions }) => [...sessions.keys()].map(({ ended }) => ended)),
+  }
+}

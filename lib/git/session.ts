@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
+import { absent } from './run.ts'
+
+/** Milliseconds. */
+export interface Patience {
+  /** Without a byte in either direction. */
+  idle: number
+  /** In all. */
+  deadline: number
+}
+
+/** How git ended. */
+export interface Ending {
+  /** Null when it was stopped. */
+  readonly code: number | null
+  /** What it wrote to standard error, shortened. */
+  readonly said: string
+  readonly cause: 'itself' | 'stopped' | 'idle' | 'deadline'
+}
+
+/** One git that speaks with one client. */
+export interface Session {
+  readonly pid: number
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly ended: Promise<Ending>
+  /** Asks git to end, which then takes back what it has not finished, and makes it end if it does not. */
+  stop(cause?: Ending['cause']): void
+}
+
+/** Pipes are sockets to Node, and count what went through. */
+type Spoken = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
+
+/** Milliseconds that git has to clean up. */
+const GRACE = 5000
+const LONGEST = 4096
+
+/** @throws AllotError unavailable when there is no git. */
+export const startSession = async (
+  git: string,
+  args: readonly string[],
+  env: Record<string, string | undefined>,
+  patience: Patience,
+): Promise<Session> => {
+  // In a group of its own, so that it ends with what it has started, and no Ctrl-C meant for the server reaches it.
+  const child = spawn(git, args, { env, detached: true, stdio: 'pipe' }) as Spoken
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', (cause) => reject(absent(git, cause)))
+  })
+  let cause: Ending['cause'] = 'itself'
+  const said = gathered(child.stderr)
+
+  const stop: Session['stop'] = (why = 'stopped') => {
+    if (cause !== 'itself' || child.exitCode !== null || child.signalCode !== null) return
+    cause = why
+    signal(child, 'SIGTERM')
+    const insist = setTimeout(() => signal(child, 'SIGKILL'), GRACE)
+    child.once('exit', () => clearTimeout(insist))
+  }
+  const idle = whenIdle(
+    () => child.stdout.bytesRead + child.stdin.bytesWritten,
+    patience.idle,
+    () => stop('idle'),
+  )
+  const deadline = setTimeout(() => stop('deadline'), patience.deadline)
+  const ended = new Promise<Ending>((resolve) => {
+    child.once('exit', (code) => {
+      clearInterval(idle)
+      clearTimeout(deadline)
+      resolve({ code, said: said().trim(), cause })
+    })
+  })
+  // A git that ends before it has read everything is told of by its exit code.
+  child.stdin.on('error', () => undefined)
+  return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, ended, stop }
+}
+
+/** Looks now and then whether anything moved: nothing is done for each byte. */
+const whenIdle = (moved: () => number, patience: number, act: () => void): NodeJS.Timeout => {
+  let [last, since] = [moved(), performance.now()]
+  return setInterval(() => {
+    const now = moved()
+    if (now !== last) [last, since] = [now, performance.now()]
+    else if (performance.now() - since >= patience) act()
+  }, patience / 4)
+}
+
+const gathered = (stream: Readable): (() => string) => {
+  let text = ''
+  stream.on('data', (chunk: Buffer) => {
+    if (text.length < LONGEST) text += chunk.toString('utf8').slice(0, LONGEST)
+  })
+  return () => text
+}
+
+const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
+  try {
+    process.kill(-child.pid!, name)
+  } catch {
+    child.kill(name)
+  }
+}

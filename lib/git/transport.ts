@@ -1,0 +1,164 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { AllotError } from '../errors.ts'
+import { folderOf } from './disk.ts'
+import { configured, environmentFor } from './environment.ts'
+import { FLUSH, pktLine } from './pkt-lines.ts'
+import { type RefUpdate, readPush } from './push.ts'
+import { heldReport } from './report.ts'
+import { createRunning, type Service } from './running.ts'
+import { type Ending, type Patience, type Session, startSession } from './session.ts'
+
+/** What a client sends. */
+export interface Exchange {
+  readonly body: Readable
+  /** Its `Git-Protocol` header. */
+  readonly protocol: string | undefined
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+/** A push on its way into a repository. */
+export interface Landing {
+  /** Before git may change anything. @param pid of the git that will */
+  begun(pid: number): Promise<void>
+  /** When git is gone, however it ended: the client hears of no success before this resolves. */
+  landed(updates: readonly RefUpdate[]): Promise<void>
+}
+
+/** git's own programs, which speak with clients over requests and answers. Every stream is git's answer. */
+export interface Transport {
+  /** What there is, ahead of a fetch or a push. */
+  advertise(id: number, service: Service, exchange: Omit<Exchange, 'body'>): Promise<Readable>
+  upload(id: number, exchange: Exchange): Promise<Readable>
+  /** @param exchange.size bytes of the request, where they are known ahead */
+  receive(id: number, exchange: Exchange & { size: number | undefined }, landing: Landing): Promise<Readable>
+  /** Ends what runs on a repository, such as one that is being deleted. */
+  stop(id: number): Promise<void>
+  /** Resolves when nothing runs and every push has landed. */
+  idle(): Promise<void>
+}
+
+export interface TransportOptions {
+  directory: string
+  git: string
+  patience: Patience
+  /** How many git programs there may be at once. */
+  atOnce: number
+  /** Bytes of a push; undefined: any number. */
+  largestPush: number | undefined
+  failed: (error: Error, fields: object) => void
+}
+
+const UPLOAD = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true']
+
+const RECEIVE = [
+  'receive.fsckObjects=true',
+  // Old histories hold these, and nothing reads them wrong.
+  'receive.fsck.zeroPaddedFilemode=warn',
+  'receive.fsck.badTimezone=warn',
+  'receive.autogc=false',
+]
+
+/** A push of more bytes is kept as the pack that it is, and not taken apart into a file for each object. */
+const LOOSE = 1024 * 1024
+
+export const createTransport = (options: TransportOptions): Transport => {
+  const { git, patience, atOnce } = options
+  const directory = resolve(options.directory)
+  const running = createRunning()
+  const landing = new Set<Promise<unknown>>()
+
+  const start = async (id: number, service: Service, words: string[], exchange: Omit<Exchange, 'body'>) => {
+    const folder = folderOf(directory, id)
+    await stat(join(folder, 'HEAD')).catch((cause) => {
+      throw new Error(`the git data of repository ${id} is not where it should be`, { cause })
+    })
+    if (running.count() >= atOnce)
+      throw new AllotError('unavailable', 'too many clients fetch or push just now: try again')
+    const env = environmentFor(exchange.protocol)
+    const session = await running.begin(id, folder, service, () =>
+      startSession(git, [...words, folder], env, patience),
+    )
+    if (exchange.signal.aborted) session.stop()
+    exchange.signal.addEventListener('abort', () => session.stop(), { once: true })
+    void session.ended.then((ending) => tell(service, id, ending))
+    return session
+  }
+
+  /** What git says of a client's mistakes, it says to the client. */
+  const tell = (service: Service, repository: number, { cause, said, code }: Ending) => {
+    if (cause !== 'idle' && cause !== 'deadline' && said === '') return
+    options.failed(new Error(`git ${service}: ${said || cause}`), { repository, code, cause })
+  }
+
+  const boundsOf = (size: number | undefined) => [
+    ...(options.largestPush === undefined ? [] : [`receive.maxInputSize=${options.largestPush}`]),
+    ...(size !== undefined && size <= LOOSE ? [] : ['receive.unpackLimit=1']),
+  ]
+
+  return {
+    async advertise(id, service, exchange) {
+      const config = service === 'upload-pack' ? UPLOAD : RECEIVE
+      const words = [...configured(...config), service, '--stateless-rpc', '--advertise-refs']
+      const session = await start(id, service, words, exchange)
+      session.stdin.end()
+      const isBare = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(exchange.protocol ?? '')
+      if (!isBare) session.stdout.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
+      return session.stdout
+    },
+    async upload(id, exchange) {
+      const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
+      const session = await start(id, 'upload-pack', words, exchange)
+      feed(exchange.body, session)
+      return Readable.from(whole(session), { objectMode: false })
+    },
+    async receive(id, exchange, { begun, landed }) {
+      const request = await readPush(exchange.body)
+      // A git that is about to send much asks so whether it may.
+      if (request.updates.length === 0) return Readable.from([])
+      const words = [...configured(...RECEIVE, ...boundsOf(exchange.size)), 'receive-pack', '--stateless-rpc']
+      const session = await start(id, 'receive-pack', words, exchange)
+      await begun(session.pid).catch(async (error) => {
+        session.stop()
+        await session.ended
+        throw error
+      })
+      session.stdin.write(request.bytes)
+      feed(exchange.body, session)
+      const { output, finished } = heldReport(session, request, async (updates) => {
+        await running.tidied(id)
+        await landed(updates)
+      })
+      landing.add(finished)
+      void finished.then(() => landing.delete(finished))
+      return output
+    },
+    stop: running.stop,
+    async idle() {
+      for (let under = [...running.endings(), ...landing]; under.length > 0; ) {
+        await Promise.allSettled(under)
+        under = [...running.endings(), ...landing]
+      }
+    },
+  }
+}
+
+/** What git writes; one that was stopped has not said all, and the client must not take it for that. */
+async function* whole({ stdout, ended }: Session): AsyncGenerator<Buffer> {
+  yield* stdout as AsyncIterable<Buffer>
+  const { cause, code } = await ended
+  if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
+}
+
+/** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
+const feed = (body: Readable, { stdin, stop }: Session) => {
+  body.pipe(stdin)
+  stdin.once('error', () => {
+    body.unpipe(stdin)
+    body.resume()
+  })
+  body.once('error', () => stop())
+  body.once('close', () => body.readableEnded || stop())
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import findMyWay from 'find-my-way'
+import { allowOrigin } from './cors.ts'
+import { type Log, translate } from './errors.ts'
+import { countFlights } from './flights.ts'
+import { baseUrlOf, mountOf, originForm } from './location.ts'
+import type { Identity } from './route.ts'
+import { sendEmpty, sendText } from './send.ts'
+import type { StreamReply, StreamRoute } from './streamed.ts'
+import { bodyOf } from './unpack.ts'
+
+export interface StreamingOptions<I extends Identity, S> {
+  routes: readonly StreamRoute<I, S>[]
+  services: S
+  authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
+  baseUrl: string | undefined
+  corsOrigins: readonly string[]
+  log: Log
+}
+
+export interface Streaming {
+  /** Answers what it knows; false for any other path. */
+  take(req: IncomingMessage, res: ServerResponse): boolean
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void>
+}
+
+interface Match<I extends Identity, S> {
+  readonly route: StreamRoute<I, S>
+  readonly params: Record<string, string>
+  readonly search: string
+}
+
+export const createStreaming = <I extends Identity, S>(options: StreamingOptions<I, S>): Streaming => {
+  const { routes, services, corsOrigins, log } = options
+  const ways = findMyWay({ maxParamLength: 255, onBadUrl: () => undefined })
+  for (const route of routes)
+    ways.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, route)
+  const methods = [...new Set(routes.map(({ method }) => method))]
+  const flights = countFlights()
+
+  const find = (method: (typeof methods)[number], url: string): Match<I, S> | undefined => {
+    const [path, search = ''] = url.split('?', 2) as [string, string?]
+    const found = ways.find(method, path)
+    const route = found?.store as StreamRoute<I, S> | null | undefined
+    return found && route ? { route, params: found.params as Record<string, string>, search } : undefined
+  }
+
+  const serve = async (req: IncomingMessage, res: ServerResponse, { route, params, search }: Match<I, S>) => {
+    const gone = new AbortController()
+    res.once('close', () => gone.abort())
+    const baseUrl = options.baseUrl ?? baseUrlOf(req, mountOf(req, req.url!))
+    const user = await options.authenticate(req)
+    const { body, size } = bodyOf(req, route)
+    const query = new URLSearchParams(search)
+    const request = { user, params, query, headers: req.headers, body, size, signal: gone.signal, baseUrl }
+    const broken = new Promise<never>((_resolve, reject) => body.once('error', reject))
+    broken.catch(() => undefined)
+    await deliver(res, await Promise.race([route.handle(request, services), broken]), broken)
+  }
+
+  const refuse = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
+    if (res.headersSent || res.destroyed) return void res.destroy()
+    try {
+      const { status, message } = translate(error, log, req.method ?? '', req.url ?? '')
+      sendText(res, status, `${message}\n`, extraHeaders(status, req.complete))
+    } catch {
+      res.destroy()
+    }
+  }
+
+  return {
+    take(req, res) {
+      const url = originForm(req.url ?? '/')
+      const allowed = methods.filter((method) => find(method, url) !== undefined)
+      if (allowed.length === 0) return false
+      flights.begin(res)
+      if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return true
+      const match = allowed.includes(req.method as never) ? find(req.method as never, url) : undefined
+      if (match !== undefined) serve(req, res, match).catch((error) => refuse(req, res, error))
+      else sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', [...allowed, 'OPTIONS'].join(', ')])
+      return true
+    },
+    idle: flights.idle,
+  }
+}
+
+/** The status is said with the first byte: until then what fails can still be told. */
+const deliver = async (
+  res: ServerResponse,
+  { status, headers, body }: StreamReply,
+  broken: Promise<never>,
+): Promise<void> => {
+  if (typeof body === 'string') return sendText(res, status, body, Object.entries(headers).flat())
+  await Promise.race([firstByte(body), broken]).catch((error) => {
+    body.destroy()
+    throw error
+  })
+  res.writeHead(status, Object.entries(headers).flat())
+  await pipeline(body, res)
+}
+
+/** Resolves when there is one, or never will be. */
+const firstByte = async (body: Readable): Promise<void> => {
+  if (body.readableLength > 0 || body.readableEnded) return
+  await new Promise<void>((resolve, reject) => {
+    body.once('readable', resolve)
+    body.once('error', reject)
+  })
+}
+
+/** git asks people for a name and a password only when it is told so. The rest of a refused body is not waited for. */
+const extraHeaders = (status: number, isComplete: boolean): string[] => [
+  ...(status === 401 ? ['WWW-Authenticate', 'Basic realm="Allot", charset="UTF-8"'] : []),
+  ...(status === 503 ? ['Retry-After', '1'] : []),
+  ...(isComplete ? [] : ['Connection', 'close']),
+]

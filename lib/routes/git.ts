@@ -1,0 +1,143 @@
+import { AllotError } from '../errors.ts'
+import { permissionOn } from '../hosting/access.ts'
+import type { Identity } from '../hosting/identity.ts'
+import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
+import type { Repository } from '../records/schema.ts'
+import { type StreamServices, stream } from './declare.ts'
+
+type Asked = StreamRequest<Identity, 'owner' | 'repo'>
+
+/** With and without `.git`, as Forgejo has it; once. */
+const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
+
+/**
+ * The repository for whoever may read it. Whoever has not signed in is asked to, whether there is one or not: that alone
+ * makes git ask for a password, and says nothing of what is private.
+ */
+const readable = async ({ hosting }: StreamServices, { user, params }: Asked): Promise<Repository> => {
+  if (user !== null) checkScopes(user, { scope: 'read:repository' })
+  const repository = await hosting.repositories.find(user, params.owner, nameIn(params.repo))
+  if (repository !== undefined) return repository
+  if (user === null) throw signIn()
+  throw new AllotError('not_found', 'there is no such repository')
+}
+
+const signIn = () => new AllotError('unauthenticated', 'sign in with a password or a token')
+
+/** The repository for whoever may push to it, and who that is. */
+const writable = async (services: StreamServices, request: Asked): Promise<[Repository, Identity]> => {
+  const { user } = request
+  if (user === null) throw signIn()
+  checkScopes(user, { scope: 'write:repository' })
+  const repository = await readable(services, request)
+  const { push } = await services.store.read((tx) => permissionOn(tx, user, repository))
+  if (!push) throw new AllotError('forbidden', `${user.username} may not push to this repository`)
+  if (repository.archived)
+    throw new AllotError('forbidden', 'this repository is archived: nothing is pushed to it')
+  return [repository, user]
+}
+
+const protocolOf = ({ headers }: Asked): string | undefined => {
+  const protocol = headers['git-protocol']
+  return typeof protocol === 'string' ? protocol : undefined
+}
+
+const answer = (kind: string, body: StreamReply['body']): StreamReply => ({
+  status: 200,
+  headers: {
+    'Content-Type': `application/x-git-${kind}`,
+    'Cache-Control': 'no-cache, max-age=0, must-revalidate',
+    'X-Content-Type-Options': 'nosniff',
+  },
+  body,
+})
+
+const advertise = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
+  const service = request.query.get('service')?.replace(/^git-/, '')
+  if (service !== 'upload-pack' && service !== 'receive-pack')
+    throw new AllotError('forbidden', 'only the smart protocol is spoken here: this git is too old')
+  const repository =
+    service === 'upload-pack' ? await readable(services, request) : (await writable(services, request))[0]
+  const { signal } = request
+  const body = await services.transport.advertise(repository.id, service, {
+    protocol: protocolOf(request),
+    signal,
+  })
+  return answer(`${service}-advertisement`, body)
+}
+
+const upload = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
+  const { id } = await readable(services, request)
+  const { body, signal } = request
+  const output = await services.transport.upload(id, { body, signal, protocol: protocolOf(request) })
+  return answer('upload-pack-result', output)
+}
+
+const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
+  const { transport, hosting } = services
+  const [{ id }, user] = await writable(services, request)
+  const { body, size, signal } = request
+  let landing: number
+  const output = await transport.receive(
+    id,
+    { body, size, signal, protocol: protocolOf(request) },
+    {
+      async begun(pid) {
+        landing = await hosting.landings.begin(id, pid)
+      },
+      async landed(updates) {
+        const repository = await settled(services, landing, id)
+        if (updates.length > 0) await tell(services, repository, user, updates)
+      },
+    },
+  )
+  return answer('receive-pack-result', output)
+}
+
+/** @throws AllotError that the client may read */
+const settled = async (
+  { hosting, failed }: StreamServices,
+  landing: number,
+  id: number,
+): Promise<Repository> => {
+  const repository = await hosting.landings.settle(landing, id).catch((error) => {
+    failed(error, { repository: id })
+    throw new AllotError(
+      'unavailable',
+      'what was pushed is not counted yet, so it is not done: push again later',
+    )
+  })
+  if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
+  return repository
+}
+
+const tell = async (
+  { hosting, pushed }: StreamServices,
+  { id, owner, name, size }: Repository,
+  { username: pusher }: Identity,
+  updates: Parameters<StreamServices['pushed']>[0]['updates'],
+): Promise<void> => {
+  const account = await hosting.accounts.byId(owner)
+  pushed({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+}
+
+/** Bytes of what a client says it has and wants: those of a million objects. */
+const LONGEST_WISH = 64 * 1024 * 1024
+
+/** git over HTTP, as `git clone` and `git push` speak it, below the `clone_url` of each repository. */
+export const gitRoutes = [
+  stream({ method: 'GET', path: '/{owner}/{repo}/info/refs', handle: advertise }),
+  stream({
+    method: 'POST',
+    path: '/{owner}/{repo}/git-upload-pack',
+    accepts: 'application/x-git-upload-pack-request',
+    bodyLimit: LONGEST_WISH,
+    handle: upload,
+  }),
+  stream({
+    method: 'POST',
+    path: '/{owner}/{repo}/git-receive-pack',
+    accepts: 'application/x-git-receive-pack-request',
+    handle: receive,
+  }),
+]

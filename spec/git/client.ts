@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Person, Running } from '../running.ts'
+
+export interface Outcome {
+  code: number
+  out: string
+  err: string
+}
+
+/** A folder that is gone with the machine's other temporary ones. */
+export const aFolder = (): string => mkdtempSync(join(tmpdir(), 'allot-git-'))
+
+const environment = {
+  PATH: process.env.PATH,
+  LC_ALL: 'C',
+  HOME: aFolder(),
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.test',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.test',
+}
+
+/** The real git of whoever clones and pushes, whatever it comes to. */
+export const attempt = (folder: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const options = { cwd: folder, env: { ...environment, ...env }, maxBuffer: 64 * 1024 * 1024 }
+    execFile('git', ['-c', 'init.defaultBranch=main', ...args], options, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
+    )
+  })
+
+/** The same, which must go well. @returns what it printed */
+export const git = async (folder: string, ...args: string[]): Promise<string> => {
+  const { code, out, err } = await attempt(folder, args)
+  if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${code}: ${err}`)
+  return out.trim()
+}
+
+/** Where a person clones from, with the credentials in the URL. */
+export const urlFor = (allot: Running, path: string, who?: Pick<Person, 'name' | 'token'>): string => {
+  const url = new URL(`${allot.base}/${path}.git`)
+  if (who !== undefined) Object.assign(url, { username: who.name, password: who.token })
+  return url.href
+}
+
+/** A folder with a repository of one commit on main. */
+export const aCheckout = async (
+  files: Record<string, string | Uint8Array> = { a: 'one\n' },
+): Promise<string> => {
+  const folder = aFolder()
+  await git(folder, 'init', '--quiet')
+  await commit(folder, files)
+  return folder
+}
+
+/** @returns the commit's name */
+export const commit = async (folder: string, files: Record<string, string | Uint8Array>): Promise<string> => {
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+  await git(folder, 'add', '--all')
+  await git(folder, 'commit', '--quiet', '--message', 'commit', '--allow-empty')
+  return git(folder, 'rev-parse', 'HEAD')
+}

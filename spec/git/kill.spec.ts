@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { allot, type Served, served } from '../bin/program.ts'
+import { asker } from '../running.ts'
+import { aCheckout, aFolder, attempt, commit, git } from './client.ts'
+import { bytesIn } from './served.ts'
+
+/** `ALLOT_KILLS=100` for more. */
+const ROUNDS = Number(process.env.ALLOT_KILLS ?? 3)
+const CLIENTS = 3
+
+interface Client {
+  checkout: string
+  branch: string
+  /** What the server has said that it has. */
+  acknowledged: string | undefined
+  /** What it may have besides. */
+  tried: string | undefined
+}
+
+/** Pushes one commit after another until the server is gone. */
+const pushOn = async (client: Client, url: string, isOver: () => boolean): Promise<void> => {
+  while (!isOver()) {
+    client.tried = await commit(client.checkout, { big: randomBytes(200_000) })
+    const { code } = await attempt(client.checkout, ['push', '--quiet', url, `HEAD:${client.branch}`])
+    if (code === 0) client.acknowledged = client.tried
+  }
+}
+
+const assertSound = async (server: Served, data: string, token: string, clients: Client[]): Promise<void> => {
+  const { body } = await asker(server.api)('GET', '/user/quota', { token })
+  const repositories = join(data, 'repositories')
+  assert.equal(body.used.size.repos.public, bytesIn(repositories), 'what is counted is what lies there')
+  const [shard] = readdirSync(repositories) as [string]
+  const [name] = readdirSync(join(repositories, shard)) as [string]
+  const folder = join(repositories, shard, name)
+  await git(folder, 'fsck', '--strict', '--no-dangling')
+  for (const { branch, acknowledged, tried } of clients) {
+    const found = await attempt(folder, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
+    const there = found.code === 0 ? found.out.trim() : undefined
+    assert.ok(there === acknowledged || there === tried, `${branch}: ${there}`)
+  }
+}
+
+it(`a server that is killed while ${CLIENTS} clients push keeps what it acknowledged, and counts what lies there`, async () => {
+  const data = aFolder()
+  const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
+  const token = out.trim()
+  const clients: Client[] = await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, at) => ({
+      checkout: await aCheckout(),
+      branch: `branch-${at}`,
+      acknowledged: undefined,
+      tried: undefined,
+    })),
+  )
+  for (let round = 0; round <= ROUNDS; round++) {
+    const server = await served(['--data', data])
+    if (round === 0) await asker(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+    else await assertSound(server, data, token, clients)
+    const url = `http://alice:${token}@${new URL(server.api).host}/alice/demo.git`
+    let isOver = false
+    const pushing = clients.map((client) => pushOn(client, url, () => isOver))
+    await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1500))
+    isOver = true
+    await server.stop('SIGKILL')
+    await Promise.all(pushing)
+  }
+  const server = await served(['--data', data])
+  await assertSound(server, data, token, clients)
+  assert.ok(clients.some(({ acknowledged }) => acknowledged !== undefined))
+  await server.stop()
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import type { Push } from '../../lib/index.ts'
+import type { Person } from '../running.ts'
+import { aCheckout, aFolder, attempt, commit, git, urlFor } from './client.ts'
+import { bytesIn, type ServedGit, startGit } from './served.ts'
+
+const pushes: Push[] = []
+let allot: ServedGit
+let alice: Person
+before(async () => {
+  allot = await startGit({
+    onPush(push) {
+      pushes.push(push)
+      throw new Error('a host that fails')
+    },
+  })
+  alice = await allot.person('alice')
+})
+after(() => allot.stop())
+
+const resource = async (path: string) => (await allot.as(alice, 'GET', `/repos/${path}`)).body
+
+/** A repository on the server with one commit, and the checkout that it came from. */
+const pushed = async (name: string, more = {}) => {
+  const path = await allot.repository(alice, name, more)
+  const checkout = await aCheckout()
+  await git(checkout, 'remote', 'add', 'origin', urlFor(allot, path, alice))
+  await git(checkout, 'push', '--quiet', 'origin', 'main')
+  return { path, checkout }
+}
+
+describe('git push', () => {
+  it('fills an empty repository, which is counted when git is done', async () => {
+    const path = await allot.repository(alice, 'filled')
+    assert.equal((await resource(path)).empty, true)
+    const checkout = await aCheckout({ big: randomBytes(300_000), 'späte Datei': 'ü' })
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    const { empty, size } = await resource(path)
+    assert.equal(empty, false)
+    assert.ok(size >= 293)
+    await allot.assertCounted('alice')
+    const clones = aFolder()
+    await git(clones, 'clone', '--quiet', urlFor(allot, path), 'one')
+    assert.equal(await git(`${clones}/one`, 'rev-parse', 'HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
+  })
+
+  it('tells the host afterwards, whose failure it survives', async () => {
+    pushes.length = 0
+    const { path, checkout } = await pushed('told', { auto_init: false })
+    const first = await git(checkout, 'rev-parse', 'HEAD')
+    const second = await commit(checkout, { b: 'two\n' })
+    await git(checkout, 'push', '--quiet', 'origin', 'main', 'main:refs/heads/side', '--no-verify')
+    await git(checkout, 'push', '--quiet', 'origin', ':side')
+    const { id } = await resource(path)
+    assert.deepEqual(
+      pushes.map(({ size: _size, ...push }) => push),
+      [
+        [{ ref: 'refs/heads/main', before: null, after: first }],
+        [
+          { ref: 'refs/heads/main', before: first, after: second },
+          { ref: 'refs/heads/side', before: null, after: second },
+        ],
+        [{ ref: 'refs/heads/side', before: second, after: null }],
+      ].map((updates) => ({ repository: path, repositoryId: id, pusher: 'alice', updates })),
+    )
+    assert.equal(pushes.at(-1)!.size, bytesIn(await allot.folderOf(path)))
+  })
+
+  it('takes tags, other branches, a forced change and deletions, each counted', async () => {
+    const { checkout } = await pushed('changing')
+    await git(checkout, 'tag', '--annotate', '--message', 'a tag', 'v1')
+    await git(checkout, 'push', '--quiet', 'origin', 'v1', 'main:side')
+    await allot.assertCounted('alice')
+    await git(checkout, 'commit', '--quiet', '--amend', '--message', 'other')
+    const refused = await attempt(checkout, ['push', 'origin', 'main'])
+    assert.match(refused.err, /rejected/)
+    await git(checkout, 'push', '--quiet', '--force', 'origin', 'main')
+    await git(checkout, 'push', '--quiet', 'origin', ':side', ':v1')
+    await allot.assertCounted('alice')
+    assert.equal(
+      await git(checkout, 'ls-remote', '--heads', '--tags', 'origin'),
+      `${await git(checkout, 'rev-parse', 'HEAD')}\trefs/heads/main`,
+    )
+  })
+
+  it('of a branch that nobody has named makes that the default, when it is the first', async () => {
+    const path = await allot.repository(alice, 'named')
+    const checkout = await aCheckout()
+    await git(checkout, 'tag', 'v0')
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'v0')
+    assert.equal((await resource(path)).empty, true, 'a tag alone is nothing to check out')
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main:trunk')
+    const { empty, default_branch } = await resource(path)
+    assert.deepEqual([empty, default_branch], [false, 'trunk'])
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    assert.equal((await resource(path)).default_branch, 'trunk')
+    await allot.assertCounted('alice')
+    assert.match(
+      await git(checkout, 'ls-remote', '--symref', urlFor(allot, path), 'HEAD'),
+      /refs\/heads\/trunk/,
+    )
+  })
+
+  it('clones check out the default branch that the API has set', async () => {
+    const { path, checkout } = await pushed('switched')
+    await git(checkout, 'push', '--quiet', 'origin', 'main:a-rather-long-name')
+    const { status } = await allot.as(alice, 'PATCH', `/repos/${path}`, {
+      default_branch: 'a-rather-long-name',
+    })
+    assert.equal(status, 200)
+    await allot.assertCounted('alice')
+    assert.match(
+      await git(checkout, 'ls-remote', '--symref', 'origin', 'HEAD'),
+      /refs\/heads\/a-rather-long-name/,
+    )
+    const refused = await attempt(checkout, ['push', 'origin', ':a-rather-long-name'])
+    assert.match(refused.err, /refusing to delete the current branch/)
+  })
+
+  it('of a pack keeps it as it is, and of a few objects a file each', async () => {
+    const { path, checkout } = await pushed('packed')
+    const folder = await allot.folderOf(path)
+    assert.match(await git(folder, 'count-objects', '-v'), /count: 3\n[\s\S]*packs: 0/)
+    await commit(checkout, { big: randomBytes(2_000_000) })
+    await git(checkout, 'push', '--quiet', 'origin', 'main')
+    assert.match(await git(folder, 'count-objects', '-v'), /count: 3\n[\s\S]*packs: 1/)
+    await allot.assertCounted('alice')
+  })
+
+  it('that nobody changed anything with says so and is fine', async () => {
+    const { checkout } = await pushed('same')
+    assert.match((await attempt(checkout, ['push', 'origin', 'main'])).err, /up-to-date/)
+  })
+
+  it('of objects that are not sound is refused, and leaves nothing behind', async () => {
+    const { checkout } = await pushed('unsound')
+    await allot.assertCounted('alice')
+    const before = (await allot.allot.quota.info('alice')).used.size.repos.public
+    const tree = await git(checkout, 'rev-parse', 'HEAD^{tree}')
+    const text = `tree ${tree}\nauthor nobody\ncommitter nobody\n\nx\n`
+    const file = `${aFolder()}/commit`
+    writeFileSync(file, text)
+    const bad = await git(checkout, 'hash-object', '-t', 'commit', '-w', '--literally', file)
+    const { code, err } = await attempt(checkout, ['push', 'origin', `${bad}:refs/heads/bad`])
+    assert.equal(code, 1)
+    assert.match(err, /fsck error|unpack/)
+    await allot.assertCounted('alice')
+    assert.equal((await allot.allot.quota.info('alice')).used.size.repos.public, before)
+  })
+})

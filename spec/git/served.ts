@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AllotOptions } from '../../lib/index.ts'
+import { type Person, type Running, start } from '../running.ts'
+import { aFolder, git } from './client.ts'
+
+export interface ServedGit extends Running {
+  /** The folder of a repository on the server. */
+  folderOf(path: string): Promise<string>
+  /** A new repository of a person, without a commit. */
+  repository(owner: Person, name: string, more?: object): Promise<string>
+  /** What the server counts for an owner is what lies on its disk, and git finds nothing wrong in any repository. */
+  assertCounted(...owners: string[]): Promise<void>
+}
+
+export const startGit = async (
+  options: Partial<AllotOptions> = {},
+  ...mounted: Parameters<typeof start> extends [unknown?, ...infer Rest] ? Rest : never
+): Promise<ServedGit> => {
+  const directory = aFolder()
+  const allot = await start({ repositories: { directory }, ...options }, ...mounted)
+  const recordOf = async (path: string) => (await allot.as(allot.root, 'GET', `/repos/${path}`)).body
+  const folder = (id: number) => join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
+
+  return {
+    ...allot,
+    folderOf: async (path) => folder((await recordOf(path)).id),
+    async repository(owner, name, more = {}) {
+      const { status, text } = await allot.as(owner, 'POST', '/user/repos', { name, ...more })
+      assert.equal(status, 201, text)
+      return `${owner.name}/${name}`
+    },
+    async assertCounted(...owners) {
+      for (const owner of owners) {
+        const { body } = await allot.as(allot.root, 'GET', `/users/${owner}/repos?limit=50`)
+        const used = { public: 0, private: 0 }
+        for (const { id, size, private: isPrivate } of body) {
+          const bytes = bytesIn(folder(id))
+          assert.equal(size, Math.floor(bytes / 1024))
+          used[isPrivate ? 'private' : 'public'] += bytes
+          await git(folder(id), 'fsck', '--strict', '--no-dangling')
+        }
+        assert.deepEqual((await allot.allot.quota.info(owner)).used.size.repos, used, owner)
+      }
+    },
+  }
+}
+
+export const bytesIn = (folder: string): number =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0)

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { git } from './client.ts'
+
+/** The objects that a commit leads to, as a push sends them. */
+const packOf = (checkout: string, commit: string): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('git', ['pack-objects', '--stdout', '--revs', '--quiet'], { cwd: checkout })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.once('error', reject)
+    child.once('close', () => resolve(Buffer.concat(chunks)))
+    child.stdin.end(`${commit}\n`)
+  })
+
+export const pktLine = (text: string): string =>
+  (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text
+
+const NONE = '0'.repeat(40)
+
+/** What git sends to make a branch. */
+export const pushBody = async (checkout: string, branch: string): Promise<Buffer> => {
+  const commit = await git(checkout, 'rev-parse', 'HEAD')
+  const command = `${NONE} ${commit} refs/heads/${branch}\0 report-status side-band-64k agent=spec`
+  return Buffer.concat([Buffer.from(`${pktLine(command)}0000`), await packOf(checkout, commit)])
+}
+
+export interface Begun {
+  /** Sends the rest and reads the answer. */
+  finish(): Promise<{ status: number; text: string }>
+  /** Goes away without a word. */
+  vanish(): void
+  /** How it came to an end that nobody asked for. */
+  readonly broken: Promise<string>
+}
+
+/** A push of which half is sent, until the spec says how it goes on. */
+export const beginPush = async (url: string, token: string, body: Buffer): Promise<Begun> => {
+  const half = Math.floor(body.length / 2)
+  const headers = {
+    authorization: `token ${token}`,
+    'content-type': 'application/x-git-receive-pack-request',
+    'content-length': body.length,
+  }
+  const req: ClientRequest = request(`${url}/git-receive-pack`, { method: 'POST', headers, agent: false })
+  const answered = new Promise<IncomingMessage>((resolve) => req.once('response', resolve))
+  const broken = new Promise<string>((resolve) => {
+    req.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  })
+  await new Promise<void>((resolve) => req.write(body.subarray(0, half), () => resolve()))
+  return {
+    async finish() {
+      req.end(body.subarray(half))
+      const answer = await Promise.race([answered, broken])
+      if (typeof answer === 'string') return { status: 0, text: answer }
+      const chunks: Buffer[] = []
+      for await (const chunk of answer) chunks.push(chunk as Buffer)
+      return { status: answer.statusCode!, text: Buffer.concat(chunks).toString('latin1') }
+    },
+    vanish: () => void req.destroy(),
+    broken,
+  }
+}
+
+/** Tries until it holds. */
+export const eventually = async (holds: () => unknown, patience = 10_000): Promise<void> => {
+  const until = performance.now() + patience
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`it never came: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, symlinkSync, unlinkSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
+import { landings } from '../../lib/records/schema.ts'
+import type { Person } from '../running.ts'
+import { aCheckout, aFolder, attempt, commit, git, urlFor } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+import { beginPush, eventually, pktLine, pushBody } from './slow-push.ts'
+
+const large = () => aCheckout({ big: randomBytes(400_000) })
+
+/** Nothing is under way and nothing is left to count. */
+const notesIn = (driver: StorageDriver): Promise<number> =>
+  driver.read(async (tx) => {
+    let found = 0
+    for await (const _ of landings.all(tx)) found++
+    return found
+  })
+
+const quarantines = (folder: string) =>
+  readdirSync(`${folder}/objects`).filter((name) => /^(?:tmp_objdir|incoming)-/.test(name))
+
+interface Scene {
+  allot: ServedGit
+  driver: StorageDriver
+  alice: Person
+  url: (path: string) => string
+}
+
+const scene = async (options: Partial<AllotOptions> = {}, driver = memory()): Promise<Scene> => {
+  const allot = await startGit({ driver, ...options })
+  const alice = await allot.person('alice')
+  return { allot, driver, alice, url: (path) => `${allot.base}/${path}.git` }
+}
+
+describe('While a push is on its way', () => {
+  let on: Scene
+  before(async () => {
+    on = await scene()
+  })
+  after(() => on.allot.stop())
+
+  const begun = async (name: string) => {
+    const path = await on.allot.repository(on.alice, name)
+    const folder = await on.allot.folderOf(path)
+    const push = await beginPush(on.url(path), on.alice.token, await pushBody(await large(), 'main'))
+    await eventually(() => quarantines(folder).length > 0)
+    return { path, folder, push }
+  }
+
+  it('its objects are not counted until it is there', async () => {
+    const { push } = await begun('under-way')
+    const other = await on.allot.repository(on.alice, 'other')
+    await git(await aCheckout(), 'push', '--quiet', urlFor(on.allot, other, on.alice), 'main')
+    const { used } = await on.allot.allot.quota.info('alice')
+    assert.ok(used.size.repos.public < 10_000)
+    const { status, text } = await push.finish()
+    assert.equal(status, 200)
+    assert.match(text, /ok refs\/heads\/main/)
+    await on.allot.assertCounted('alice')
+  })
+
+  it('a client that goes away leaves nothing behind', async () => {
+    const { folder, push } = await begun('left')
+    push.vanish()
+    await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
+    await on.allot.assertCounted('alice')
+    assert.equal(await git(folder, 'count-objects'), '0 objects, 0 kilobytes')
+  })
+
+  it('the repository may get another name, and be given to others, who are then counted for it', async () => {
+    const { path, push } = await begun('moving')
+    await on.allot.as(on.alice, 'POST', '/orgs', { username: 'acme' })
+    assert.equal((await on.allot.as(on.alice, 'PATCH', `/repos/${path}`, { name: 'moved' })).status, 200)
+    const moved = await on.allot.as(on.alice, 'POST', '/repos/alice/moved/transfer', { new_owner: 'acme' })
+    assert.equal(moved.status, 202)
+    assert.equal((await on.allot.as(on.alice, 'PATCH', '/repos/acme/moved', { private: true })).status, 200)
+    assert.match((await push.finish()).text, /ok refs\/heads\/main/)
+    await on.allot.assertCounted('alice', 'acme')
+    assert.ok((await on.allot.allot.quota.info('acme')).used.size.repos.private > 400_000)
+  })
+
+  it('the repository may be deleted, and the push fails', async () => {
+    const { path, folder, push } = await begun('deleted')
+    assert.equal((await on.allot.as(on.alice, 'DELETE', `/repos/${path}`)).status, 204)
+    const { text } = await push.finish()
+    assert.doesNotMatch(text, /ok refs/)
+    await eventually(async () => (await notesIn(on.driver)) === 0)
+    assert.equal(existsSync(folder), false)
+    await on.allot.assertCounted('alice')
+  })
+
+  it('others push too: each is kept, or told why not', async () => {
+    const path = await on.allot.repository(on.alice, 'many')
+    const checkouts = await Promise.all(Array.from({ length: 6 }, large))
+    const outcomes = await Promise.all(
+      checkouts.flatMap((checkout, at) => [
+        attempt(checkout, ['push', urlFor(on.allot, path, on.alice), `main:own-${at}`]),
+        attempt(checkout, ['push', urlFor(on.allot, path, on.alice), 'main:shared']),
+      ]),
+    )
+    const failed = outcomes.filter(({ code }) => code !== 0)
+    assert.equal(failed.length, checkouts.length - 1, 'one of them made the shared branch')
+    for (const { err } of failed) assert.match(err, /rejected/)
+    await on.allot.assertCounted('alice')
+    assert.equal(await notesIn(on.driver), 0)
+    const branches = await git(await on.allot.folderOf(path), 'for-each-ref', '--format=%(refname:short)')
+    assert.deepEqual(branches.split('\n').sort(), [...checkouts.map((_, at) => `own-${at}`), 'shared'])
+  })
+})
+
+describe('While a clone is on its way', () => {
+  it('the repository may be deleted, and the clone is cut off', async () => {
+    const { allot, alice, url } = await scene()
+    try {
+      const path = await allot.repository(alice, 'cloned')
+      const checkout = await aCheckout({ big: randomBytes(24_000_000) })
+      await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main')
+      const folder = await allot.folderOf(path)
+      const wish = `${pktLine(`want ${await git(checkout, 'rev-parse', 'HEAD')}\n`)}0000${pktLine('done\n')}`
+      const headers = { 'content-type': 'application/x-git-upload-pack-request' }
+      const req = request(`${url(path)}/git-upload-pack`, { method: 'POST', headers, agent: false })
+      req.on('error', () => undefined).end(wish)
+      const answer = await new Promise<IncomingMessage>((resolve) => req.once('response', resolve))
+      assert.equal((await allot.as(alice, 'DELETE', `/repos/${path}`)).status, 204)
+      await assert.rejects(async () => {
+        for await (const _ of answer);
+      }, /aborted/)
+      assert.equal(existsSync(folder), false)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('The limits', () => {
+  it('answer 503 to more at once than may be, and say when to come again', async () => {
+    const { allot, alice, url } = await scene({ git: { atOnce: 1 } })
+    try {
+      const path = await allot.repository(alice, 'one')
+      const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
+      const folder = await allot.folderOf(path)
+      await eventually(() => quarantines(folder).length > 0)
+      const answer = await fetch(`${url(path)}/info/refs?service=git-upload-pack`)
+      assert.equal(answer.status, 503)
+      assert.equal(answer.headers.get('retry-after'), '1')
+      assert.match((await push.finish()).text, /ok refs/)
+      assert.equal((await fetch(`${url(path)}/info/refs?service=git-upload-pack`)).status, 200)
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  for (const [option, git] of [
+    ['idle', { idle: 200 }],
+    ['deadline', { deadline: 300 }],
+  ] as const)
+    it(`end what takes longer than git.${option}`, async () => {
+      const { allot, driver, alice, url } = await scene({ git })
+      try {
+        const path = await allot.repository(alice, 'slow')
+        const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
+        const folder = await allot.folderOf(path)
+        await eventually(async () => (await notesIn(driver)) > 0 || quarantines(folder).length > 0)
+        await eventually(async () => (await notesIn(driver)) === 0)
+        assert.doesNotMatch((await push.finish()).text, /ok refs/)
+        assert.deepEqual(quarantines(folder), [])
+        await allot.assertCounted('alice')
+      } finally {
+        await allot.stop()
+      }
+    })
+
+  it('refuse a push of more than git.largestPush, and keep nothing of it', async () => {
+    const { allot, alice } = await scene({ git: { largestPush: '100 KiB' } })
+    try {
+      const path = await allot.repository(alice, 'bounded')
+      const checkout = await large()
+      const { code, err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main'])
+      assert.notEqual(code, 0)
+      assert.match(err, /exceeds maximum allowed size/)
+      await allot.assertCounted('alice')
+      assert.ok((await allot.allot.quota.info('alice')).used.size.repos.public < 1000)
+      await commit(checkout, { big: 'small' })
+      await git(checkout, 'checkout', '--quiet', '--orphan', 'fresh')
+      await commit(checkout, { big: 'small' })
+      await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'fresh')
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('A store that fails', () => {
+  /** Takes the writes that are left, then none until it is told to. */
+  const failing = (driver: StorageDriver) => {
+    const state = { left: Number.POSITIVE_INFINITY }
+    const write: StorageDriver['write'] = (work) =>
+      state.left-- > 0 ? driver.write(work) : Promise.reject(new Error('the store is away'))
+    return { state, driver: { ...driver, write } }
+  }
+
+  it('before git may change anything stops the push', async () => {
+    const { state, driver } = failing(memory())
+    const { allot, alice } = await scene({}, driver)
+    try {
+      const path = await allot.repository(alice, 'refused')
+      const checkout = await aCheckout()
+      await git(checkout, 'ls-remote', urlFor(allot, path, alice))
+      state.left = 0
+      const { err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main'])
+      assert.match(err, /HTTP 500/)
+      state.left = Number.POSITIVE_INFINITY
+      assert.equal(await git(checkout, 'ls-remote', urlFor(allot, path, alice)), '')
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  it('when the push is to be counted fails it, and the next one counts both', async () => {
+    const { state, driver } = failing(memory())
+    const { allot, alice } = await scene({}, driver)
+    try {
+      const path = await allot.repository(alice, 'uncounted')
+      // A number for a note is claimed by the block.
+      await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+      const checkout = await large()
+      state.left = 1
+      const { code, err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main:more'])
+      assert.notEqual(code, 0)
+      assert.match(err, /not counted yet/)
+      state.left = Number.POSITIVE_INFINITY
+      await git(checkout, 'push', urlFor(allot, path, alice), 'main:again')
+      await allot.assertCounted('alice')
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('A git that is not there', () => {
+  it('is a 503 that says so', async () => {
+    const git = join(aFolder(), 'git')
+    symlinkSync(execFileSync('which', ['git'], { encoding: 'utf8' }).trim(), git)
+    const { allot, alice, url } = await scene({ repositories: { directory: aFolder(), git } })
+    try {
+      const path = await allot.repository(alice, 'demo', { auto_init: true })
+      const asked = `${url(path)}/info/refs?service=git-upload-pack`
+      assert.equal((await fetch(asked)).status, 200)
+      unlinkSync(git)
+      const answer = await fetch(asked)
+      assert.equal(answer.status, 503)
+      assert.match(await answer.text(), /was not found: install git/)
+    } finally {
+      await allot.stop()
+    }
+  })
+})

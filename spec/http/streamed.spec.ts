@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { AllotError } from '../../lib/errors.ts'
+import { createStreaming, streamsFor } from '../../lib/http/index.ts'
+
+const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
+
+const reply = (body: Readable | string) => ({ status: 200, headers: { 'Content-Type': 'text/x-echo' }, body })
+
+const logged: string[] = []
+const { take, idle } = createStreaming({
+  routes: [
+    stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
+    stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),
+    stream({
+      method: 'GET',
+      path: '/fails/{how}',
+      async handle({ params }) {
+        if (params.how === 'at once') throw new AllotError('forbidden', 'not you')
+        if (params.how === 'badly') throw new Error('the inside')
+        const failing = async function* () {
+          if (params.how === 'later') yield Buffer.alloc(100_000)
+          throw new AllotError('unavailable', 'no more')
+        }
+        return reply(Readable.from(failing()))
+      },
+    }),
+  ],
+  services: null,
+  authenticate: () => null,
+  baseUrl: undefined,
+  corsOrigins: [],
+  log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
+})
+
+const server = createServer((req, res) => {
+  if (!take(req, res)) res.end('the host')
+})
+let base: string
+before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+after(async () => {
+  server.closeAllConnections()
+  await idle()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+const put = async (path: string, body: Uint8Array | string, headers: Record<string, string> = {}) => {
+  const answer = await fetch(base + path, { method: 'PUT', body: body as string, headers })
+  return { status: answer.status, text: await answer.text() }
+}
+
+describe('A streamed route', () => {
+  it('gives back what it gets, unpacked', async () => {
+    const text = 'x'.repeat(999)
+    assert.deepEqual(await put('/echo/a', text), { status: 200, text })
+    const packed = await put('/echo/a', gzipSync(text), { 'content-encoding': 'gzip' })
+    assert.deepEqual(packed, { status: 200, text })
+    const large = 'y'.repeat(3_000_000)
+    assert.deepEqual(await put('/free/a', large), { status: 200, text: large })
+  })
+
+  it('takes no more than it says, whether that is said ahead or comes out when it is unpacked', async () => {
+    assert.equal((await put('/echo/a', 'x'.repeat(1001))).status, 413)
+    const packed = await put('/echo/a', gzipSync('x'.repeat(1001)), { 'content-encoding': 'gzip' })
+    assert.deepEqual(packed, { status: 413, text: 'the body must not be larger than 1000 bytes\n' })
+  })
+
+  it('says what failed as long as no byte is out, and cuts the answer off after that', async () => {
+    const failed = async (how: string) => {
+      const answer = await fetch(`${base}/fails/${how}`)
+      return { status: answer.status, text: await answer.text() }
+    }
+    assert.deepEqual(await failed('at once'), { status: 403, text: 'not you\n' })
+    assert.deepEqual(await failed('soon'), { status: 503, text: 'no more\n' })
+    const { status, text } = await failed('badly')
+    assert.equal(status, 500)
+    assert.doesNotMatch(text, /inside/)
+    await assert.rejects(failed('later'), /terminated/)
+  })
+
+  it('leaves every other path to the host', async () => {
+    for (const path of ['/', '/echo', '/echo/a/b', '/echo//', '/%zz'])
+      assert.equal(await (await fetch(base + path)).text(), 'the host', path)
+  })
+})
