@@ -16,9 +16,10 @@ export const fetchOf =
   async (request: Request): Promise<Response> => {
     // A host that has sockets does without it.
     const { inject } = await import('light-my-request')
+    request.signal.throwIfAborted()
     const { pathname, search, protocol, host } = new URL(request.url)
     let response: ServerResponse | undefined
-    const answer = await inject(
+    const answering = inject(
       (req, res) => {
         response = res as ServerResponse
         if (protocol === 'https:') Object.assign(req.socket, { encrypted: true })
@@ -28,17 +29,28 @@ export const fetchOf =
         method: request.method,
         url: pathname + search,
         headers: { host, ...Object.fromEntries(request.headers) },
-        signal: request.signal,
         payloadAsStream: true,
         ...(request.body === null ? {} : { payload: Readable.fromWeb(request.body as ReadableStream) }),
       },
     )
+    const givenUp = abortOf(request.signal, () => response?.destroy())
+    const answer = await Promise.race([answering, givenUp])
     const hasBody = request.method !== 'HEAD' && !BODILESS.includes(answer.statusCode)
     return new Response(hasBody ? Readable.toWeb(endingWith(answer.stream(), response!)) : null, {
       status: answer.statusCode,
       headers: headersOf(answer.headers),
     })
   }
+
+/** A caller who gives up is gone, as if a socket had been closed. */
+const abortOf = (signal: AbortSignal, leave: () => void): Promise<never> =>
+  new Promise((_, reject) => {
+    const abort = () => {
+      leave()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+  })
 
 /** Whoever reads an answer no further is gone, as if a socket had been closed. */
 const endingWith = (stream: Readable, response: ServerResponse): Readable =>
