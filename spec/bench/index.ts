@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { type Measurement, ratioOf } from './measure.ts'
 import { quota } from './quota.ts'
 import { startUp } from './start.ts'
+import { verification } from './verify.ts'
 import { writes } from './writes.ts'
 
 /**
@@ -23,8 +24,10 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
-const benches = [quota, writes, startUp].filter(({ name }) => flags.only === undefined || flags.only === name)
-if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes or start`)
+const benches = [quota, writes, startUp, verification].filter(
+  ({ name }) => flags.only === undefined || flags.only === name,
+)
+if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes, start or verify`)
 
 function fail(words: string): never {
   process.stderr.write(`bench: ${words}\n`)

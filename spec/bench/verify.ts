@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fill } from './filled.ts'
+import type { Bench } from './measure.ts'
+
+const RECORDS = 1_000_000
+const program = fileURLToPath(new URL('../../bin/allot.ts', import.meta.url))
+
+interface Run {
+  seconds: number
+  /** The most that the process ever had in memory; undefined where the system does not tell. */
+  mebibytes: number | undefined
+  said: string
+}
+
+/** The real command, in a process of its own. */
+const verified = async (data: string): Promise<Run> => {
+  const begun = performance.now()
+  const words = ['--import', import.meta.resolve('tsx'), program, 'verify', '--data', data]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let [said, mebibytes] = ['', undefined as number | undefined]
+  child.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  const looking = setInterval(() => {
+    mebibytes = peakOf(child.pid!) ?? mebibytes
+  }, 100)
+  const [code] = await once(child, 'close')
+  clearInterval(looking)
+  if (code !== 0) throw new Error(`allot verify ended with ${code}: ${said}`)
+  return { seconds: (performance.now() - begun) / 1000, mebibytes, said }
+}
+
+/** The kernel keeps the peak itself, so that looking now and then misses nothing but the very end. */
+const peakOf = (pid: number): number | undefined => {
+  try {
+    const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024
+  } catch {
+    return undefined
+  }
+}
+
+export const verification: Bench = {
+  name: 'verify',
+  async run({ say }) {
+    const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+    try {
+      say('filling a store with a million records')
+      const records = await fill(join(data, 'store'), RECORDS)
+      say('recounting it')
+      const { seconds, mebibytes, said } = await verified(data)
+      if (!said.startsWith(`${records} records`)) throw new Error(said)
+      const name = `\`allot verify\` of ${said.replace(/: all agree\n$/, '').replace(/\d+/g, grouped)}`
+      const time = { name, value: seconds, unit: 's' as const, goal: 'within 60 s', isReached: seconds <= 60 }
+      if (mebibytes === undefined) return [time]
+      const memory = {
+        value: mebibytes,
+        unit: 'MiB' as const,
+        goal: 'within 256 MiB',
+        isReached: mebibytes <= 256,
+      }
+      return [time, { name: 'the most memory that it had', ...memory }]
+    } finally {
+      rmSync(data, { recursive: true, force: true })
+    }
+  },
+}
+
+const grouped = (digits: string): string => Number(digits).toLocaleString('en')
