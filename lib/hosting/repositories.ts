@@ -1,17 +1,18 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { paced } from '../records/paced.ts'
-import { type Account, accounts, type Repository, repositories, stars, watches } from '../records/schema.ts'
+import type { Errands } from '../records/errands.ts'
+import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
-import { type Folders, leave, settle } from './folders.ts'
-import { readableRepository } from './lookup.ts'
+import { type Folders, settle } from './folders.ts'
+import { readableRepository, repositoryById } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import { watch } from './relations.ts'
+import { removeRepository } from './removal.ts'
 
 export interface NewRepository {
   name: string
@@ -44,10 +45,10 @@ export interface RepositoryFiles {
   sweep(age: number): Promise<void>
 }
 
-export interface RepositoriesOptions {
-  store: Store
+/** What repositories are kept with. */
+export interface RepositoryParts {
   quota: QuotaEngine
-  files: RepositoryFiles | undefined
+  errands: Errands
   folders: Folders
 }
 
@@ -67,7 +68,11 @@ export interface Repositories {
   remove(id: number): Promise<boolean>
 }
 
-export const createRepositories = ({ store, quota, files, folders }: RepositoriesOptions): Repositories => ({
+export const createRepositories = (
+  store: Store,
+  files: RepositoryFiles | undefined,
+  { quota, errands, folders }: RepositoryParts,
+): Repositories => ({
   async create(owner, creator, repository) {
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
@@ -79,7 +84,7 @@ export const createRepositories = ({ store, quota, files, folders }: Repositorie
       return store.write((tx) => insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)))
     })
   },
-  byId: (id) => store.read((tx) => repositories.get(tx, [id])),
+  byId: (id) => store.read((tx) => repositoryById(tx, id)),
   namesOf: (ids) =>
     store.read(async (tx) => {
       const found = await repositories.getMany(
@@ -97,7 +102,8 @@ export const createRepositories = ({ store, quota, files, folders }: Repositorie
         await refuseTaken(tx, before.owner, after.name)
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.private !== before.private) await quota.containers.setPrivate(tx, id, after.private)
-      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, before), after.private))
+      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
+      return saveWithAudience(tx, errands, after, audience)
     }),
   transfer: (id, owner) =>
     change(store, id, async (tx, before) => {
@@ -105,7 +111,8 @@ export const createRepositories = ({ store, quota, files, folders }: Repositorie
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
       await quota.containers.move(tx, id, owner)
-      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, after), after.private))
+      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
+      return saveWithAudience(tx, errands, after, audience)
     }),
   resize: (id, size) =>
     change(store, id, async (tx, before) => {
@@ -115,24 +122,15 @@ export const createRepositories = ({ store, quota, files, folders }: Repositorie
       return after
     }),
   async remove(id) {
-    const removed = await store.write((tx) => removeRepository(tx, quota, id))
-    if (removed) await folders.discard(id)
+    const removed = await store.write(async (tx) => {
+      if ((await repositoryById(tx, id)) === undefined) return false
+      await removeRepository(tx, { quota, errands, folders }, id, errands.bounds.inOne)
+      return true
+    })
+    if (removed) await folders.idle()
     return removed
   },
 })
-
-export const removeRepository = async (tx: Change, quota: QuotaEngine, id: number): Promise<boolean> => {
-  const repository = await repositories.remove(tx, [id])
-  if (repository === undefined) return false
-  for (const relation of [stars, watches])
-    for await (const one of paced(await relation.list(tx, 'repository', { prefix: [id] })))
-      await relation.remove(tx, [one.account, one.repository])
-  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
-    await repositories.save(tx, { ...fork, parent: null })
-  await quota.containers.close(tx, id)
-  await leave(tx, id)
-  return true
-}
 
 const change = (
   store: Store,
@@ -140,7 +138,7 @@ const change = (
   work: (tx: Change, before: Repository) => Promise<Repository>,
 ): Promise<Repository | undefined> =>
   store.write(async (tx) => {
-    const before = await repositories.get(tx, [id])
+    const before = await repositoryById(tx, id)
     return before && work(tx, before)
   })
 
