@@ -1,4 +1,11 @@
-import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
+import {
+  type Account,
+  type Audience,
+  accounts,
+  audienceOf,
+  memberships,
+  type Repository,
+} from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
 /** Who asks; null is someone who has not signed in. */
@@ -31,6 +38,17 @@ const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): 
 
 export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
   isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
+
+/** The account and the organizations that it belongs to: whose private repositories it may list. */
+export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
+  const joined = await memberships.list(tx, 'member', { prefix: [account] })
+  const found = await accounts.getMany(
+    tx,
+    joined.map((one) => [one.organization]),
+  )
+  // The members of an organization that is gone go in steps.
+  return [account, ...found.flatMap((organization) => organization?.id ?? [])]
+}
 
 /** "Readers are its owner, the organization's members, and administrators." */
 export const canRead = async (

@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import type { Errands } from '../records/errands.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -48,7 +49,11 @@ export interface Accounts {
 }
 
 /** @param changed told of every account whose identity may have changed, after the change is durable. */
-export const createAccounts = (store: Store, changed: (account: Account) => void): Accounts => ({
+export const createAccounts = (
+  store: Store,
+  errands: Errands,
+  changed: (account: Account) => void,
+): Accounts => ({
   async createUser(account) {
     const password =
       account.password === undefined ? null : await hashPassword(checkPassword(account.password))
@@ -86,7 +91,7 @@ export const createAccounts = (store: Store, changed: (account: Account) => void
       const after: Account = { ...before, ...given(edit), ...hashed, updatedAt: now() }
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
-      if (after.visibility !== before.visibility) await spreadAccountAudience(tx, after)
+      if (after.visibility !== before.visibility) await spreadAccountAudience(tx, errands, after)
       tx.afterCommit(() => changed(after))
       return after
     })

@@ -1,45 +1,44 @@
 import { AllotError } from '../errors.ts'
+import type { Errands } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
-import {
-  type Account,
-  type Audience,
-  accounts,
-  follows,
-  type Repository,
-  repositories,
-  stars,
-  watches,
-} from '../records/schema.ts'
+import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
-import { audienceOfAccount, audienceOfRepository } from './access.ts'
+import { audienceOfRepository } from './access.ts'
 
 /**
  * The audience is kept on every relation, so that lists and totals come from an index. When it changes, it is carried
- * to them in the same transaction: a private thing is nowhere to be seen from the moment the change is acknowledged.
+ * to them: as many as one write may change in the same transaction, the rest by an errand, whose relations are judged by
+ * the thing itself until then. A private thing is nowhere to be seen from the moment the change is acknowledged.
  */
-export const spreadAccountAudience = async (tx: Change, account: Account): Promise<void> => {
-  const audience = audienceOfAccount(account)
-  for await (const follow of paced(await follows.list(tx, 'following', { prefix: [account.id] })))
-    await follows.save(tx, { ...follow, followerAudience: audience })
-  for await (const follow of paced(await follows.list(tx, 'followers', { prefix: [account.id] })))
-    await follows.save(tx, { ...follow, followedAudience: audience })
-  for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] })))
-    await saveWithAudience(tx, repository, audienceOfRepository(account, repository.private))
+export const spreadAccountAudience = async (
+  tx: Change,
+  errands: Errands,
+  account: Account,
+): Promise<void> => {
+  let left = errands.bounds.inOne - (await errands.begin(tx, 'follows', account.id))
+  for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] }))) {
+    const after = { ...repository, audience: audienceOfRepository(account, repository.private) }
+    left -= await saveTold(tx, errands, after, left)
+  }
 }
 
 /** Saves a repository that may have changed its owner or its privacy, and tells its stars and watches. */
 export const saveWithAudience = async (
   tx: Change,
+  errands: Errands,
   repository: Repository,
   audience: Audience,
 ): Promise<Repository> => {
   const after = { ...repository, audience }
-  const before = await repositories.save(tx, after)
-  if (before === undefined || before.audience === audience) return after
-  for (const relation of [stars, watches])
-    for await (const one of paced(await relation.list(tx, 'repository', { prefix: [repository.id] })))
-      await relation.save(tx, { ...one, audience })
+  await saveTold(tx, errands, after, errands.bounds.inOne)
   return after
+}
+
+/** @returns how many relations have been told now, at most the limit. */
+const saveTold = async (tx: Change, errands: Errands, after: Repository, limit: number): Promise<number> => {
+  const before = await repositories.save(tx, after)
+  if (before === undefined || before.audience === after.audience) return 0
+  return errands.begin(tx, 'relations', after.id, limit)
 }
 
 export const ownerOf = async (tx: Change, repository: Repository): Promise<Account> => {

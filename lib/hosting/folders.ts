@@ -11,8 +11,10 @@ import type { RepositoryFiles } from './repositories.ts'
 export interface Folders {
   /** Notes the folder, then runs the work that makes it; the write that saves its record must call {@link settle}. */
   making<T>(id: number, work: () => Promise<T>): Promise<T>
-  /** Deletes a folder whose record is gone, in a write that called {@link leave}. */
-  discard(id: number): Promise<void>
+  /** Deletes the folder once the write is durable that takes its record away. */
+  release(tx: Change, id: number): Promise<void>
+  /** Resolves when every folder that was released is deleted. @throws what the last of them could not be for. */
+  idle(): Promise<void>
   /** Deletes what a kill has left; only before anything is being made. */
   sweep(): Promise<void>
 }
@@ -28,6 +30,17 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
     if ((await store.read((tx) => strays.get(tx, [id]))) !== undefined) await discard(id)
   }
 
+  let released: Promise<void> = Promise.resolve()
+  const discardNext = (id: number) => {
+    const discarded = released.catch(() => undefined).then(() => discard(id))
+    released = discarded
+    // Whoever waits hears of a failure, and the next start knows of the folder.
+    const end = () => {
+      if (released === discarded) released = Promise.resolve()
+    }
+    discarded.then(end, end)
+  }
+
   return {
     async making(id, work) {
       if (files === undefined) return work()
@@ -40,7 +53,13 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
         throw error
       }
     },
-    discard,
+    async release(tx, id) {
+      if (files === undefined) return
+      await leave(tx, id)
+      // A record that may still be there keeps its folder; the next start knows.
+      tx.afterCommit((isKnown) => isKnown && discardNext(id))
+    },
+    idle: () => released,
     async sweep() {
       // Where other processes work on the same store, what is young is theirs.
       const age = store.driver.shared ? GROWN : 0
@@ -54,7 +73,7 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
 export const settle = async (tx: Change, id: number): Promise<void> => void (await strays.remove(tx, [id]))
 
 /** The folder has no record any more, or not yet. */
-export const leave = async (tx: Change, id: number): Promise<void> =>
+const leave = async (tx: Change, id: number): Promise<void> =>
   void (await strays.save(tx, { id, since: now() }))
 
 const strayIds = (store: Store, age: number): Promise<number[]> =>

@@ -1,4 +1,5 @@
 import type { QuotaEngine } from '../quota/index.ts'
+import type { Errands } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
@@ -13,10 +14,11 @@ import { createRepositoryListings, type RepositoryListings } from './listings.ts
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createRelations, type Relations } from './relations.ts'
-import { createRemoval } from './removal.ts'
+import { createRemoval, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
 import { createTokens, type Tokens } from './tokens.ts'
+import { tellingFollows, tellingRelations } from './unsettled.ts'
 
 /** The domain: accounts and what they have to do with repositories, keys and each other. */
 export interface Hosting {
@@ -40,11 +42,14 @@ export interface Hosting {
   removeAccount(id: number, options?: { purge?: boolean }): Promise<boolean>
   /** Deletes the folders that a kill has left without a repository, and counts what it left uncounted; only at the start. */
   sweep(): Promise<void>
+  /** Resolves when the folders of the repositories that are gone are, too. */
+  idle(): Promise<void>
 }
 
 export interface HostingOptions {
   store: Store
   quota: QuotaEngine
+  errands: Errands
   files: RepositoryFiles | undefined
   disk: RepositoryDisk | undefined
   /** Told of what could not be mended, which is tried again at the next start. */
@@ -58,26 +63,29 @@ export interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, files, disk, failed, authenticate } = options
+  const { store, quota, errands, files, disk, failed, authenticate } = options
   const told = {
     changed: (account: Account) => identities.changed(account),
     revoked: (hash: string) => identities.revoked(hash),
   }
-  const accounts = createAccounts(store, told.changed)
+  const accounts = createAccounts(store, errands, told.changed)
   const identities =
     authenticate === undefined
       ? createIdentities(store, attemptsIn(options), options.trustedProxies)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
-  const removal = createRemoval(store, quota, told)
   const folders = createFolders(store, files)
   const landings = createLandings({ store, quota, disk, failed })
+  const parts = { quota, errands, folders }
+  errands.on('owner', removingOwner(parts))
+  errands.on('relations', tellingRelations)
+  errands.on('follows', tellingFollows)
 
   return {
     accounts,
     identities,
     landings,
     organizations: createOrganizations(store),
-    repositories: createRepositories({ store, quota, files, folders, landings }),
+    repositories: createRepositories(store, files, { ...parts, landings }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
@@ -86,15 +94,12 @@ export const createHosting = (options: HostingOptions): Hosting => {
     tokens: createTokens(store, told.revoked),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
-    async removeAccount(id, options) {
-      const removed = await removal.remove(id, options)
-      for (const repository of removed ?? []) await folders.discard(repository)
-      return removed !== undefined
-    },
+    removeAccount: createRemoval(store, parts, told).remove,
     async sweep() {
       await folders.sweep()
       await landings.resume()
     },
+    idle: folders.idle,
   }
 }
 

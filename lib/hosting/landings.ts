@@ -4,6 +4,7 @@ import { type Landing, landings, type Repository, repositories } from '../record
 import type { Change, Store } from '../records/store.ts'
 import { SerialQueue } from '../storage/serial-queue.ts'
 import { now } from './clock.ts'
+import { repositoryById } from './lookup.ts'
 
 /** The git data of repositories, as their records have to agree with it. */
 export interface RepositoryDisk {
@@ -55,7 +56,7 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
 
   /** @returns 'again' when somebody else has changed the record meanwhile */
   const agree = async (landing: number, id: number): Promise<Repository | 'again' | undefined> => {
-    const read = () => store.read((tx) => repositories.get(tx, [id]))
+    const read = () => store.read((tx) => repositoryById(tx, id))
     const before = await read()
     const found =
       before &&
@@ -66,7 +67,7 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
         return undefined
       }))
     return store.write(async (tx) => {
-      const current = await repositories.get(tx, [id])
+      const current = await repositoryById(tx, id)
       if (!sameOnDisk(before, current)) return 'again'
       await landings.remove(tx, [landing])
       if (current === undefined || found === undefined) return current
@@ -93,7 +94,7 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
     async begin(repository, pid) {
       const id = await store.sequences.next('landing')
       await store.write(async (tx) => {
-        if ((await repositories.get(tx, [repository])) === undefined)
+        if ((await repositoryById(tx, repository)) === undefined)
           throw new AllotError('not_found', 'the repository is gone')
         await note(tx, { id, repository, pid })
       })

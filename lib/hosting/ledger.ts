@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import type { NewEntry } from '../quota/ledger.ts'
 import { paced } from '../records/paced.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
@@ -97,7 +98,7 @@ const checkName = ({ kind, key }: LedgerName) => {
   if (!key.isWellFormed()) throw invalid('key: is no valid text')
 }
 
-const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<LedgerEntry> => {
+const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {
   const { kind, key, name, size } = entry
   return {
     kind,
@@ -141,8 +142,8 @@ const placeOf = async (
 
 /** The entry as it was put, with the names that its owner and repository have now. */
 const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<NamedEntry> => {
-  const owner = await accounts.get(tx, [entry.owner])
   const repository = entry.container === null ? undefined : await repositories.get(tx, [entry.container])
+  const owner = await accounts.get(tx, [repository?.owner ?? entry.owner!])
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }

@@ -1,6 +1,6 @@
-import type { Collection, IndexEntry, Listing } from '../records/collection.ts'
+import type { Collection, IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/keys.ts'
-import { merge, pageOf } from '../records/merge.ts'
+import { except, merge, pageOf, textOf } from '../records/merge.ts'
 import type { Audience } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { openAudiences, type Viewer } from './access.ts'
@@ -16,46 +16,81 @@ export interface Page<T> {
   total: number
 }
 
+interface Asked<R, O extends string> {
+  relation: Collection<R, string, O, string>
+  index: O
+  prefix: KeyTuple
+  viewer: Viewer
+  isReadable: (one: R) => Promise<boolean>
+  /** Relations whose place in the index may be wrong: they are judged by themselves. See unsettled.ts. */
+  unsettled: readonly R[]
+}
+
+type Entries = AsyncIterable<IndexEntry> | IndexEntry[]
+
 /**
  * A page of the relations below a prefix that the viewer may know of. What is open to the viewer comes from the index
  * and its counter, at a cost that does not grow; what is only for a few is looked at one by one.
  */
 export const visibleRelations = async <R, O extends string>(
   tx: ReadTransaction,
-  relation: Collection<R, string, O, string>,
-  index: O,
-  prefix: KeyTuple,
-  viewer: Viewer,
-  isReadable: (one: R) => Promise<boolean>,
+  asked: Asked<R, O>,
   slice: Slice,
 ): Promise<Page<R>> => {
-  const open = openAudiences(viewer)
-  const listings: (AsyncIterable<IndexEntry> | IndexEntry[])[] = open.map((audience) =>
-    relation.entries(tx, index, { prefix: [...prefix, audience] }),
-  )
+  const { relation, index, prefix } = asked
+  const open = openAudiences(asked.viewer)
+  const entriesOf = (audience: Audience) =>
+    settledOnly(asked, relation.entries(tx, index, { prefix: [...prefix, audience] }))
+  const listings: Entries[] = open.map(entriesOf)
   let total = 0
   for (const audience of open) total += await relation.count(tx, index, [...prefix, audience])
+  total -= asked.unsettled.filter((one) => open.includes(audienceIn(asked, one))).length
   if (!open.includes(FEW) && (await relation.count(tx, index, [...prefix, FEW])) > 0) {
-    const few = await readableEntries(tx, relation, index, { prefix: [...prefix, FEW] }, isReadable)
+    const few = await readableEntries(tx, asked, entriesOf(FEW))
     listings.push(few)
     total += few.length
   }
-  return { items: await relation.load(tx, await pageOf(merge(listings), slice)), total }
+  const settled = await readableUnsettled(asked)
+  return {
+    items: await relation.load(tx, await pageOf(merge([...listings, settled]), slice)),
+    total: total + settled.length,
+  }
 }
 
 const FEW: Audience = 2
 
 const readableEntries = async <R, O extends string>(
   tx: ReadTransaction,
-  relation: Collection<R, string, O, string>,
-  index: O,
-  listing: Listing,
-  isReadable: (one: R) => Promise<boolean>,
+  { relation, isReadable }: Asked<R, O>,
+  entries: AsyncIterable<IndexEntry>,
 ): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
-  for await (const entry of relation.entries(tx, index, listing)) {
+  for await (const entry of entries) {
     const [one] = await relation.load(tx, [entry])
     if (one !== undefined && (await isReadable(one))) readable.push(entry)
   }
   return readable
+}
+
+/** The audience under which the index has a relation. */
+const audienceIn = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): Audience =>
+  relation.options.ordered![index](one)![prefix.length] as Audience
+
+const unsettledEntry = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): IndexEntry =>
+  relation.entryOf(index, prefix.length + 1, one)
+
+const settledOnly = <R, O extends string>(
+  asked: Asked<R, O>,
+  entries: AsyncIterable<IndexEntry>,
+): AsyncIterable<IndexEntry> => {
+  if (asked.unsettled.length === 0) return entries
+  const held = new Set(asked.unsettled.map((one) => textOf(unsettledEntry(asked, one))))
+  return except(held, entries)
+}
+
+const readableUnsettled = async <R, O extends string>(asked: Asked<R, O>): Promise<IndexEntry[]> => {
+  const readable: IndexEntry[] = []
+  for (const one of asked.unsettled)
+    if (await asked.isReadable(one)) readable.push(unsettledEntry(asked, one))
+  return readable.sort((one, other) => Buffer.compare(one.order, other.order))
 }

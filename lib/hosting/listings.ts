@@ -1,9 +1,9 @@
 import type { IndexEntry } from '../records/collection.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { type Audience, memberships, type Repository, repositories } from '../records/schema.ts'
+import { type Audience, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audiencesOf, type Viewer } from './access.ts'
+import { audiencesOf, ownersFor, type Viewer } from './access.ts'
 import type { Page, Slice } from './listing.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
@@ -39,8 +39,7 @@ export const createRepositoryListings = (store: Store): RepositoryListings => ({
     store.read(async (tx) => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)),
   mine: (viewer, order, slice) =>
     store.read(async (tx) => {
-      const joined = await memberships.list(tx, 'member', { prefix: [viewer.id] })
-      const owners = [viewer.id, ...joined.map((one) => one.organization)]
+      const owners = await ownersFor(tx, viewer.id)
       return list(
         tx,
         owners.map((owner) => [owner, [0, 1, 2]]),

@@ -40,6 +40,13 @@ export const repositoryByName = async (
   return owner && repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
 }
 
+/** A repository is gone with its owner, whose other things are removed in steps. */
+export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {
+  const repository = await repositories.get(tx, [id])
+  if (repository === undefined) return undefined
+  return (await accounts.get(tx, [repository.owner])) && repository
+}
+
 /** A repository by its names, for whoever may read it. */
 export const readableRepository = async (
   tx: ReadTransaction,

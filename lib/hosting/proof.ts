@@ -15,6 +15,8 @@ import {
   accounts,
   assignments,
   containers,
+  type Errand,
+  errands,
   follows,
   gpgKeys,
   ledgerEntries,
@@ -33,11 +35,24 @@ const audienceOf = fact(accounts, audienceOfAccount)
 const isOrganization = fact(accounts, (account) => (account.kind === 'organization' ? 1 : 0))
 const repositoryAudience = fact(repositories, (repository) => repository.audience)
 
+/** What is gone, or known to others than before, and not swept yet: see lib/records/errands.ts. */
+const underWay = (kind: Errand['kind']) =>
+  fact(
+    errands,
+    () => 1,
+    (errand) => (errand.kind === kind ? errand.id : undefined),
+  )
+const sweptOwner = underWay('owner')
+const sweptRelations = underWay('relations')
+const toldFollows = underWay('follows')
+
 const audienceOfKnown = (known: Known, account: number) => known(audienceOf, account) as Audience | undefined
 
 /** @param whose ends with a word that an id may follow */
 const needsAccount = (known: Known, id: number, whose: string): Fault[] =>
-  audienceOfKnown(known, id) === undefined ? [{ says: `${whose} ${id}, and there is no such account` }] : []
+  audienceOfKnown(known, id) === undefined && known(sweptOwner, id) === undefined
+    ? [{ says: `${whose} ${id}, and there is no such account` }]
+    : []
 
 const needsAudience = (name: string, is: Audience, due: Audience | undefined, mend: Mend): Fault[] =>
   due === undefined || due === is
@@ -48,6 +63,8 @@ const lookAtRelation = (relation: typeof stars, word: string) =>
   look(relation, (one: Relation, known) => {
     const name = `the ${word} of account ${one.account} on repository ${one.repository}`
     const due = known(repositoryAudience, one.repository) as Audience | undefined
+    const isSwept = known(sweptRelations, one.repository) !== undefined
+    if (isSwept) return needsAccount(known, one.account, `a ${word} is of account`)
     return [
       ...needsAccount(known, one.account, `a ${word} is of account`),
       ...(due === undefined ? [{ says: `${name}: there is no such repository` }] : []),
@@ -83,13 +100,13 @@ const lookAtFollow = look(follows, (one, known) => {
     ...needsAudience(
       `${name}: the follower`,
       one.followerAudience,
-      follower,
+      known(toldFollows, one.follower) === undefined ? follower : undefined,
       mended({ followerAudience: follower as Audience }),
     ),
     ...needsAudience(
       `${name}: the followed`,
       one.followedAudience,
-      followed,
+      known(toldFollows, one.followed) === undefined ? followed : undefined,
       mended({ followedAudience: followed as Audience }),
     ),
   ]
@@ -97,7 +114,7 @@ const lookAtFollow = look(follows, (one, known) => {
 
 const lookAtMembership = look(memberships, ({ organization, member }, known) => [
   ...needsAccount(known, member, `a member of ${organization} is`),
-  ...(known(isOrganization, organization) === 1
+  ...(known(isOrganization, organization) === 1 || known(sweptOwner, organization) !== undefined
     ? []
     : [{ says: `${member} is a member of ${organization}, and there is no such organization` }]),
 ])
@@ -120,7 +137,11 @@ const recountOn = (member: 'stars' | 'watchers' | 'forks', ...counted: Recount['
   kept: [claim(repositories, (one) => [[[one.id], one[member]]])],
   mend: (tx, id, amount) => amend(tx, repositories, id, { [member]: amount }),
 })
-const eachOn = (relation: typeof stars) => claim(relation, (one: Relation) => [[[one.repository], 1]])
+/** Those of a repository that is gone are nobody's any more. */
+const eachOn = (relation: typeof stars) =>
+  claim(relation, (one: Relation, known) =>
+    known(repositoryAudience, one.repository) === undefined ? [] : [[[one.repository], 1]],
+  )
 
 /** Every repository is one for quota too, with the same owner, privacy and size. */
 const sameForQuota: Recount = {
@@ -134,12 +155,13 @@ const sameForQuota: Recount = {
     if (repository === undefined) return (await containers.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
     const same = { id: repository.id, owner, private: isPrivate, git: size }
-    const { lfs, issues, releases, artifacts, packages } = (await containers.get(tx, [id!])) ?? noSizes
-    await containers.save(tx, { ...same, lfs, issues, releases, artifacts, packages })
+    const { lfs, issues, releases, artifacts, packages, lent, kept } =
+      (await containers.get(tx, [id!])) ?? empty
+    await containers.save(tx, { ...same, lfs, issues, releases, artifacts, packages, lent, kept })
     return true
   },
 }
-const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, kept: 0 }
 
 const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): Amount[] => [
   [[id, 'owner'], owner],
@@ -150,7 +172,7 @@ const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): 
 /** What accounts, repositories and their relations derive from each other, for `verify`. */
 export const hostingProof: Proof = {
   derived: [],
-  facts: [audienceOf, isOrganization, repositoryAudience],
+  facts: [audienceOf, isOrganization, repositoryAudience, sweptOwner, sweptRelations, toldFollows],
   recounts: [
     recountOn('stars', eachOn(stars)),
     recountOn('watchers', eachOn(watches)),
@@ -170,8 +192,15 @@ export const hostingProof: Proof = {
     lookAtOwned(sshKeys, 'SSH key'),
     lookAtOwned(gpgKeys, 'GPG key'),
     lookAtUsage,
+    look(errands, ({ kind, id }, known) =>
+      kind === 'owner' && audienceOfKnown(known, id) !== undefined
+        ? [{ says: `all that account ${id} has is to be removed, and it is still there` }]
+        : [],
+    ),
     look(ledgerEntries, ({ kind, key, owner }, known) =>
-      needsAccount(known, owner, `the ledger entry ${kind} ${JSON.stringify(key)} is of`),
+      owner === null
+        ? []
+        : needsAccount(known, owner, `the ledger entry ${kind} ${JSON.stringify(key)} is of`),
     ),
     look(assignments, ({ owner, group }, known) =>
       needsAccount(known, owner, `the group ${group} is assigned to`),

@@ -1,10 +1,10 @@
-import type { Collection } from '../records/collection.ts'
 import {
   type Account,
   accounts,
   type Follow,
   follows,
   type Relation,
+  type RelationCollection,
   type Repository,
   repositories,
   stars,
@@ -15,7 +15,14 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, canRead, canSee, type Viewer } from './access.ts'
 import { now } from './clock.ts'
 import { type Page, type Slice, visibleRelations } from './listing.ts'
-import { accountByName, existingAccount, readableRepository, visibleAccount } from './lookup.ts'
+import {
+  accountByName,
+  existingAccount,
+  readableRepository,
+  repositoryById,
+  visibleAccount,
+} from './lookup.ts'
+import { unsettledFollows, unsettledRelations } from './unsettled.ts'
 
 /** Which repository, by its names. */
 export interface RepositoryName {
@@ -57,7 +64,6 @@ export const createRelations = (store: Store): Relations => ({
 })
 
 type Count = 'stars' | 'watchers'
-type RelationCollection = Collection<Relation, never, 'account' | 'repository', 'account'>
 
 const createRepositoryRelation = (
   store: Store,
@@ -83,10 +89,14 @@ const createRepositoryRelation = (
   list: (viewer, account, slice) =>
     store.read(async (tx) => {
       const isReadable = async (one: Relation) => {
-        const repository = await repositories.get(tx, [one.repository])
+        const repository = await repositoryById(tx, one.repository)
         return repository !== undefined && canRead(tx, viewer, repository)
       }
-      const page = await visibleRelations(tx, relation, 'account', [account], viewer, isReadable, slice)
+      const asked = {
+        ...{ relation, index: 'account' as const, prefix: [account], viewer, isReadable },
+        unsettled: await unsettledRelations(tx, relation, account),
+      }
+      const page = await visibleRelations(tx, asked, slice)
       const found = await repositories.getMany(
         tx,
         page.items.map((one) => [one.repository]),
@@ -153,9 +163,9 @@ const createFollows = (store: Store): Follows => ({
       return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
     }),
   followers: (viewer, account, slice) =>
-    store.read((tx) => accountsOf(tx, 'followers', (follow) => follow.follower, viewer, account, slice)),
+    store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice)),
   following: (viewer, account, slice) =>
-    store.read((tx) => accountsOf(tx, 'following', (follow) => follow.followed, viewer, account, slice)),
+    store.read((tx) => accountsOf(tx, 'following', viewer, account, slice)),
 })
 
 const saveFollow = async (tx: Change, follower: Account, followed: Account) => {
@@ -172,16 +182,18 @@ const saveFollow = async (tx: Change, follower: Account, followed: Account) => {
 const accountsOf = async (
   tx: ReadTransaction,
   index: 'followers' | 'following',
-  other: (follow: Follow) => number,
   viewer: Viewer,
   account: number,
   slice: Slice,
 ): Promise<Page<Account>> => {
+  const other = (follow: Follow) => (index === 'followers' ? follow.follower : follow.followed)
   const isReadable = async (follow: Follow) => {
     const found = await accounts.get(tx, [other(follow)])
     return found !== undefined && canSee(tx, viewer, found)
   }
-  const page = await visibleRelations(tx, follows, index, [account], viewer, isReadable, slice)
+  const unsettled = await unsettledFollows(tx, index, account)
+  const asked = { relation: follows, index, prefix: [account], viewer, isReadable, unsettled }
+  const page = await visibleRelations(tx, asked, slice)
   const found = await accounts.getMany(
     tx,
     page.items.map((follow) => [other(follow)]),

@@ -1,5 +1,6 @@
 import { invalid } from '../errors.ts'
-import type { QuotaEngine } from '../quota/index.ts'
+import type { Work } from '../records/errands.ts'
+import { paced } from '../records/paced.ts'
 import {
   type Account,
   accounts,
@@ -15,80 +16,142 @@ import {
 import type { Change, Store } from '../records/store.ts'
 import { ownsRepositories } from './accounts.ts'
 import { unrelate } from './relations.ts'
-import { removeRepository } from './repositories.ts'
+import type { RepositoryParts } from './repositories.ts'
 import { removeToken } from './tokens.ts'
 
 export interface Removal {
   /**
-   * Deletes an account with all that is only its own, in one write.
+   * Deletes an account with all that is only its own: it is gone at once, and what is much goes in steps.
    * @param options.purge deletes its repositories too.
-   * @returns ids of the repositories that went with it, whose files remain to be removed; undefined: no such account
+   * @returns whether there was one
    * @throws AllotError invalid when it still owns repositories, or an organization has no other owner.
    */
-  remove(id: number, options?: { purge?: boolean }): Promise<number[] | undefined>
+  remove(id: number, options?: { purge?: boolean }): Promise<boolean>
 }
 
 export const createRemoval = (
   store: Store,
-  quota: QuotaEngine,
+  parts: RepositoryParts,
   told: { changed: (account: Account) => void; revoked: (hash: string) => void },
 ): Removal => ({
-  remove: (id, options) =>
-    store.write(async (tx) => {
+  async remove(id, options) {
+    const removed = await store.write(async (tx) => {
       const account = await accounts.get(tx, [id])
-      if (account === undefined) return undefined
-      const removed = await removeRepositories(tx, quota, id, options?.purge === true)
+      if (account === undefined) return false
+      if (options?.purge !== true && (await ownsRepositories(tx, id)))
+        throw invalid(
+          'this account still owns repositories: delete or transfer them first, or ask with purge=true',
+        )
       await leaveOrganizations(tx, account)
-      await removeRelations(tx, id)
       for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
         await removeToken(tx, token, told.revoked)
       for (const key of await sshKeys.list(tx, 'account', { prefix: [id] }))
         await sshKeys.remove(tx, [key.id])
       for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] }))
         await gpgKeys.remove(tx, [key.id])
-      await quota.forget(tx, id)
+      await parts.quota.forget(tx, id)
       await accounts.remove(tx, [id])
+      await parts.errands.begin(tx, 'owner', id)
       tx.afterCommit(() => told.changed(account))
-      return removed
-    }),
+      return true
+    })
+    await parts.folders.idle()
+    return removed
+  },
 })
-
-const removeRepositories = async (
-  tx: Change,
-  quota: QuotaEngine,
-  owner: number,
-  purge: boolean,
-): Promise<number[]> => {
-  if (!purge && (await ownsRepositories(tx, owner)))
-    throw invalid(
-      'this account still owns repositories: delete or transfer them first, or ask with purge=true',
-    )
-  const owned = await repositories.list(tx, 'id', { prefix: [owner] })
-  for (const repository of owned) await removeRepository(tx, quota, repository.id)
-  return owned.map((repository) => repository.id)
-}
 
 const leaveOrganizations = async (tx: Change, account: Account) => {
   for (const one of await memberships.list(tx, 'member', { prefix: [account.id] })) {
-    if (one.owner && (await memberships.count(tx, 'owners', [one.organization])) === 1)
+    const isLast = one.owner && (await memberships.count(tx, 'owners', [one.organization])) === 1
+    if (isLast && (await accounts.get(tx, [one.organization])) !== undefined)
       throw invalid('this account is the only owner of an organization: name another owner first')
     await memberships.remove(tx, [one.organization, one.member])
   }
-  if (account.kind === 'user') return
-  for (const one of await memberships.list(tx, 'organization', { prefix: [account.id] }))
-    await memberships.remove(tx, [one.organization, one.member])
 }
 
-const removeRelations = async (tx: Change, id: number) => {
+/**
+ * Removes a repository and at most so much of what belongs to it, and leaves the rest to errands.
+ * @returns how many records went
+ */
+export const removeRepository = async (
+  tx: Change,
+  { quota, errands, folders }: RepositoryParts,
+  id: number,
+  limit: number,
+): Promise<number> => {
+  await repositories.remove(tx, [id])
+  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
+    await repositories.save(tx, { ...fork, parent: null })
+  const entries = await quota.containers.close(tx, id, limit)
+  const told = await errands.begin(tx, 'relations', id, limit - entries)
+  await folders.release(tx, id)
+  return 1 + entries + told
+}
+
+/** Removes what is left of an account that is gone. */
+export const removingOwner = (parts: RepositoryParts): Work => ({
+  // The folders of the last step.
+  before: parts.folders.idle,
+  async step(tx, id, limit) {
+    if ((await accounts.get(tx, [id])) !== undefined) return 0
+    let did = 0
+    for (const remove of [
+      removeRepositories(parts),
+      removeRelations,
+      removeFollows,
+      removeMembers,
+      parts.quota.clear,
+    ]) {
+      did += await remove(tx, id, limit - did)
+      if (did >= limit) break
+    }
+    return did
+  },
+})
+
+type Removing = Work['step']
+
+const removeRepositories =
+  (parts: RepositoryParts): Removing =>
+  async (tx, owner, limit) => {
+    let did = 0
+    const owned = await repositories.list(tx, 'id', { prefix: [owner], limit })
+    for await (const { id } of paced(owned)) {
+      did += await removeRepository(tx, parts, id, limit - did)
+      if (did >= limit) break
+    }
+    return did
+  }
+
+const removeRelations: Removing = async (tx, account, limit) => {
+  let did = 0
   for (const [relation, count] of [
     [stars, 'stars'],
     [watches, 'watchers'],
-  ] as const)
-    for (const one of await relation.list(tx, 'account', { prefix: [id] })) {
+  ] as const) {
+    const set = await relation.list(tx, 'account', { prefix: [account], limit: limit - did })
+    for await (const one of paced(set)) {
       const repository = await repositories.get(tx, [one.repository])
-      if (repository !== undefined) await unrelate(tx, relation, count, id, repository)
+      if (repository !== undefined) await unrelate(tx, relation, count, account, repository)
+      else await relation.remove(tx, [account, one.repository])
     }
-  for (const index of ['followers', 'following'] as const)
-    for (const one of await follows.list(tx, index, { prefix: [id] }))
-      await follows.remove(tx, [one.follower, one.followed])
+    did += set.length
+  }
+  return did
+}
+
+const removeFollows: Removing = async (tx, account, limit) => {
+  let did = 0
+  for (const index of ['followers', 'following'] as const) {
+    const found = await follows.list(tx, index, { prefix: [account], limit: limit - did })
+    for await (const one of paced(found)) await follows.remove(tx, [one.follower, one.followed])
+    did += found.length
+  }
+  return did
+}
+
+const removeMembers: Removing = async (tx, organization, limit) => {
+  const found = await memberships.list(tx, 'organization', { prefix: [organization], limit })
+  for await (const one of paced(found)) await memberships.remove(tx, [one.organization, one.member])
+  return found.length
 }

@@ -1,18 +1,19 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { paced } from '../records/paced.ts'
-import { type Account, accounts, type Repository, repositories, stars, watches } from '../records/schema.ts'
+import type { Errands } from '../records/errands.ts'
+import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
-import { type Folders, leave, settle } from './folders.ts'
+import { type Folders, settle } from './folders.ts'
 import type { Landings } from './landings.ts'
-import { readableRepository } from './lookup.ts'
+import { readableRepository, repositoryById } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import { watch } from './relations.ts'
+import { removeRepository } from './removal.ts'
 
 export interface NewRepository {
   name: string
@@ -45,12 +46,11 @@ export interface RepositoryFiles {
   sweep(age: number): Promise<void>
 }
 
-export interface RepositoriesOptions {
-  store: Store
+/** What repositories are kept with. */
+export interface RepositoryParts {
   quota: QuotaEngine
-  files: RepositoryFiles | undefined
+  errands: Errands
   folders: Folders
-  landings: Landings
 }
 
 export interface Repositories {
@@ -69,13 +69,11 @@ export interface Repositories {
   remove(id: number): Promise<boolean>
 }
 
-export const createRepositories = ({
-  store,
-  quota,
-  files,
-  folders,
-  landings,
-}: RepositoriesOptions): Repositories => ({
+export const createRepositories = (
+  store: Store,
+  files: RepositoryFiles | undefined,
+  { quota, errands, folders, landings }: RepositoryParts & { landings: Landings },
+): Repositories => ({
   async create(owner, creator, repository) {
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
@@ -87,7 +85,7 @@ export const createRepositories = ({
       return store.write((tx) => insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)))
     })
   },
-  byId: (id) => store.read((tx) => repositories.get(tx, [id])),
+  byId: (id) => store.read((tx) => repositoryById(tx, id)),
   namesOf: (ids) =>
     store.read(async (tx) => {
       const found = await repositories.getMany(
@@ -108,7 +106,8 @@ export const createRepositories = ({
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.private !== before.private) await quota.containers.setPrivate(tx, id, after.private)
       if (landing !== undefined) await landings.note(tx, { id: landing, repository: id, pid: null })
-      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, before), after.private))
+      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
+      return saveWithAudience(tx, errands, after, audience)
     })
     return edited === undefined || landing === undefined ? edited : landings.settle(landing, id)
   },
@@ -118,7 +117,8 @@ export const createRepositories = ({
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
       await quota.containers.move(tx, id, owner)
-      return saveWithAudience(tx, after, audienceOfRepository(await ownerOf(tx, after), after.private))
+      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
+      return saveWithAudience(tx, errands, after, audience)
     }),
   resize: (id, size) =>
     change(store, id, async (tx, before) => {
@@ -128,24 +128,15 @@ export const createRepositories = ({
       return after
     }),
   async remove(id) {
-    const removed = await store.write((tx) => removeRepository(tx, quota, id))
-    if (removed) await folders.discard(id)
+    const removed = await store.write(async (tx) => {
+      if ((await repositoryById(tx, id)) === undefined) return false
+      await removeRepository(tx, { quota, errands, folders }, id, errands.bounds.inOne)
+      return true
+    })
+    if (removed) await folders.idle()
     return removed
   },
 })
-
-export const removeRepository = async (tx: Change, quota: QuotaEngine, id: number): Promise<boolean> => {
-  const repository = await repositories.remove(tx, [id])
-  if (repository === undefined) return false
-  for (const relation of [stars, watches])
-    for await (const one of paced(await relation.list(tx, 'repository', { prefix: [id] })))
-      await relation.remove(tx, [one.account, one.repository])
-  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
-    await repositories.save(tx, { ...fork, parent: null })
-  await quota.containers.close(tx, id)
-  await leave(tx, id)
-  return true
-}
 
 const change = (
   store: Store,
@@ -153,7 +144,7 @@ const change = (
   work: (tx: Change, before: Repository) => Promise<Repository>,
 ): Promise<Repository | undefined> =>
   store.write(async (tx) => {
-    const before = await repositories.get(tx, [id])
+    const before = await repositoryById(tx, id)
     return before && work(tx, before)
   })
 

@@ -1,19 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Collection, IndexEntry } from '../records/collection.ts'
+import { underWay } from '../records/errands.ts'
 import { folded, gramsToFind, isGram } from '../records/grams.ts'
 import { encodeKey } from '../records/keys.ts'
-import { merge, pageOf } from '../records/merge.ts'
-import {
-  type Account,
-  type Audience,
-  accounts,
-  memberships,
-  type Repository,
-  repositories,
-} from '../records/schema.ts'
+import { textOf } from '../records/merge.ts'
+import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audienceOfAccount, audiencesOf, canSee, openAudiences, type Viewer } from './access.ts'
+import { audienceOfAccount, audiencesOf, canSee, openAudiences, ownersFor, type Viewer } from './access.ts'
+import { type FoundListing, learning, pageOfListings, pageOfOne, without } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 
 export interface RepositoryQuery {
@@ -49,7 +44,7 @@ export const createSearch = (store: Store): Search => {
           repositories,
           owner === undefined
             ? [
-                ...(await openListings(tx, repositories, totals, viewer, q)),
+                ...(await openListings(tx, repositories, totals, viewer, q, leftBehind)),
                 ...(await ownListings(tx, viewer, q)),
               ]
             : await ownersListings(tx, viewer, owner, q),
@@ -59,34 +54,10 @@ export const createSearch = (store: Store): Search => {
     users: (viewer, { q = '', id }, slice) =>
       learning(store, async (tx) => {
         if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }
-        const listings = await openListings(tx, accounts, totals, viewer, q)
+        const listings = await openListings(tx, accounts, totals, viewer, q, nobody)
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
       }),
   }
-}
-
-/** A page, and what is worth keeping of how it was found. */
-interface Found<R> {
-  page: Page<R>
-  learned: (() => void)[]
-}
-
-/** What is learned is kept once the read is over: what the work has seen may turn out not to hold, and it runs again. */
-const learning = async <R>(
-  store: Store,
-  work: (tx: ReadTransaction) => Promise<Found<R>>,
-): Promise<Page<R>> => {
-  const { page, learned } = await store.read(work)
-  for (const learn of learned) learn()
-  return page
-}
-
-/** Entries in the order of their texts, and how many they are where that is known without looking. */
-interface FoundListing {
-  entries: AsyncIterable<IndexEntry>
-  total?: number | undefined
-  /** Keeps a total that was found out. */
-  learn?: (total: number) => void
 }
 
 /**
@@ -107,8 +78,27 @@ const openListings = async <R>(
   totals: Totals,
   viewer: Viewer,
   word: string,
+  gone: Gone,
 ): Promise<FoundListing[]> =>
-  Promise.all(openAudiences(viewer).map((audience) => openListing(tx, collection, totals, audience, word)))
+  Promise.all(
+    openAudiences(viewer).map(async (audience) =>
+      without(await gone(tx, audience, word), await openListing(tx, collection, totals, audience, word)),
+    ),
+  )
+
+/** Entries of an index that stand for nothing any more, by the keys of their records. */
+type Gone = (tx: ReadTransaction, audience: Audience, word: string) => Promise<ReadonlySet<string>>
+
+const nobody: Gone = async () => new Set()
+
+/** The repositories of owners that are gone, which an errand removes in steps. */
+const leftBehind: Gone = async (tx, audience, word) => {
+  const gone = new Set<string>()
+  for (const owner of await underWay(tx, 'owner'))
+    for await (const entry of holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })))
+      gone.add(textOf(entry))
+  return gone
+}
 
 type Searched<R> = Collection<R, string, string, string, 'grams'>
 
@@ -150,8 +140,7 @@ const rarestGram = async <R>(
 /** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(2)) return []
-  const joined = await memberships.list(tx, 'member', { prefix: [viewer.id] })
-  return [viewer.id, ...joined.map((one) => one.organization)].map((owner) => ({
+  return (await ownersFor(tx, viewer.id)).map((owner) => ({
     entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
   }))
 }
@@ -199,42 +188,3 @@ async function* holding(
     if (word === '' || texts.includes(bytes)) yield entry
   }
 }
-
-/** One page of several listings. Those whose total is not known are gone through to their end, and no others. */
-const pageOfListings = async <R>(
-  tx: ReadTransaction,
-  collection: Pick<Collection<R>, 'load'>,
-  listings: readonly FoundListing[],
-  slice: Slice,
-): Promise<Found<R>> => {
-  const most = slice.offset + slice.limit
-  const learned: (() => void)[] = []
-  const known = await Promise.all(
-    listings.map(async ({ entries, total, learn }) => {
-      if (total !== undefined) return { entries, total }
-      const found = await firstOf(entries, most)
-      learned.push(() => learn?.(found.total))
-      return found
-    }),
-  )
-  const page = await pageOf(merge(known.map(({ entries }) => entries)), slice)
-  return {
-    page: {
-      items: await collection.load(tx, page),
-      total: known.reduce((sum, { total }) => sum + total, 0),
-    },
-    learned,
-  }
-}
-
-const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number) => {
-  const entries: IndexEntry[] = []
-  let total = 0
-  for await (const entry of listing) if (total++ < most) entries.push(entry)
-  return { entries, total }
-}
-
-const pageOfOne = <T>(one: T | undefined, { offset, limit }: Slice): Page<T> => ({
-  items: one === undefined ? [] : [one].slice(offset, offset + limit),
-  total: one === undefined ? 0 : 1,
-})

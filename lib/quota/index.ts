@@ -1,6 +1,7 @@
+import type { Errands } from '../records/errands.ts'
 import type { LedgerEntry } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
-import { type Containers, createContainers } from './containers.ts'
+import { type Containers, createContainers, removingEntries } from './containers.ts'
 import { type Crossing, createCrossings } from './crossings.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'
@@ -39,8 +40,10 @@ export interface QuotaEngine {
     query: OverQuery,
     at: { offset: number; limit: number },
   ): Promise<{ items: OverOwner[]; total: number }>
-  /** Forgets an owner that is being deleted, whose containers are gone already. */
+  /** Takes an owner that is being deleted out of every group. */
   forget(tx: Change, owner: number): Promise<void>
+  /** Removes at most so many entries of such an owner, whose containers are gone already. @returns how many */
+  clear(tx: Change, owner: number, limit: number): Promise<number>
   /** Resolves when every crossing of what is durable has been told. */
   idle(): Promise<void>
 }
@@ -57,6 +60,7 @@ export interface CrossingListener {
 
 export const createQuota = (
   store: Store,
+  errands: Errands,
   defaults: QuotaDefaults,
   listener: CrossingListener = nobody,
 ): QuotaEngine => {
@@ -66,13 +70,14 @@ export const createQuota = (
   })
   const crossings = createCrossings((owner) => standings.of(owner), listener)
   const standings = createStandings(store, tally, defaults)
-  const ledger = createLedger(tally)
+  const ledger = createLedger(tally, errands)
+  errands.on('entries', removingEntries)
 
   return {
     rules: createRules(store, standings.dropAll),
     groups: createGroups(store, standings.dropAll),
     ledger,
-    containers: createContainers(tally),
+    containers: createContainers(tally, errands),
     plans: createPlans(store, defaults, standings.dropAll),
     standing: standings.of,
     isOver(owner, subject) {
@@ -91,10 +96,11 @@ export const createQuota = (
         total: await ledger.count(tx, owner, kind),
       })),
     over: (query, at) => store.read((tx) => listOver(tx, defaults, query, at)),
-    async forget(tx, owner) {
-      await unassignAll(tx, owner)
-      await ledger.removeOwned(tx, owner)
-      await tally.forget(tx, owner)
+    forget: unassignAll,
+    async clear(tx, owner, limit) {
+      const did = await ledger.removeOwned(tx, owner, limit)
+      if (did < limit) await tally.forget(tx, owner)
+      return did
     },
     idle: crossings.idle,
   }

@@ -1,21 +1,36 @@
-import { containers, type LedgerEntry, type LedgerKind, ledgerEntries } from '../records/schema.ts'
+import { type Errands, isUnderWay } from '../records/errands.ts'
+import { paced } from '../records/paced.ts'
+import {
+  type Container,
+  containers,
+  type LedgerEntry,
+  type LedgerKind,
+  ledgerEntries,
+} from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { countShelves, listShelves, shelfFor } from './shelves.ts'
 import type { Usage } from './subjects.ts'
 import type { Tally } from './tally.ts'
 
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
+/** An entry as it is put: where it lies is the ledger's own affair. */
+export type NewEntry = Omit<LedgerEntry, 'owner'> & {
+  /** The owner of the container, or of the entry itself when it is in none. */
+  owner: number
+}
+
 /** The record of what counts toward quota and is not git data. */
 export interface Ledger {
   get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined>
   /** Writes the entry in the place of one with its kind and key, so the same entry twice counts once. */
-  put(tx: Change, entry: LedgerEntry): Promise<{ replaced: boolean }>
+  put(tx: Change, entry: NewEntry): Promise<{ replaced: boolean }>
+  /** Removes at most so much of what an owner has outside of any container. @returns how many */
+  removeOwned(tx: Change, owner: number, limit: number): Promise<number>
   /** Answers whether there was such an entry. */
   remove(tx: Change, kind: LedgerKind, key: string): Promise<boolean>
-  /** Removes what an owner has outside of any container. */
-  removeOwned(tx: Change, owner: number): Promise<void>
   /** "Lists of what counts are ordered largest first, then by name." */
   list(
     tx: ReadTransaction,
@@ -26,45 +41,75 @@ export interface Ledger {
   count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number>
 }
 
-export const createLedger = (tally: Tally): Ledger => {
+export const createLedger = (tally: Tally, errands: Errands): Ledger => {
   const account = async (tx: Change, entry: LedgerEntry, sign: 1 | -1) => {
+    const container = await containerOf(tx, entry)
+    // Its repository is gone, and what was in it was taken off the owner's usage then.
+    if (container === undefined && entry.container !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await tally.add(tx, entry.owner, { [kind]: bytes })
-    if (entry.container === null) return
-    const container = await containers.get(tx, [entry.container])
-    if (container === undefined) throw new Error(`no container ${entry.container}`)
-    await containers.save(tx, { ...container, [kind]: container[kind] + bytes })
+    await tally.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
+    if (container === undefined) return
+    const place = entry.owner === null ? 'kept' : 'lent'
+    const counted = { [kind]: container[kind] + bytes, [place]: container[place] + sign }
+    await containers.save(tx, { ...container, ...counted })
   }
 
-  const remove = async (tx: Change, kind: LedgerKind, key: string) => {
-    const before = await ledgerEntries.remove(tx, [kind, key])
-    if (before !== undefined) await account(tx, before, -1)
-    return before !== undefined
+  /** What a removal under way has not come to yet is no entry any more. */
+  const stands = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
+    const owner = entry.container === null ? entry.owner! : (await containerOf(tx, entry))?.owner
+    return owner !== undefined && !(await isUnderWay(tx, 'owner', owner))
+  }
+
+  const take = async (tx: Change, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> => {
+    const before = await ledgerEntries.get(tx, [kind, key])
+    if (before === undefined) return undefined
+    const stood = await stands(tx, before)
+    await account(tx, before, -1)
+    return stood ? before : undefined
   }
 
   return {
-    get: (tx, kind, key) => ledgerEntries.get(tx, [kind, key]),
+    async get(tx, kind, key) {
+      const entry = await ledgerEntries.get(tx, [kind, key])
+      return entry !== undefined && (await stands(tx, entry)) ? entry : undefined
+    },
     async put(tx, entry) {
-      const before = await ledgerEntries.get(tx, [entry.kind, entry.key])
-      if (before !== undefined) await account(tx, before, -1)
-      await account(tx, entry, 1)
-      await ledgerEntries.save(tx, entry)
+      const before = await take(tx, entry.kind, entry.key)
+      const container = await containerOf(tx, entry)
+      if (container === undefined && entry.container !== null)
+        throw new Error(`no container ${entry.container}`)
+      const owner = container === undefined ? entry.owner : shelfFor(container, errands.bounds.inOne)
+      await account(tx, { ...entry, owner }, 1)
+      await ledgerEntries.save(tx, { ...entry, owner })
       return { replaced: before !== undefined }
     },
-    remove,
-    async removeOwned(tx, owner) {
-      const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner] })
-      for (const entry of owned) await remove(tx, entry.kind, entry.key)
+    async remove(tx, kind, key) {
+      const before = await take(tx, kind, key)
+      await ledgerEntries.remove(tx, [kind, key])
+      return before !== undefined
     },
-    list: (tx, owner, kind, at) => ledgerEntries.list(tx, 'size', { prefix: [owner, kind], ...at }),
-    count: (tx, owner, kind) => ledgerEntries.count(tx, 'owner', [owner, kind]),
+    async removeOwned(tx, owner, limit) {
+      const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
+      for await (const entry of paced(owned)) {
+        await account(tx, entry, -1)
+        await ledgerEntries.remove(tx, [entry.kind, entry.key])
+      }
+      return owned.length
+    },
+    list: listShelves,
+    count: countShelves,
   }
 }
 
-export type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
+const containerOf = async (
+  tx: ReadTransaction,
+  { container }: Pick<LedgerEntry, 'container'>,
+): Promise<Container | undefined> => (container === null ? undefined : containers.get(tx, [container]))
 
-export const countedAs = (entry: LedgerEntry): Counted => {
+type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
+
+export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
   if (entry.kind !== 'attachments') return entry.kind
   return entry.on === 'issue' ? 'issues' : 'releases'
 }

@@ -4,8 +4,8 @@ import {
   assignments,
   type Container,
   containers,
+  errands,
   groups,
-  type LedgerEntry,
   ledgerEntries,
   ownerUsages,
   rules,
@@ -14,6 +14,12 @@ import { countedAs } from './ledger.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
 const ownerOfContainer = fact(containers, (container) => container.owner)
+/** What is gone with its container, and not swept yet: see lib/records/errands.ts. */
+const sweptContainer = fact(
+  errands,
+  () => 1,
+  ({ kind, id }) => (kind === 'entries' ? id : undefined),
+)
 const group = fact(groups, () => 1)
 const rule = fact(rules, () => 1)
 
@@ -27,16 +33,17 @@ const sizes: Pick<Container, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'pack
   packages: 0,
 }
 
-const inLedger = (entry: LedgerEntry): Amount => [[entry.owner, countedAs(entry)], entry.size]
-
 /** "Usage is counted in the transaction that changes it": here it is summed, to prove it. */
 const usage: Recount = {
   name: 'usage of owner',
   counted: [
-    claim(containers, ({ owner, private: isPrivate, git }) => [
-      [[owner, isPrivate ? 'reposPrivate' : 'reposPublic'], git],
+    claim(containers, (one) => [
+      [[one.owner, one.private ? 'reposPrivate' : 'reposPublic'], one.git],
+      ...members(sizes).map((kind): Amount => [[one.owner, kind], one[kind]]),
     ]),
-    claim(ledgerEntries, (entry) => [inLedger(entry)]),
+    claim(ledgerEntries, (entry) =>
+      entry.container === null ? [[[entry.owner!, countedAs(entry)], entry.size]] : [],
+    ),
   ],
   kept: [claim(ownerUsages, (one) => members(noUsage).map((kind): Amount => [[one.owner, kind], one[kind]]))],
   async mend(tx, [owner, kind], amount) {
@@ -49,18 +56,24 @@ const usage: Recount = {
 const tallies: Recount = {
   name: 'usage within repository',
   counted: [
-    claim(ledgerEntries, (entry) =>
-      entry.container === null ? [] : [[[entry.container, countedAs(entry)], entry.size]],
+    claim(ledgerEntries, (entry, known) =>
+      entry.container === null || known(ownerOfContainer, entry.container) === undefined
+        ? []
+        : [
+            [[entry.container, countedAs(entry)], entry.size],
+            [[entry.container, entry.owner === null ? 'kept' : 'lent'], 1],
+          ],
     ),
   ],
-  kept: [claim(containers, (one) => members(sizes).map((kind): Amount => [[one.id, kind], one[kind]]))],
-  mend: (tx, [id, kind], amount) => amend(tx, containers, [id!], { [kind as keyof typeof sizes]: amount }),
+  kept: [claim(containers, (one) => members(contents).map((what): Amount => [[one.id, what], one[what]]))],
+  mend: (tx, [id, what], amount) => amend(tx, containers, [id!], { [what as keyof typeof contents]: amount }),
 }
+const contents = { ...sizes, lent: 0, kept: 0 }
 
 /** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
 export const quotaProof: Proof = {
   derived: [ownerUsages.options.name, containers.options.name],
-  facts: [ownerOfContainer, group, rule],
+  facts: [ownerOfContainer, sweptContainer, group, rule],
   recounts: [usage, tallies],
   looks: [
     look(ledgerEntries, ({ kind, key, owner, container }, known) => {
@@ -68,11 +81,18 @@ export const quotaProof: Proof = {
       const holder = known(ownerOfContainer, container)
       const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
       if (holder === undefined)
-        return [{ says: `${entry} is in repository ${container}, which has no tally` }]
-      return holder === owner
+        return known(sweptContainer, container) === undefined
+          ? [{ says: `${entry} is in repository ${container}, which has no tally` }]
+          : []
+      return owner === null || holder === owner
         ? []
         : [{ says: `${entry} counts for ${owner}, and its repository for ${holder}` }]
     }),
+    look(errands, ({ kind, id }, known) =>
+      kind === 'entries' && known(ownerOfContainer, id) !== undefined
+        ? [{ says: `the entries of repository ${id} are to be removed, and it is still there` }]
+        : [],
+    ),
     look(assignments, (one, known) =>
       known(group, one.group) === undefined
         ? [{ says: `owner ${one.owner} is assigned the group ${one.group}, which does not exist` }]

@@ -60,6 +60,8 @@ export interface Collection<
   findBy(tx: ReadTransaction, index: U, place: KeyTuple): Promise<R | undefined>
   list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]>
   entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry>
+  /** The entry of a record that is held already, as a listing whose prefix has so many members shows it. */
+  entryOf(index: O, depth: number, record: R): IndexEntry
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
   all(tx: ReadTransaction): AsyncIterable<R>
   /** The same as the JSON that is kept: to hand on, nothing need be read out of it. */
@@ -175,6 +177,12 @@ export const collection = <
       return load(tx, found)
     },
     entries,
+    entryOf(index, depth, record) {
+      const place = options.ordered![index](record) ?? []
+      const key = orderedKey(name, index, place, options.id(record))
+      const { start } = rangeBelow([name, 'o', index, ...place.slice(0, depth)])
+      return { order: key.subarray(start.length), recordKey: recordKey(options.id(record)) }
+    },
     load,
     async *all(tx) {
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)

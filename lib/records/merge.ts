@@ -37,6 +37,17 @@ export const pageOf = async (
   return page
 }
 
+/** What tells the record of an entry from others. */
+export const textOf = ({ recordKey }: IndexEntry): string => Buffer.from(recordKey).toString('latin1')
+
+/** A listing without the entries of some records. */
+export async function* except(
+  records: ReadonlySet<string>,
+  listing: AsyncIterable<IndexEntry>,
+): AsyncGenerator<IndexEntry> {
+  for await (const entry of listing) if (!records.has(textOf(entry))) yield entry
+}
+
 const iteratorOf = (listing: Entries): AsyncIterator<IndexEntry> | Iterator<IndexEntry> =>
   Symbol.asyncIterator in listing ? listing[Symbol.asyncIterator]() : listing[Symbol.iterator]()
 

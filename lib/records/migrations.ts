@@ -1,4 +1,7 @@
+import type { Bytes, WriteTransaction } from '../storage/driver.ts'
+import { recordKey } from './layout.ts'
 import type { Pass } from './passes.ts'
+import { decodeValue, encodeValue } from './values.ts'
 
 export type { Pass } from './passes.ts'
 
@@ -10,6 +13,22 @@ export interface Step {
   migrate: readonly Pass[]
   /** Names of the collections whose indexes or counts have changed: they are derived anew when every step is done. */
   derive?: readonly string[]
+}
+
+const edited = (record: Bytes, change: object): Bytes =>
+  encodeValue({ ...decodeValue<object>(record), ...change })
+
+const LENT = 500
+
+const shelve = async (tx: WriteTransaction, key: Bytes, value: Bytes): Promise<void> => {
+  const { container: id } = decodeValue<{ container: number | null }>(value)
+  const at = id === null ? undefined : recordKey('container', [id])
+  const container = at && (await tx.get(at))
+  if (container === undefined) return
+  const { lent, kept } = decodeValue<{ lent: number; kept: number }>(container)
+  if (lent < LENT) return tx.put(at!, edited(container, { lent: lent + 1 }))
+  tx.put(at!, edited(container, { kept: kept + 1 }))
+  tx.put(key, edited(value, { owner: null }))
 }
 
 /**
@@ -24,6 +43,19 @@ export const steps: readonly Step[] = [
     to: 1,
     migrate: [],
     derive: ['account', 'repository', 'assignment'],
+  },
+  {
+    // 2 counts what each repository lends to its owner's shelf, and keeps what is beyond that on a shelf of its own.
+    from: 1,
+    to: 2,
+    migrate: [
+      {
+        over: ['container', 'r'],
+        each: (tx, key, value) => tx.put(key, edited(value, { lent: 0, kept: 0 })),
+      },
+      { over: ['ledger', 'r'], each: shelve },
+    ],
+    derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
 ]
 

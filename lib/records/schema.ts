@@ -11,6 +11,7 @@ import type { Spread } from './spread.ts'
 const integer = v.pipe(v.number(), v.safeInteger())
 const id = v.pipe(integer, v.minValue(1))
 const bytes = v.pipe(integer, v.minValue(0))
+const count = v.pipe(integer, v.minValue(0))
 const seconds = integer
 
 /**
@@ -189,12 +190,13 @@ const relation = <N extends string>(name: N) =>
     id: (one: Relation) => [one.account, one.repository],
     ordered: {
       account: (one: Relation) => [one.account, one.audience],
-      repository: (one: Relation) => [one.repository],
+      repository: (one: Relation) => [one.repository, one.audience],
     },
     counted: { account: (one: Relation) => [one.account, one.audience] },
   })
 export const stars = relation('star')
 export const watches = relation('watch')
+export type RelationCollection = typeof stars
 
 const Follow = v.object({
   follower: id,
@@ -212,6 +214,9 @@ export const follows = collection({
   ordered: {
     following: (follow) => [follow.follower, follow.followedAudience],
     followers: (follow) => [follow.followed, follow.followerAudience],
+    // What an account that changes its visibility has to tell.
+    asFollower: (follow) => [follow.follower, follow.followerAudience],
+    asFollowed: (follow) => [follow.followed, follow.followedAudience],
   },
   counted: {
     following: (follow) => [follow.follower, follow.followedAudience],
@@ -316,13 +321,23 @@ export const ownerUsages = collection({
 })
 
 /** A repository as quota sees it: whose it is, and what it and everything in it takes. */
-const Container = v.object({ id, owner: id, private: v.boolean(), git: bytes, ...sizes })
+const Container = v.object({
+  id,
+  owner: id,
+  private: v.boolean(),
+  git: bytes,
+  ...sizes,
+  /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/shelves.ts. */
+  lent: count,
+  kept: count,
+})
 export type Container = v.InferOutput<typeof Container>
 
 export const containers = collection({
   name: 'container',
   schema: Container,
   id: (container) => [container.id],
+  ordered: { shelf: (container) => (container.kept > 0 ? [container.owner] : undefined) },
 })
 
 export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
@@ -332,7 +347,8 @@ const LedgerEntry = v.object({
   kind: LedgerKind,
   /** The caller's own stable name for the thing. */
   key: v.string(),
-  owner: id,
+  /** Whose shelf it lies on; null for the shelf of its repository, whose owner it then has. */
+  owner: v.nullable(id),
   /** Null for a package that belongs to its owner and to no repository. */
   container: v.nullable(id),
   name: v.string(),
@@ -349,16 +365,42 @@ const LedgerEntry = v.object({
 })
 export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 
+/** "Lists of what counts are ordered largest first, then by name." 0 - size, for -0 is not 0 in a key. */
+const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
+
 export const ledgerEntries = collection({
   name: 'ledger',
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],
   ordered: {
-    // "Lists of what counts are ordered largest first, then by name." 0 - size, for -0 is not 0 in a key.
-    size: (entry) => [entry.owner, entry.kind, 0 - entry.size, entry.name],
-    container: (entry) => (entry.container === null ? undefined : [entry.container]),
+    size: (entry) => (entry.owner === null ? undefined : [entry.owner, ...bySize(entry)]),
+    shelf: (entry) => (entry.owner === null ? [entry.container!, ...bySize(entry)] : undefined),
+    container: (entry) => (entry.owner === null || entry.container === null ? undefined : [entry.container]),
   },
-  counted: { owner: (entry) => [entry.owner, entry.kind] },
+  counted: {
+    owner: (entry) => (entry.owner === null ? undefined : [entry.owner, entry.kind]),
+    shelf: (entry) => (entry.owner === null ? [entry.container!, entry.kind] : undefined),
+  },
+})
+
+const Errand = v.object({
+  /**
+   * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
+   * is gone, or known to others than before. `follows`: the same of an account. `owner`: all that an account had which
+   * is gone. The id is that container's, repository's or account's.
+   */
+  kind: v.picklist(['entries', 'relations', 'follows', 'owner']),
+  id,
+})
+export type Errand = v.InferOutput<typeof Errand>
+
+/** What acknowledged changes have left to be done in steps: see lib/records/errands.ts. */
+export const errands = collection({
+  name: 'errand',
+  schema: Errand,
+  id: (errand) => [errand.kind, errand.id],
+  ordered: { kind: (errand) => [errand.kind] },
+  counted: { kind: (errand) => [errand.kind] },
 })
 
 export const collections = [
@@ -379,6 +421,7 @@ export const collections = [
   ownerUsages,
   containers,
   ledgerEntries,
+  errands,
 ] as const
 
 /** The numbers that each sequence has given to records. */

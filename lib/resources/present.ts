@@ -1,6 +1,8 @@
 import { AllotError } from '../errors.ts'
 import { canRead, type Permission, permissionOn, type Viewer } from '../hosting/access.ts'
-import { type Account, accounts, type Repository as Record, repositories } from '../records/schema.ts'
+import { repositoryById } from '../hosting/lookup.ts'
+import { settledCounts } from '../hosting/unsettled.ts'
+import { type Account, accounts, type Repository as Record } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Repository, type RepositorySurroundings, repositoryResource } from './repository.ts'
@@ -57,7 +59,7 @@ const present = async (
 ): Promise<Repository> => {
   const permissions = await permissionOn(tx, viewer, record)
   const parent = await presentParent(tx, viewer, urls, record)
-  return resourceOf(record, viewer, urls, owners, permissions, parent)
+  return resourceOf(await settledCounts(tx, record), viewer, urls, owners, permissions, parent)
 }
 
 const presentParent = async (
@@ -66,7 +68,7 @@ const presentParent = async (
   urls: Urls,
   { parent: id }: Record,
 ): Promise<RepositorySurroundings['parent']> => {
-  const parent = id === null ? undefined : await repositories.get(tx, [id])
+  const parent = id === null ? undefined : await repositoryById(tx, id)
   if (parent === undefined || !(await canRead(tx, viewer, parent))) return null
   const permissions = await permissionOn(tx, viewer, parent)
   return {

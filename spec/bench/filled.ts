@@ -70,7 +70,7 @@ class Filler {
       counted.count++
       this.#counts.set(text, counted)
     }
-    tell({ due, held: () => undefined }, record, recordKey)
+    tell({ due, held: () => undefined }, record, recordKey, () => undefined)
   }
 }
 
@@ -107,7 +107,8 @@ const fillWith = async (filler: Filler, about: number): Promise<void> => {
     const owner = ownerOf(id)
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, repository(id, owner, starred[id]!))
-    await filler.add(containers, { id, owner, private: false, git: id, ...none, lfs, artifacts })
+    const placed = { lent: sizes.lent[id]!, kept: 0 }
+    await filler.add(containers, { id, owner, private: false, git: id, ...none, lfs, artifacts, ...placed })
     const used = usages.get(owner) ?? usage(owner)
     used.reposPublic += id
     used.lfs += lfs
@@ -125,12 +126,17 @@ const fillLedger = async (
   repos: number,
   ownerOf: (repository: number) => number,
 ) => {
-  const sizes = { lfs: new Float64Array(repos + 1), artifacts: new Float64Array(repos + 1) }
+  const sizes = {
+    lfs: new Float64Array(repos + 1),
+    artifacts: new Float64Array(repos + 1),
+    lent: new Uint32Array(repos + 1),
+  }
   for (let at = 0; at < entries; at++) {
     const container = ((at * 7919) % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
     const size = (at * 104_729) % 1e9
     sizes[kind][container]! += size
+    sizes.lent[container]!++
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
       ...{ owner: ownerOf(container), container, name: `file ${at}.bin`, run: null, createdAt: WHEN },

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
+import { counter } from '../../lib/records/counter.ts'
+import { rangeBelow } from '../../lib/records/keys.ts'
+import { orderedKey, recordKey } from '../../lib/records/layout.ts'
 import { importing, schemaVersion } from '../../lib/records/mark.ts'
 import { SCHEMA, type Step, steps } from '../../lib/records/migrations.ts'
 import { prepareStore, type Way } from '../../lib/records/opening.ts'
-import { type Account, accounts, assignments } from '../../lib/records/schema.ts'
+import { type Account, accounts, assignments, containers } from '../../lib/records/schema.ts'
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { assertNoContent } from '../expectations.ts'
 import { basic, start } from '../running.ts'
@@ -158,6 +161,49 @@ describe('A migration', () => {
     assert.equal(ben?.fullName, ' moved')
     await driver.write(async (tx) => schemaVersion.set(tx, SCHEMA))
     assert.deepEqual((await verify(driver)).named, [])
+  })
+})
+
+describe('A repository with very many entries', () => {
+  /** As layouts 0 and 1 had it: each entry lies by size with its owner, and is named by its repository. */
+  const putAsBefore = (driver: StorageDriver, many: number): Promise<void> =>
+    driver.write(async (tx) => {
+      const [owner, id] = [1, (await containerOf(tx))!]
+      const container = recordKey('container', [id])
+      const before = decodeValue<{ lfs: number }>((await tx.get(container))!)
+      tx.put(container, encodeValue({ ...before, lfs: before.lfs + many }))
+      const usage = decodeValue<{ lfs: number }>((await tx.get(recordKey('usage', [owner])))!)
+      tx.put(recordKey('usage', [owner]), encodeValue({ ...usage, lfs: usage.lfs + many }))
+      for (let n = 0; n < many; n++) {
+        const key = `many ${n}`
+        const place = { on: null, index: null, run: null, type: null, version: null, createdAt: 1 }
+        const entry = { kind: 'lfs', key, owner, container: id, name: key, size: 1, ...place }
+        const at = recordKey('ledger', ['lfs', key])
+        tx.put(at, encodeValue(entry))
+        tx.put(orderedKey('ledger', 'size', [owner, 'lfs', -1, key], ['lfs', key]), at)
+        tx.put(orderedKey('ledger', 'container', [id], ['lfs', key]), at)
+      }
+      await counter('ledger:owner').add(tx, [owner, 'lfs'], many)
+    })
+
+  const containerOf = async (tx: ReadTransaction): Promise<number | undefined> => {
+    for await (const [, value] of tx.range(rangeBelow(['container', 'r']))) {
+      const { id, owner } = decodeValue<{ id: number; owner: number }>(value)
+      if (owner === 1) return id
+    }
+    return undefined
+  }
+
+  it('keeps them on a shelf of its own from then on, and everything agrees', async () => {
+    const driver = await filled(older())
+    await putAsBefore(driver, 1203)
+    await prepareStore(driver)
+    assert.deepEqual((await verify(driver)).named, [])
+    const [kept, all] = await driver.read(async (tx) => {
+      const container = (await containers.get(tx, [(await containerOf(tx))!]))!
+      return [container.kept, container.kept + container.lent]
+    })
+    assert.ok(kept! >= 703 && all! >= 1203, `${kept} of ${all}`)
   })
 })
 

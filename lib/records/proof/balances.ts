@@ -3,7 +3,7 @@ import { counterKey, counterName, orderedKey, uniqueKey } from '../layout.ts'
 import { stampedNumber, stampedValue } from '../spread.ts'
 import { encodeValue } from '../values.ts'
 import { type Declared, declared, keyWords } from './collections.ts'
-import { type Claim, deleting, type Fault, putting, type Recount } from './declare.ts'
+import { type Claim, deleting, type Fault, type Known, putting, type Recount } from './declare.ts'
 import type { Compared, Sides } from './sides.ts'
 
 /** Something that is kept and follows from records: an index, a counter, or a recount that a floor declares. */
@@ -16,7 +16,7 @@ export interface Balance {
 /** How the records of a collection, and what else is stored, are told to the sides of a balance. */
 export interface Told {
   readonly balance: Balance
-  tell(sides: Sides, record: unknown, key: Uint8Array): void
+  tell(sides: Sides, record: unknown, key: Uint8Array, known: Known): void
 }
 
 /** Where what is kept of a balance lies, when that is not on records. */
@@ -118,8 +118,9 @@ const stampedCountersOf = ({ name, spread }: Declared): (Kept & Told)[] =>
 
 const toldOf = (balance: Balance, claim: Claim, side: 'due' | 'held'): Told => ({
   balance,
-  tell(sides, record) {
-    for (const [key, amount] of claim.amounts(record)) if (amount !== 0) sides[side](encodeKey(key), amount)
+  tell(sides, record, _, known) {
+    for (const [key, amount] of claim.amounts(record, known))
+      if (amount !== 0) sides[side](encodeKey(key), amount)
   },
 })
 

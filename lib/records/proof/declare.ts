@@ -16,17 +16,25 @@ export interface Proof {
 
 type Of<R> = { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } }
 
-/** A number that is remembered of every record of a collection, for looks at others. */
+/** A number that is remembered of the records of a collection, for looks at others. */
 export interface Fact {
   readonly collection: string
+  /** Of what it is a fact; undefined when the record says nothing of it. */
+  about(record: unknown, id: KeyPart): KeyPart | undefined
   of(record: unknown): number
 }
-export const fact = <R>({ options }: Of<R>, of: (record: R) => number): Fact => ({
+/** @param about the id of the record, unless the fact is about something else */
+export const fact = <R>(
+  { options }: Of<R>,
+  of: (record: R) => number,
+  about: (record: R, id: KeyPart) => KeyPart | undefined = (_, id) => id,
+): Fact => ({
   collection: options.name,
+  about: (record, id) => about(record as R, id),
   of: (record) => of(record as R),
 })
 
-/** The number remembered of the record with this id; undefined when there is no such record. */
+/** The number remembered of what has this id; undefined when there is none. */
 export type Known = (fact: Fact, id: KeyPart) => number | undefined
 
 /** What is wrong about one record; `mend` when it is derived from others and can be put right. */
@@ -66,11 +74,14 @@ export type Amount = readonly [key: KeyTuple, amount: number]
 
 export interface Claim {
   readonly collection: string
-  amounts(record: unknown): readonly Amount[]
+  amounts(record: unknown, known: Known): readonly Amount[]
 }
-export const claim = <R>({ options }: Of<R>, amounts: (record: R) => readonly Amount[]): Claim => ({
+export const claim = <R>(
+  { options }: Of<R>,
+  amounts: (record: R, known: Known) => readonly Amount[],
+): Claim => ({
   collection: options.name,
-  amounts: (record) => amounts(record as R),
+  amounts: (record, known) => amounts(record as R, known),
 })
 
 /** Numbers that are kept on some records and can be counted again from others. */

@@ -38,8 +38,10 @@ export class Facts {
   remember(collection: string, id: KeyPart, record: unknown): void {
     for (const [fact, { byId, byName }] of this.#facts) {
       if (fact.collection !== collection) continue
-      if (typeof id === 'number') byId.set(id, fact.of(record))
-      else byName.set(id, fact.of(record))
+      const about = fact.about(record, id)
+      if (about === undefined) continue
+      if (typeof about === 'number') byId.set(about, fact.of(record))
+      else byName.set(about, fact.of(record))
     }
   }
 

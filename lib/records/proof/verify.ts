@@ -51,7 +51,7 @@ export const verifyRecords = async (
   const sums = new Map(books.balances.map((balance) => [balance, new SummedSides()]))
   const counted = await recount(tx, { books, sides: sums, facts, proofs, found }, read)
   for (const sides of closerLooks(sums)) {
-    await recompare(tx, books, sides, read)
+    await recompare(tx, { books, sides, facts }, read)
     for (const [balance, compared] of sides)
       for (const difference of compared.differing()) {
         found(balance.explain(difference), balance.isOwn)
@@ -108,7 +108,7 @@ const recount = async (
     found({ says: `${keyWords(key)} belongs to nothing that this version knows` }, true)
 
   const records = declared.map((collection) => {
-    const tell = teller(books, sides, collection)
+    const tell = teller(books, sides, facts, collection)
     const looks = proofs.flatMap((proof) => proof.looks).filter((one) => one.collection === collection.name)
     const isDerived = proofs.some(({ derived }) => derived.includes(collection.name))
     return sectionOf([collection.name, 'r'], (key, value) => {
@@ -136,15 +136,14 @@ const recount = async (
 /** The pass for a closer look: only what is told to the balances in question is read. */
 const recompare = async (
   tx: ReadTransaction,
-  books: Books,
-  sides: ReadonlyMap<Balance, Sides>,
+  { books, sides, facts }: Pick<Recounting, 'books' | 'sides' | 'facts'>,
   read: (entries: number) => void,
 ): Promise<void> => {
   const concerned = declared.filter(({ name }) =>
     books.toldBy.get(name)!.some(({ balance }) => sides.has(balance)),
   )
   const records = concerned.map((collection) => {
-    const tell = teller(books, sides, collection)
+    const tell = teller(books, sides, facts, collection)
     return sectionOf([collection.name, 'r'], (key, value) => {
       const reading = readRecord(collection, key, value)
       if ('record' in reading) tell(reading.record, key)
@@ -153,10 +152,10 @@ const recompare = async (
   await walk(tx, [...records, ...keptSections(books, sides, () => undefined)], read)
 }
 
-const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { name }: Declared) => {
+const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { known }: Facts, { name }: Declared) => {
   const told = books.toldBy.get(name)!.flatMap(({ balance, tell }) => {
     const to = sides.get(balance)
-    return to === undefined ? [] : [(record: unknown, key: Bytes) => tell(to, record, key)]
+    return to === undefined ? [] : [(record: unknown, key: Bytes) => tell(to, record, key, known)]
   })
   return (record: unknown, key: Bytes) => {
     for (const tell of told) tell(record, key)

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import type { Viewer } from '../../lib/hosting/access.ts'
+import type { ListedKind } from '../../lib/quota/ledger.ts'
+import { LedgerKind } from '../../lib/records/schema.ts'
+import { presentRepositories } from '../../lib/resources/present.ts'
+import type { House } from './house.ts'
+import { type Asker, canRead, canSee, type Entry, type Model, ownerOf, type Repo } from './model.ts'
+import { namedEntry } from './play.ts'
+
+/**
+ * Everything that can be read must be as the model has it, whatever is still to be swept.
+ * @param turn who asks, and for which kind of entry: all of them at every step would take long.
+ */
+export const compare = async (house: House, model: Model, turn: number): Promise<void> => {
+  for (const [name, { id }] of model.accounts) {
+    assert.deepEqual((await house.quota.standing(id)).usage, usageOf(model, name))
+    assert.equal((await house.quota.explain(id, 'size:all')).used, sum(Object.values(usageOf(model, name))))
+    for (const kind of ['attachments', 'artifacts', 'packages'] as const)
+      await compareUsed(house, model, name, kind)
+  }
+  const kind = LedgerKind.options[turn % 4]!
+  for (const key of 'abcdefgh') {
+    const entry = model.entries.get(`${kind} ${key}`)
+    const found = await house.hosting.ledger.get({ kind, key })
+    assert.deepEqual(found, entry && namedEntry(model, entry))
+  }
+  const asker = [null, 'ann', 'cat', 'root'][turn % 4]!
+  if (asker === null || asker === 'root' || model.accounts.has(asker)) await compareSeen(house, model, asker)
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
+
+const usageOf = (model: Model, owner: string) => {
+  const repos = (hidden: boolean) =>
+    sum(
+      [...model.repositories.values()].map((it) =>
+        it.owner === owner && it.private === hidden ? it.size : 0,
+      ),
+    )
+  const entries = (counts: (entry: Entry) => boolean) =>
+    sum([...model.entries.values()].map((it) => (ownerOf(model, it) === owner && counts(it) ? it.size : 0)))
+  return {
+    reposPublic: repos(false),
+    reposPrivate: repos(true),
+    lfs: entries((it) => it.kind === 'lfs'),
+    issues: entries((it) => it.on === 'issue'),
+    releases: entries((it) => it.on === 'release'),
+    artifacts: entries((it) => it.kind === 'artifacts'),
+    packages: entries((it) => it.kind === 'packages'),
+  }
+}
+
+/** "Lists of what counts are ordered largest first, then by name." */
+const compareUsed = async (house: House, model: Model, owner: string, kind: ListedKind) => {
+  const expected = [...model.entries.values()]
+    .filter((it) => it.kind === kind && ownerOf(model, it) === owner)
+    .sort((one, other) => other.size - one.size || (one.key < other.key ? -1 : 1))
+    .map((it) => it.key)
+  const listed: string[] = []
+  for (let offset = 0; offset === 0 || offset < expected.length; offset += 3) {
+    const { items, total } = await house.quota.used(model.accounts.get(owner)!.id, kind, { offset, limit: 3 })
+    listed.push(...items.map((it) => it.key))
+    assert.equal(total, expected.length)
+  }
+  assert.deepEqual(listed, expected)
+}
+
+const ALL = { offset: 0, limit: 100 }
+
+/** What one who asks can know of. */
+const compareSeen = async ({ hosting, store }: House, model: Model, asker: Asker): Promise<void> => {
+  const viewer: Viewer =
+    asker === null ? null : { id: model.accounts.get(asker)?.id ?? 1_000_000, admin: asker === 'root' }
+  const readable = [...model.repositories].filter(([, repo]) => canRead(model, asker, repo))
+  const ids = (of: [number, Repo][]) => of.map(([id]) => id).sort((one, other) => one - other)
+  const sorted = <T extends { id: number }>(items: T[]) => ids(items.map((it) => [it.id, undefined as never]))
+
+  const found = await hosting.search.repositories(viewer, {}, ALL)
+  assert.deepEqual([found.total, sorted(found.items)], [readable.length, ids(readable)])
+  const shown = await presentRepositories(store, viewer, { baseUrl: 'http://host', apiUrl: '' }, found.items)
+  for (const one of shown) {
+    const repo = model.repositories.get(one.id)!
+    assert.deepEqual(
+      [one.full_name, one.private, one.stars_count, one.watchers_count],
+      [`${repo.owner}/${repo.name}`, repo.private, repo.stars.size, repo.watches.size],
+    )
+  }
+  if (viewer !== null && !viewer.admin) {
+    const own = readable.filter(([, it]) => it.owner === asker || (it.owner === 'guild' && asker === 'ann'))
+    const mine = await hosting.listings.mine(viewer, 'id', ALL)
+    assert.deepEqual([mine.total, mine.items.map((it) => it.id)], [own.length, ids(own)])
+  }
+  for (const [name, { id }] of model.accounts) {
+    const listed = await hosting.listings.of(viewer, id, 'id', ALL)
+    const owned = readable.filter(([, repo]) => repo.owner === name)
+    assert.deepEqual([listed.total, listed.items.map((it) => it.id)], [owned.length, ids(owned)])
+    for (const relation of ['stars', 'watches'] as const) {
+      const related = readable.filter(([, repo]) => repo[relation].has(name))
+      const page = await hosting.relations[relation].list(viewer, id, ALL)
+      assert.deepEqual([page.total, page.items.map((it) => it.id)], [related.length, ids(related)])
+      const last = await hosting.relations[relation].list(viewer, id, {
+        offset: related.length - 1,
+        limit: 1,
+      })
+      if (related.length > 0) assert.deepEqual(sorted(last.items), ids(related).slice(-1))
+    }
+    for (const side of ['followers', 'following'] as const) {
+      const pair = (other: string) => (side === 'followers' ? `${other} ${name}` : `${name} ${other}`)
+      const others = [...model.accounts].filter(
+        ([other]) => model.follows.has(pair(other)) && canSee(model, asker, other),
+      )
+      const expected = others.map(([, it]) => it.id).sort((one, other) => one - other)
+      const page = await hosting.relations.follows[side](viewer, id, ALL)
+      assert.deepEqual([page.total, page.items.map((it) => it.id)], [expected.length, expected])
+    }
+  }
+}
