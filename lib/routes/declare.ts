@@ -36,4 +36,4 @@ export interface StreamServices {
   readonly failed: (error: unknown, fields: object) => void
 }
 
-export const stream = streamsFor<Identity, StreamServices>()
+export const stream: ReturnType<typeof streamsFor<Identity, StreamServices>> = streamsFor()
