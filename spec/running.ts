@@ -55,13 +55,20 @@ const quiet = { error: () => undefined, info: () => undefined }
 /** How the listener is put into a server: plain, unless a spec mounts it elsewhere. */
 export type Mount = (handler: Allot['handler']) => RequestListener
 
+export interface Started {
+  mount?: Mount
+  prefix?: string
+  /** Where the store comes from when the options bring no driver. */
+  store?: typeof specStore
+}
+
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount, prefix = '' }: { mount?: Mount; prefix?: string } = {},
+  { mount, prefix = '', store = specStore }: Started = {},
 ): Promise<Running> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
-  const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await specStore()
+  const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
   const allot = await createAllot({ log: quiet, repositories, ...options, driver })
   const asked = askedHost()
   const host =

@@ -4,11 +4,12 @@ import * as forgejo from '@llamaduck/forgejo-ts'
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client'
 import { gpgPair, sshPair } from '../keygen.ts'
 import { type Running, start } from '../running.ts'
+import { lastingStore } from '../store.ts'
 
 let allot: Running
 before(async () => {
   // A client written against a real Forgejo wants its dialect.
-  allot = await start({ dialect: 'forgejo' })
+  allot = await start({ dialect: 'forgejo' }, { store: lastingStore })
 })
 after(() => allot.stop())
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gpgPair, sshPair } from '../keygen.ts'
 import { start } from '../running.ts'
+import { lastingStore } from '../store.ts'
 
 const skip =
   spawnSync('go', ['version']).status !== 0 && 'there is no Go here: install it to run its SDK against Allot'
@@ -13,7 +14,7 @@ describe('The published Go SDK of Gitea', () => {
   it('takes the version, and goes through accounts, repositories, relations, keys and markdown', {
     skip,
   }, async () => {
-    const allot = await start()
+    const allot = await start({}, { store: lastingStore })
     try {
       const keys = [sshPair('ed25519').key, gpgPair('Gopher <gopher@example.test>').armored]
       const cwd = fileURLToPath(new URL('./go', import.meta.url))

@@ -3,10 +3,11 @@ import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
 import { gpgPair, sshPair } from '../keygen.ts'
 import { type Running, start } from '../running.ts'
+import { lastingStore } from '../store.ts'
 
 let allot: Running
 before(async () => {
-  allot = await start()
+  allot = await start({}, { store: lastingStore })
 })
 after(() => allot.stop())
 
