@@ -7,6 +7,7 @@ import { VERSION } from '../../lib/version.ts'
 import { limitsIn } from '../config.ts'
 import { farewell } from '../farewell.ts'
 import { open, type StoreFlags } from '../open.ts'
+import { withProbes } from '../probes.ts'
 import { Usage } from '../usage.ts'
 
 interface Flags extends StoreFlags {
@@ -17,7 +18,7 @@ interface Flags extends StoreFlags {
 export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   const wanted = port === undefined ? undefined : portIn(port)
   const { allot, config, data } = await open(store, pino(pino.destination(2)))
-  const server = createLimitedServer(allot.handler, limitsIn(config))
+  const server = createLimitedServer(withProbes(allot, allot.handler), limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
     await listen(server, wanted ?? config.server.port, host ?? config.server.host)
