@@ -1,5 +1,5 @@
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 
 /** Repositories are found by their number alone, so that renaming and transferring one moves no file. */
 export const folderOf = (directory: string, id: number): string =>
@@ -21,6 +21,22 @@ export const sizeOf = async (folder: string): Promise<number> => {
 
 /** Where git keeps the objects of a push until it has looked at them all. */
 const isQuarantine = (path: string): boolean => /\/objects\/(?:tmp_objdir-|incoming-)[^/]*$/.test(path)
+
+/** Gives a finished folder its name; both are on the disk when this resolves, for its record will be. */
+export const place = async (unfinished: string, folder: string): Promise<void> => {
+  const entries = await readdir(unfinished, { withFileTypes: true, recursive: true })
+  const within = entries.filter((entry) => entry.isFile() || entry.isDirectory())
+  await Promise.all([unfinished, ...within.map((entry) => join(entry.parentPath, entry.name))].map(sync))
+  await rename(unfinished, folder)
+  await Promise.all([dirname(folder), dirname(dirname(folder))].map(sync))
+}
+
+/** Windows knows no syncing of folders, and there git's own must do. */
+const sync = async (path: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  const handle = await open(path, 'r')
+  await handle.sync().finally(() => handle.close())
+}
 
 /** First out of the way, then deleted: a kill in between leaves nothing that looks like a repository. */
 export const removeFolder = async (folder: string): Promise<void> => {

@@ -1,6 +1,6 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { removeFolder, UNFINISHED } from './disk.ts'
+import { place, removeFolder, UNFINISHED } from './disk.ts'
 import { setHead } from './head.ts'
 import { runGit } from './run.ts'
 
@@ -36,7 +36,7 @@ export const incoming = async (git: string, folder: string): Promise<Incoming> =
       if (size > 0) await fetchAll(git, unfinished, path)
       await setHead(git, unfinished, head)
       await removeFolder(folder)
-      await rename(unfinished, folder)
+      await place(unfinished, folder)
       await clean()
     },
     async abandon() {

@@ -1,7 +1,7 @@
-import { mkdir, rename } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Bundled, bundleOf } from './bundle.ts'
-import { folderOf, removeAll, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
+import { folderOf, place, removeAll, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
 import { firstBranch, setBranch } from './head.ts'
 import { type Incoming, incoming, initialise } from './incoming.ts'
@@ -62,7 +62,7 @@ const storeIn = (directory: string, git: string): GitStore => ({
         stream,
       )
     }
-    await rename(unfinished, folder)
+    await place(unfinished, folder)
     return { size: await sizeOf(folder) }
   },
   size: (id) => sizeOf(folderOf(directory, id)),

@@ -5,13 +5,19 @@ import { crash } from './rounds.ts'
 const seed = Math.floor(Math.random() * 2 ** 32)
 
 it('A server that is told to stop under load answers or leaves undone, whole, and ends with 0', async () => {
-  const { faults, data, ...totals } = await crash({ rounds: 3, seed, recountEvery: 3, signal: 'SIGTERM' })
+  const { faults, data, ...totals } = await crash({
+    rounds: 3,
+    seed,
+    longestLife: 800,
+    recountEvery: 3,
+    signal: 'SIGTERM',
+  })
   assert.deepEqual(faults, [], `seed ${seed}, in ${data}`)
   assert.ok(totals.acknowledged > 50, JSON.stringify(totals))
 })
 
 it('A server that is killed again and again under the writes of 16 clients loses nothing that it acknowledged', async (t) => {
-  const { faults, data, ...totals } = await crash({ rounds: 20, seed, recountEvery: 4 })
+  const { faults, data, ...totals } = await crash({ rounds: 20, seed, longestLife: 800, recountEvery: 4 })
   t.diagnostic(`seed ${seed}: ${JSON.stringify(totals)}`)
   assert.deepEqual(faults, [], `seed ${seed}, in ${data}`)
   assert.ok(totals.kills >= 20 && totals.acknowledged > 300 && totals.inFlight > 100, JSON.stringify(totals))

@@ -26,7 +26,13 @@ const progress = (totals: Totals): void => {
 }
 
 process.stdout.write(`seed ${seed}\n`)
-const { faults, data, ...totals } = await crash({ rounds, seed, recountEvery: 2, progress })
+const { faults, data, ...totals } = await crash({
+  rounds,
+  seed,
+  longestLife: 1500,
+  recountEvery: 2,
+  progress,
+})
 if (process.stdout.isTTY) process.stdout.write('\r\x1b[K')
 
 const numbers = Object.values(totals).map((one) => one.toLocaleString('en'))

@@ -23,6 +23,8 @@ export interface Totals {
 export interface Options {
   rounds: number
   seed: number
+  /** Milliseconds that a server lives under load, at most. */
+  longestLife: number
   /** Every so many rounds all counters are recounted and all lists held against each other: damage stays. */
   recountEvery: number
   /** How a server that writes is ended; told to stop, it must end with 0 within 10 s. */
@@ -39,29 +41,26 @@ export interface Outcome extends Totals {
 }
 
 const CLIENTS = 16
-/** Milliseconds that a server lives under load, at most. */
-const LONGEST_LIFE = 800
 /** Milliseconds within which a start that is to be cut short is over, more or less. */
 const START = 1000
 
 /** A server is killed and started again on one folder, round after round, until a fault is found. */
-export const crash = async ({
-  rounds,
-  seed,
-  recountEvery,
-  signal = 'SIGKILL',
-  progress,
-}: Options): Promise<Outcome> => {
+export const crash = async (options: Options): Promise<Outcome> => {
+  const { rounds, recountEvery, progress } = options
   const data = await mkdtemp(join(tmpdir(), 'allot-crash-'))
   const totals: Totals = { rounds: 0, kills: 0, acknowledged: 0, inFlight: 0, lost: 0, inconsistent: 0 }
-  const run = new Run(data, chanceOf(seed), totals, signal)
-  await run.begin()
-  while (totals.rounds < rounds && run.faults.length === 0) {
-    await run.round(totals.rounds % recountEvery === 0)
-    totals.rounds++
-    progress?.(totals)
+  const run = new Run(data, options, totals)
+  try {
+    await run.begin()
+    while (totals.rounds < rounds && run.faults.length === 0) {
+      await run.round(totals.rounds % recountEvery === 0)
+      totals.rounds++
+      progress?.(totals)
+    }
+    if (run.faults.length === 0) await run.end()
+  } finally {
+    await run.leaveNothing()
   }
-  if (run.faults.length === 0) await run.end()
   if (run.faults.length === 0) await rm(data, { recursive: true, force: true })
   return { ...totals, faults: run.faults, data }
 }
@@ -73,14 +72,17 @@ class Run {
   readonly #totals: Totals
   readonly #clients: Client[]
   readonly #signal: 'SIGKILL' | 'SIGTERM'
+  readonly #longestLife: number
   #token = ''
+  #process: Served | undefined
 
-  constructor(data: string, chance: Chance, totals: Totals, signal: 'SIGKILL' | 'SIGTERM') {
-    this.#signal = signal
+  constructor(data: string, { seed, longestLife, signal = 'SIGKILL' }: Options, totals: Totals) {
     this.#data = data
-    this.#chance = chance
     this.#totals = totals
-    this.#clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, chance.fork()))
+    this.#chance = chanceOf(seed)
+    this.#signal = signal
+    this.#longestLife = longestLife
+    this.#clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, this.#chance.fork()))
   }
 
   /** On an empty folder, whose first start is cut short too. */
@@ -105,7 +107,7 @@ class Run {
     await this.#compare(server, recounts)
     if (this.faults.length > 0) return void (await process.stop())
     const writing = this.#clients.map((client) => client.write(server).catch((error) => this.#fault(error)))
-    await new Promise((resolve) => setTimeout(resolve, this.#chance.below(LONGEST_LIFE)))
+    await new Promise((resolve) => setTimeout(resolve, this.#chance.below(this.#longestLife)))
     await this.#kill(process, server)
     await Promise.all(writing)
     const sum = (of: (client: Client) => number) => this.#clients.reduce((total, one) => total + of(one), 0)
@@ -121,8 +123,14 @@ class Run {
     await process.stop()
   }
 
+  /** No process outlives the run, whatever has gone wrong. */
+  async leaveNothing(): Promise<void> {
+    await this.#process?.stop('SIGKILL')
+  }
+
   async #start(): Promise<{ server: Server; process: Served }> {
     const process = await served(['--data', this.#data])
+    this.#process = process
     return { process, server: { ask: asker(process.api), token: this.#token, killed: false } }
   }
 

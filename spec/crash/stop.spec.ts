@@ -35,6 +35,7 @@ const begun = async (): Promise<{ server: Served; api: string; token: string; da
   const data = aFolder()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await served(['--data', data])
+  servers.push(server)
   await asker(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
   return { server, api: server.api, token, data }
 }
@@ -46,6 +47,7 @@ const writes = Array.from({ length: 40 }, (_, at): [string, string, object] => {
   return ['PUT', `/admin/ledger/lfs/k${at}`, { repository: 'ops/demo', name: 'n', size: at }]
 })
 
+const servers: Served[] = []
 const sockets: Socket[] = []
 const silent = (api: string, text = ''): Socket => {
   const socket = connect(Number(new URL(api).port), '127.0.0.1')
@@ -54,8 +56,9 @@ const silent = (api: string, text = ''): Socket => {
   sockets.push(socket)
   return socket
 }
-after(() => {
+after(async () => {
   for (const socket of sockets) socket.destroy()
+  for (const server of servers) await server.stop('SIGKILL')
 })
 
 describe('A server that is told to stop', () => {
@@ -79,6 +82,7 @@ describe('A server that is told to stop', () => {
     agent.destroy()
 
     const again = await served(['--data', data])
+    servers.push(again)
     const ask = asker(again.api)
     for (const [, path, body] of writes) {
       const { name, username } = body as { name?: string; username?: string }
