@@ -16,6 +16,7 @@ import { createRemoval } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
 import { createTokens, type Tokens } from './tokens.ts'
+import { createUsageListings, type UsageListings } from './usage.ts'
 
 /** The domain: accounts and what they have to do with repositories, keys and each other. */
 export interface Hosting {
@@ -30,6 +31,7 @@ export interface Hosting {
   readonly tokens: Tokens
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
+  readonly usage: UsageListings
   readonly identities: Identities
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
@@ -79,6 +81,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     tokens: createTokens(store, told.revoked),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
+    usage: createUsageListings(store, quota),
     async removeAccount(id, options) {
       const removed = await removal.remove(id, options)
       for (const repository of removed ?? []) await folders.discard(repository)
