@@ -32,7 +32,10 @@ const asker = ({ ask, root }: Running, token: string) => {
 
 it('Whatever is asked, by an administrator, a user or nobody, the answer is one that the route declares, and never a 5xx', async (t) => {
   const statuses = new Map<number, number>()
+  const end = performance.now() + TIME
   const property = fc.asyncProperty(requests, async (asked) => {
+    // One server is tried however busy the machine is.
+    if (performance.now() > end && statuses.size > 0) return
     const running = await start()
     try {
       const ask = asker(running, (await populate(running.allot)).alice.token)
@@ -45,12 +48,7 @@ it('Whatever is asked, by an administrator, a user or nobody, the answer is one 
       await running.stop()
     }
   })
-  await fc.assert(property, {
-    numRuns: 60,
-    interruptAfterTimeLimit: TIME,
-    markInterruptAsFailure: false,
-    includeErrorInReport: true,
-  })
+  await fc.assert(property, { numRuns: 60, includeErrorInReport: true })
   const told = [...statuses].sort(([a], [b]) => a - b)
   t.diagnostic(told.map(([status, times]) => `${status}: ${times}`).join(', '))
   // On a busy machine there are few servers, so only what is answered often must be among it.
