@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { level } from '../../drivers/level/index.ts'
+import { errands } from '../../lib/records/schema.ts'
+import { verify } from '../../lib/verify.ts'
+import { temporaryFolder } from '../drivers/folder.ts'
+import { compare } from './compare.ts'
+import { type House, openHouse } from './house.ts'
+import { emptyModel, forgetAccount, forgetRepository, type Model } from './model.ts'
+import { makeAccount, play } from './play.ts'
+
+const BOUNDS = { inOne: 5, step: 1 }
+const SWEEPING = fileURLToPath(new URL('./sweeping.ts', import.meta.url))
+
+/** Three repositories with so many entries each, one of which everybody has starred. */
+const fill = async (house: House, model: Model, many: number): Promise<number[]> => {
+  for (const name of ['ann', 'ben', 'cat', 'guild']) await makeAccount(house, model, name)
+  for (const owner of ['ann', 'guild', 'cat'] as const)
+    await play(house, model, { do: 'create', owner, name: 'r1', private: false })
+  const ids = [...model.repositories.keys()]
+  for (const [at, id] of ids.entries()) {
+    for (const relation of ['stars', 'watches'] as const)
+      await play(house, model, { do: 'relate', which: at, relation, set: true })
+    const { owner, name } = model.repositories.get(id)!
+    const entries = Array.from({ length: many }, (_, n) => ({ key: `${at} ${n}`, size: n % 4 }))
+    await house.hosting.ledger.batch(
+      entries.map(({ key, size }) => {
+        model.entries.set(`artifacts ${key}`, { kind: 'artifacts', key, size, on: undefined, place: id })
+        const entry = { kind: 'artifacts' as const, key, name: key, size, run: 1 }
+        return { op: 'put' as const, ...entry, repository: `${owner}/${name}` }
+      }),
+    )
+  }
+  return ids
+}
+
+const killedWhileSweeping = async (folder: string, told: object, after: number): Promise<void> => {
+  const child = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), SWEEPING, folder, JSON.stringify(told)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const exit = once(child, 'exit')
+  await Promise.race([once(child.stdout, 'data'), exit])
+  await setTimeout(after)
+  child.kill('SIGKILL')
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
+}
+
+const errandsIn = ({ store }: House): Promise<number> =>
+  store.read(async (tx) => {
+    let count = 0
+    for await (const _ of errands.all(tx)) count++
+    return count
+  })
+
+describe('A process that is killed while it sweeps', () => {
+  for (const after of [0, 100])
+    it(`leaves what the next one goes on with, ${after} ms after the last answer`, async () => {
+      const { folder, remove } = await temporaryFolder()
+      try {
+        const model = emptyModel()
+        const before = await openHouse(level(folder), BOUNDS)
+        const [deleted, moved] = await fill(before, model, 150)
+        await before.close()
+
+        const [to, purged] = ['ben', 'cat'].map((name) => model.accounts.get(name)!.id)
+        await killedWhileSweeping(folder, { bounds: BOUNDS, deleted, moved, to, purged }, after)
+        model.repositories.get(moved!)!.owner = 'ben'
+        forgetRepository(model, deleted!)
+        forgetAccount(model, 'cat')
+
+        const house = await openHouse(level(folder), BOUNDS)
+        assert.ok((await errandsIn(house)) > 0, 'it was killed before the end')
+        for (const turn of [0, 1, 2, 3]) await compare(house, model, turn)
+        assert.deepEqual((await verify(house.store.driver)).named, [])
+        await house.close()
+
+        const last = await openHouse(level(folder), { inOne: 500, step: 50 })
+        while ((await last.sweeper.round()).errands > 0);
+        assert.equal(await errandsIn(last), 0)
+        for (const turn of [0, 1, 2, 3]) await compare(last, model, turn)
+        assert.deepEqual((await verify(last.store.driver)).named, [])
+        await last.close()
+      } finally {
+        await remove()
+      }
+    })
+})
