@@ -5,26 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
+import { type Answer, type Ask, asker } from './asking.ts'
 import { assertDeclared } from './declared.ts'
 import { askedHost } from './hosts/mounts.ts'
 import { specStore } from './store.ts'
 
-/** An answer, read to its end. */
-export interface Answer {
-  status: number
-  headers: Headers
-  text: string
-  /** The body as JSON; undefined when there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: an answer can be anything, and a spec says what it expects of it
-  body: any
-}
-
-export interface Ask {
-  token?: string
-  /** Sent as JSON when it is no string or bytes. */
-  body?: unknown
-  headers?: Record<string, string>
-}
+export { type Answer, type Ask, asker } from './asking.ts'
 
 export interface Person {
   name: string
@@ -122,29 +108,6 @@ export const start = async (
 }
 
 const nobody: Person = { name: '', id: 0, token: '', password: '' }
-
-export const asker =
-  (api: string): Running['ask'] =>
-  async (method, path, { token, body, headers = {} } = {}) => {
-    const sent = new Headers(headers)
-    if (token !== undefined) sent.set('authorization', `token ${token}`)
-    const raw = typeof body === 'string' || body instanceof Uint8Array
-    if (body !== undefined && !raw && !sent.has('content-type')) sent.set('content-type', 'application/json')
-    const answer = await fetch(api + path, {
-      method,
-      headers: sent,
-      redirect: 'manual',
-      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text !== ''
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      text,
-      body: isJson ? JSON.parse(text) : undefined,
-    }
-  }
 
 /** `Basic` credentials. */
 export const basic = (name: string, password: string): Record<string, string> => ({

@@ -1,11 +1,11 @@
-import type { Running } from '../running.ts'
+import type { Asking } from '../asking.ts'
 import type { Chance } from './chance.ts'
 import type { Answered, Deed, Known } from './deed.ts'
 import { nextDeed } from './deeds.ts'
 import { type Family, newFamily } from './family.ts'
 
 export interface Server {
-  ask: Running['ask']
+  ask: Asking
   /** An administrator's. */
   token: string
   /** Told to die: from now on requests may stay without an answer. */

@@ -16,6 +16,8 @@ export interface Entry {
   name: string
   size: number
   on?: 'issue' | 'release'
+  /** A hoard: so many entries that differ in their keys alone, which end with a number from 0. */
+  times?: number
 }
 
 export type Visibility = 'public' | 'limited' | 'private'
@@ -104,9 +106,9 @@ export const factsOf = (family: Family): Facts => {
   for (const [follower, followed] of family.follows) facts.set(`follow ${follower} ${followed}`, '')
   for (const [login, name] of family.tokens) facts.set(`token ${login} ${name}`, '')
   for (const { login, title, key } of family.keys) facts.set(`key ${login} ${title}`, key)
-  for (const { kind, key, lies, name, size, on = null } of family.entries.values()) {
+  for (const { kind, key, lies, name, size, on = null, times = 1 } of family.entries.values()) {
     const place = typeof lies === 'string' ? pathOf(family, lies) : lies.owner
-    facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on }))
+    facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on, times }))
   }
   return facts
 }

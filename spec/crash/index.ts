@@ -30,7 +30,7 @@ const { faults, data, ...totals } = await crash({
   rounds,
   seed,
   longestLife: 1500,
-  recountEvery: 2,
+  recountEvery: 5,
   progress,
 })
 if (process.stdout.isTTY) process.stdout.write('\r\x1b[K')

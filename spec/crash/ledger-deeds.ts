@@ -47,8 +47,39 @@ const putEntry: Maker = (family, chance, known) => {
   )
 }
 
+/** More than one write removes or moves at once, so that the rest of it is done later, in steps. */
+const HOARD = 600
+
+const hoard: Maker = (family, chance, known) => {
+  const lies = chance.pick([...family.repositories.keys()])
+  if (lies === undefined || [...family.entries.values()].some(isHoard)) return undefined
+  const number = known.next()
+  const key = `${family.name}-hoard${number}`
+  const entry: Entry = {
+    kind: 'lfs',
+    key,
+    lies,
+    name: `n${number}`,
+    size: 1 + chance.below(1e6),
+    times: HOARD,
+  }
+  const item = itemOf(family, entry)
+  const lines = Array.from({ length: HOARD }, (_, one) =>
+    JSON.stringify({ op: 'put', kind: 'lfs', key: `${key}-${one}`, ...item }),
+  )
+  return {
+    method: 'POST',
+    path: '/admin/ledger',
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: lines.join('\n'),
+    change: (after) => void after.entries.set(at(entry), entry),
+  }
+}
+
+const isHoard = ({ times = 1 }: Entry): boolean => times > 1
+
 const deleteEntry: Maker = (family, chance) => {
-  const entry = chance.pick([...family.entries.values()])
+  const entry = chance.pick([...family.entries.values()].filter((one) => !isHoard(one)))
   return (
     entry && {
       method: 'DELETE',
@@ -84,4 +115,5 @@ export const ledgerMakers: { weight: number; make: Maker }[] = [
   { weight: 8, make: putEntry },
   { weight: 3, make: deleteEntry },
   { weight: 4, make: batch },
+  { weight: 1, make: hoard },
 ]

@@ -1,4 +1,4 @@
-import type { Running } from '../running.ts'
+import type { Asking } from '../asking.ts'
 import { LANDMARKS } from './deed.ts'
 import type { Entry, Facts, Visibility } from './family.ts'
 
@@ -32,7 +32,7 @@ export interface Seen {
 }
 
 export interface Eyes {
-  ask: Running['ask']
+  ask: Asking
   /** Of an administrator, who sees everything. */
   token: string
 }
@@ -61,7 +61,7 @@ export const pages = async <T>(
 }
 
 /** @param entries ledger entries that may be there. */
-export const look = async (eyes: Eyes, entries: readonly Pick<Entry, 'kind' | 'key'>[]): Promise<Seen> => {
+export const look = async (eyes: Eyes, entries: readonly Asked[]): Promise<Seen> => {
   const contradictions: string[] = []
   const all = <T>(path: string) => pages<T>(eyes, path, contradictions, eyes.token)
   const [everyone, repositories, open] = await Promise.all([
@@ -101,13 +101,20 @@ const lookAtPerson = async (all: All, login: string, facts: Facts): Promise<void
   for (const { title, key } of keys) facts.set(`key ${login} ${title}`, key)
 }
 
-const lookAtEntry = async (
-  { ask, token }: Eyes,
-  { kind, key }: Pick<Entry, 'kind' | 'key'>,
-  facts: Facts,
-) => {
+type Asked = Pick<Entry, 'kind' | 'key' | 'times'>
+
+/** Of a hoard the first entry and the last: it was written in one batch, and what is between them is in the usage. */
+const lookAtEntry = async (eyes: Eyes, { kind, key, times = 1 }: Asked, facts: Facts): Promise<void> => {
+  const ends = times === 1 ? [key] : [`${key}-0`, `${key}-${times - 1}`]
+  const found = await Promise.all(ends.map((one) => entryAt(eyes, kind, one, times)))
+  const [value, ...others] = new Set(found)
+  if (others.length > 0) facts.set(`ledger ${key} ${kind}`, `torn: ${found}`)
+  else if (value !== undefined) facts.set(`ledger ${key} ${kind}`, value)
+}
+
+const entryAt = async ({ ask, token }: Eyes, kind: string, key: string, times: number) => {
   const { status, body } = await ask('GET', `/admin/ledger/${kind}/${key}`, { token })
-  if (status === 404) return
+  if (status === 404) return undefined
   const { repository, owner, name, size, on = null } = body
-  facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place: repository ?? owner, name, size, on }))
+  return JSON.stringify({ place: repository ?? owner, name, size, on, times })
 }

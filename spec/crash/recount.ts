@@ -122,7 +122,7 @@ const recountOwned = async (all: Recounting, owner: string, isOrganization: bool
   same(all, `repositories of ${owner}`, await names(all, path, 'full_name'), owned.sort())
 }
 
-type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null }
+type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null; times: number }
 
 const entriesOf = ({ facts }: Recounting, owner: string): Counted[] =>
   [...facts].flatMap(([fact, value]) => {
@@ -158,7 +158,11 @@ const usageOf = async (all: Recounting, owner: string, entries: Counted[]) => {
     return sum(await Promise.all(of.map(({ id }) => git.size(id))))
   }
   const sized = (kind: Entry['kind'], on: Counted['on'] = null) =>
-    sum(entries.filter((entry) => entry.kind === kind && entry.on === on).map(({ size }) => size))
+    sum(
+      entries
+        .filter((entry) => entry.kind === kind && entry.on === on)
+        .map(({ size, times }) => size * times),
+    )
   return {
     repos: { public: await bytes(false), private: await bytes(true) },
     git: { LFS: sized('lfs') },

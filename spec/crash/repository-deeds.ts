@@ -34,7 +34,12 @@ const createTaken: Maker = (family, chance, known) => {
   return { method: 'POST', path: '/user/repos', body, as: taken.owner, refused: 409, change: () => undefined }
 }
 
-const ownRepository = (family: Family, chance: Chance) => chance.pick([...family.repositories])
+/** Often the one with a hoard, if there is one: its removal and its moves are the longest. */
+const ownRepository = (family: Family, chance: Chance) => {
+  const hoard = [...family.entries.values()].find(({ times = 1 }) => times > 1)
+  const hoarding = [...family.repositories].filter(([target]) => target === hoard?.lies)
+  return chance.pick(hoarding.length > 0 && chance.likely(0.5) ? hoarding : [...family.repositories])
+}
 
 const editRepository: Maker = (family, chance, known) => {
   const [target, repository] = ownRepository(family, chance) ?? []

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
+import { asker } from '../asking.ts'
 import { aFolder, allot, type Served, served } from '../bin/program.ts'
-import { asker } from '../running.ts'
 
 /** An answer to a request that has left this process, body and all, once `sent` resolves. */
 interface Sent {
