@@ -1,6 +1,8 @@
 import { AllotError } from './errors.ts'
 import type { Hosting } from './hosting/index.ts'
+import { accountByName } from './hosting/lookup.ts'
 import type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
+import { checkSubject } from './quota/checks.ts'
 import type { Crossing } from './quota/crossings.ts'
 import type { QuotaExplanation } from './quota/explain.ts'
 import type { Groups } from './quota/groups.ts'
@@ -8,6 +10,7 @@ import type { QuotaEngine } from './quota/index.ts'
 import type { Rules } from './quota/rules.ts'
 import type { Subject } from './quota/subjects.ts'
 import { type QuotaInfo, quotaResource } from './resources/quota.ts'
+import type { ReadTransaction } from './storage/index.ts'
 
 /** The engine as a host has it in process: owners by their names. Every call throws `not_found` for an unknown one. */
 export interface HostQuota {
@@ -38,10 +41,16 @@ export interface QuotaEvent extends Omit<Crossing, 'owner'> {
 }
 
 export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota => {
+  const missing = (owner: string) => new AllotError('not_found', `there is no account named ${owner}`)
   const idOf = async (owner: string): Promise<number> => {
     const account = await hosting.accounts.byName(owner)
-    if (account === undefined) throw new AllotError('not_found', `there is no account named ${owner}`)
+    if (account === undefined) throw missing(owner)
     return account.id
+  }
+  const named = (owner: string) => async (tx: ReadTransaction) => {
+    const account = await accountByName(tx, owner)
+    if (account === undefined) throw missing(owner)
+    return account
   }
   const { groups } = quota
   return {
@@ -53,14 +62,14 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       remove: groups.remove,
       addRule: groups.addRule,
       removeRule: groups.removeRule,
-      assign: async (owner, group) => groups.assign(await idOf(owner), group),
-      unassign: async (owner, group) => groups.unassign(await idOf(owner), group),
-      setFor: async (owner, names) => groups.setFor(await idOf(owner), names),
+      assign: (owner, group) => groups.assign(named(owner), group),
+      unassign: (owner, group) => groups.unassign(named(owner), group),
+      setFor: (owner, names) => groups.setFor(named(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => quotaResource(await quota.standing(await idOf(owner)), true),
-    isOver: async (owner, subject) => quota.isOver(await idOf(owner), subject),
-    explain: async (owner, subject) => quota.explain(await idOf(owner), subject),
+    isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
+    explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
     apply: hosting.plans.apply,
   }
 }

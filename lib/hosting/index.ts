@@ -19,6 +19,7 @@ import { createRepositories, type Repositories, type RepositoryFiles } from './r
 import { createSearch, type Search } from './search.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { tellingFollows, tellingRelations } from './unsettled.ts'
+import { createUsageListings, type UsageListings } from './usage.ts'
 
 /** The domain: accounts and what they have to do with repositories, keys and each other. */
 export interface Hosting {
@@ -33,6 +34,7 @@ export interface Hosting {
   readonly tokens: Tokens
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
+  readonly usage: UsageListings
   readonly identities: Identities
   readonly landings: Landings
   /**
@@ -94,6 +96,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     tokens: createTokens(store, told.revoked),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
+    usage: createUsageListings(store, quota),
     removeAccount: createRemoval(store, parts, told).remove,
     async sweep() {
       await folders.sweep()

@@ -30,6 +30,16 @@ export const visibleAccount = async (
   return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
 }
 
+/** An organization by its name, likewise. */
+export const visibleOrganization = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  name: string,
+): Promise<Account | undefined> => {
+  const account = await visibleAccount(tx, viewer, name)
+  return account?.kind === 'organization' ? account : undefined
+}
+
 export const repositoryByName = async (
   tx: ReadTransaction,
   ownerName: string,

@@ -5,7 +5,8 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, membershipOf, type Viewer } from './access.ts'
 import { blankAccount, insertAccount } from './accounts.ts'
 import { now } from './clock.ts'
-import { accountByName, existingAccount } from './lookup.ts'
+import { existingAccount, visibleAccount, visibleOrganization } from './lookup.ts'
+import type { Which } from './permits.ts'
 
 export interface NewOrganization {
   name: string
@@ -26,12 +27,17 @@ export interface Organizations {
     member: number,
     at: { offset: number; limit: number },
   ): Promise<{ items: Account[]; total: number }>
-  isMember(organization: number, account: number): Promise<boolean>
+  /** Whether the named user is a member, told to members and administrators alone: to others nobody is one. */
+  hasMember(viewer: NonNullable<Viewer>, organization: string, member: string): Promise<boolean>
   isOwner(organization: number, account: number): Promise<boolean>
   /** Adds a member, or changes whether an existing one is an owner. */
-  setMember(organization: number, member: number, options?: { owner?: boolean }): Promise<void>
+  setMember(
+    organization: Which<Account>,
+    member: Which<Account>,
+    options?: { owner?: boolean },
+  ): Promise<void>
   /** Answers whether there was such a member. @throws AllotError conflict for the last owner. */
-  removeMember(organization: number, member: number): Promise<boolean>
+  removeMember(organization: Which<Account>, member: Which<Account>): Promise<boolean>
 }
 
 export const createOrganizations = (store: Store): Organizations => ({
@@ -66,21 +72,27 @@ export const createOrganizations = (store: Store): Organizations => ({
         if (one !== undefined && (await canSee(tx, viewer, one))) visible.push(one)
       return { items: visible.slice(at.offset, at.offset + at.limit), total: visible.length }
     }),
-  isMember: (organization, account) =>
-    store.read(async (tx) => (await membershipOf(tx, organization, account)) !== undefined),
+  hasMember: (viewer, name, memberName) =>
+    store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const member = await visibleAccount(tx, viewer, memberName)
+      if (organization === undefined || member === undefined) return false
+      const isPrivy = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
+      return isPrivy && (await membershipOf(tx, organization.id, member.id)) !== undefined
+    }),
   isOwner: (organization, account) =>
     store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
-  setMember: (organization, member, options) =>
+  setMember: (of, who, options) =>
     store.write(async (tx) => {
-      await existingAccount(tx, organization)
-      await existingAccount(tx, member)
+      const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
       const before = await membershipOf(tx, organization, member)
       const owner = options?.owner ?? before?.owner ?? false
       if (before?.owner === true && !owner) await keepAnOwner(tx, organization)
       await memberships.save(tx, { organization, member, owner, createdAt: before?.createdAt ?? now() })
     }),
-  removeMember: (organization, member) =>
+  removeMember: (of, who) =>
     store.write(async (tx) => {
+      const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
       const before = await membershipOf(tx, organization, member)
       if (before === undefined) return false
       if (before.owner) await keepAnOwner(tx, organization)
@@ -89,14 +101,10 @@ export const createOrganizations = (store: Store): Organizations => ({
     }),
 })
 
-const visibleOrganization = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  name: string,
-): Promise<Account | undefined> => {
-  const account = await accountByName(tx, name)
-  if (account?.kind !== 'organization') return undefined
-  return (await canSee(tx, viewer, account)) ? account : undefined
+const chosen = async (tx: ReadTransaction, which: Which<Account>): Promise<Account> => {
+  const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
+  if (account === undefined) throw new AllotError('not_found', 'there is no such account')
+  return account
 }
 
 const keepAnOwner = async (tx: ReadTransaction, organization: number) => {

@@ -12,6 +12,7 @@ import { type Folders, settle } from './folders.ts'
 import type { Landings } from './landings.ts'
 import { readableRepository, repositoryById } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
+import type { Permit, Which } from './permits.ts'
 import { watch } from './relations.ts'
 import { removeRepository } from './removal.ts'
 
@@ -55,18 +56,16 @@ export interface RepositoryParts {
 
 export interface Repositories {
   /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
-  create(owner: Account, creator: Account, repository: NewRepository): Promise<Repository>
+  create(owner: Account | Permit<Account>, creator: Account, repository: NewRepository): Promise<Repository>
   byId(id: number): Promise<Repository | undefined>
-  /** The names of repositories by their ids; those that do not exist are left out. */
-  namesOf(ids: readonly number[]): Promise<Map<number, string>>
   /** The repository if the viewer may know that it exists. */
   find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
-  edit(id: number, edit: RepositoryEdit): Promise<Repository | undefined>
+  edit(which: Which<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
   /** Gives it to another owner, with its usage, in one write. */
-  transfer(id: number, owner: number): Promise<Repository | undefined>
+  transfer(which: Which<Repository>, owner: Which<Account>): Promise<Repository | undefined>
   /** What git data it takes now, in bytes: for hosts that keep repositories themselves. */
   resize(id: number, size: number): Promise<Repository | undefined>
-  remove(id: number): Promise<boolean>
+  remove(which: Which<Repository>): Promise<boolean>
 }
 
 export const createRepositories = (
@@ -74,7 +73,9 @@ export const createRepositories = (
   files: RepositoryFiles | undefined,
   { quota, errands, folders, landings }: RepositoryParts & { landings: Landings },
 ): Repositories => ({
-  async create(owner, creator, repository) {
+  async create(into, creator, repository) {
+    const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
+    const owner = await store.read((tx) => existing(tx, find))
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
     await files?.check(repository)
@@ -82,41 +83,34 @@ export const createRepositories = (
     const id = await store.sequences.next('repository')
     return folders.making(id, async () => {
       const size = (await files?.create(id, repository, creator)) ?? 0
-      return store.write((tx) => insert(tx, quota, owner.id, creator, recordOf(id, owner, repository, size)))
+      return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
     })
   },
   byId: (id) => store.read((tx) => repositoryById(tx, id)),
-  namesOf: (ids) =>
-    store.read(async (tx) => {
-      const found = await repositories.getMany(
-        tx,
-        [...new Set(ids)].map((id) => [id]),
-      )
-      return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one.name] as const])))
-    }),
   find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
-  async edit(id, edit) {
+  async edit(which, edit) {
     const isOnDisk = files !== undefined && edit.defaultBranch !== undefined
     const landing = isOnDisk ? await landings.number() : undefined
-    const edited = await change(store, id, async (tx, before) => {
+    const edited = await change(store, which, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
       if (after.name !== before.name) checkRepositoryName(after.name)
-      if (after.private !== before.private) await quota.containers.setPrivate(tx, id, after.private)
-      if (landing !== undefined) await landings.note(tx, { id: landing, repository: id, pid: null })
+      if (after.private !== before.private) await quota.containers.setPrivate(tx, before.id, after.private)
+      if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
       const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
       return saveWithAudience(tx, errands, after, audience)
     })
-    return edited === undefined || landing === undefined ? edited : landings.settle(landing, id)
+    return edited === undefined || landing === undefined ? edited : landings.settle(landing, edited.id)
   },
-  transfer: (id, owner) =>
-    change(store, id, async (tx, before) => {
+  transfer: (which, to) =>
+    change(store, which, async (tx, before) => {
+      const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
       if (owner === before.owner) return before
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
-      await quota.containers.move(tx, id, owner)
+      await quota.containers.move(tx, before.id, owner)
       const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
       return saveWithAudience(tx, errands, after, audience)
     }),
@@ -127,10 +121,11 @@ export const createRepositories = (
       await repositories.save(tx, after)
       return after
     }),
-  async remove(id) {
+  async remove(which) {
     const removed = await store.write(async (tx) => {
-      if ((await repositoryById(tx, id)) === undefined) return false
-      await removeRepository(tx, { quota, errands, folders }, id, errands.bounds.inOne)
+      const repository = await chosen(tx, which)
+      if (repository === undefined) return false
+      await removeRepository(tx, { quota, errands, folders }, repository.id, errands.bounds.inOne)
       return true
     })
     if (removed) await folders.idle()
@@ -140,13 +135,22 @@ export const createRepositories = (
 
 const change = (
   store: Store,
-  id: number,
+  which: Which<Repository>,
   work: (tx: Change, before: Repository) => Promise<Repository>,
 ): Promise<Repository | undefined> =>
   store.write(async (tx) => {
-    const before = await repositoryById(tx, id)
+    const before = await chosen(tx, which)
     return before && work(tx, before)
   })
+
+const chosen = (tx: ReadTransaction, which: Which<Repository>): Promise<Repository | undefined> =>
+  typeof which === 'number' ? repositoryById(tx, which) : which(tx)
+
+const existing = async (tx: ReadTransaction, find: Permit<Account>): Promise<Account> => {
+  const owner = await find(tx)
+  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
+  return owner
+}
 
 const recordOf = (id: number, owner: Account, repository: NewRepository, size: number): Repository => ({
   id,
@@ -169,18 +173,18 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
   updatedAt: now(),
 })
 
-/** Reads the owner again: it may have been hidden or deleted since the request looked it up. */
+/** Finds the owner again: it may have been hidden or deleted since, or have become closed to the creator. */
 const insert = async (
   tx: Change,
   quota: QuotaEngine,
-  ownerId: number,
+  find: Permit<Account>,
   creator: Account,
   repository: Repository,
 ) => {
-  const owner = await accounts.get(tx, [ownerId])
-  if (owner === undefined) throw new AllotError('not_found', 'the owner of the new repository is gone')
+  const owner = await existing(tx, find)
   await refuseTaken(tx, owner.id, repository.name)
-  const record = { ...repository, audience: audienceOfRepository(owner, repository.private) }
+  const audience = audienceOfRepository(owner, repository.private)
+  const record = { ...repository, owner: owner.id, audience }
   await repositories.save(tx, record)
   await settle(tx, record.id)
   await quota.containers.open(tx, {

@@ -2,11 +2,15 @@ import { AllotError, invalid } from '../errors.ts'
 import { assignments, type Group, groups, rules } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { checkName, checkRule } from './checks.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
-/** Quota groups, and which owners they are assigned to. Owners are given by id. */
+/** An owner by id, or how to find one within the transaction that gives it a group. */
+export type GivenOwner = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
+
+/** Quota groups, and which owners they are assigned to. */
 export interface Groups {
   list(at: { offset: number; limit: number }): Promise<{ items: QuotaGroup[]; total: number }>
   get(name: string): Promise<QuotaGroup | undefined>
@@ -18,12 +22,12 @@ export interface Groups {
   addRule(group: string, rule: string): Promise<void>
   /** @throws AllotError not_found for an unknown group, or a rule that is not in it. */
   removeRule(group: string, rule: string): Promise<void>
-  /** @throws AllotError not_found for an unknown group, conflict when it is assigned already. */
-  assign(owner: number, group: string): Promise<void>
-  /** @throws AllotError not_found when the group is unknown or not assigned. */
-  unassign(owner: number, group: string): Promise<void>
+  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already. */
+  assign(owner: GivenOwner, group: string): Promise<void>
+  /** @throws AllotError not_found when the owner or the group is unknown, or not assigned. */
+  unassign(owner: GivenOwner, group: string): Promise<void>
   /** Sets the whole list of an owner. @throws AllotError invalid for an unknown or repeated name; nothing changes then. */
-  setFor(owner: number, names: readonly string[]): Promise<void>
+  setFor(owner: GivenOwner, names: readonly string[]): Promise<void>
   assignedTo(owner: number): Promise<string[]>
   /** Ids of the owners that the group is assigned to; undefined when there is no such group. */
   members(
@@ -63,8 +67,10 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
       }),
     get: (name) => store.read((tx) => readGroup(tx, name)),
     async create(group) {
+      checkName(group.name)
       const sequence = await store.sequences.next('group')
       const named = (group.rules ?? []).map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
+      for (const rule of named) checkRule(rule)
       const ruleSequences = await Promise.all(named.map(() => store.sequences.next('rule')))
       const made = named.map((rule, at) => ({ ...rule, sequence: ruleSequences[at]! }))
       return write(async (tx) => {
@@ -96,17 +102,19 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
         if (!group.rules.includes(rule)) throw missing('rule', rule)
         await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== rule) })
       }),
-    assign: (owner, name) =>
+    assign: (given, name) =>
       write(async (tx) => {
+        const owner = await ownerIn(tx, given)
         await existing(tx, name)
         const before = await assignments.save(tx, { owner, group: name })
         if (before !== undefined) throw new AllotError('conflict', `the group ${name} is already assigned`)
       }),
-    unassign: (owner, name) =>
+    unassign: (given, name) =>
       write(async (tx) => {
+        const owner = await ownerIn(tx, given)
         if ((await assignments.remove(tx, [owner, name])) === undefined) throw missing('group', name)
       }),
-    setFor: (owner, names) => write((tx) => setFor(tx, owner, names)),
+    setFor: (owner, names) => write(async (tx) => setFor(tx, await ownerIn(tx, owner), names)),
     assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
     members: (name, at) =>
       store.read(async (tx) => {
@@ -115,6 +123,14 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
         return { items: found.map((one) => one.owner), total: await assignments.count(tx, 'group', [name]) }
       }),
   }
+}
+
+/** A group must not be given to whoever is deleted meanwhile. */
+const ownerIn = async (tx: ReadTransaction, given: GivenOwner): Promise<number> => {
+  if (typeof given === 'number') return given
+  const owner = await given(tx)
+  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
+  return owner.id
 }
 
 export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> =>

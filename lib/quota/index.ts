@@ -1,12 +1,11 @@
 import type { Errands } from '../records/errands.ts'
-import type { LedgerEntry } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { type Containers, createContainers, removingEntries } from './containers.ts'
 import { type Crossing, createCrossings } from './crossings.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
-import { createLedger, type Ledger, type ListedKind } from './ledger.ts'
+import { createLedger, type Ledger } from './ledger.ts'
 import { listOver, type OverOwner, type OverQuery } from './over.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createRules, type Rules } from './rules.ts'
@@ -29,12 +28,6 @@ export interface QuotaEngine {
   /** "Whether the user is over quota for that subject." */
   isOver(owner: number, subject: Subject): boolean | Promise<boolean>
   explain(owner: number, subject: Subject): Promise<QuotaExplanation>
-  /** A page of what counts, largest first, and how many there are in all. */
-  used(
-    owner: number,
-    kind: ListedKind,
-    at: { offset: number; limit: number },
-  ): Promise<{ items: LedgerEntry[]; total: number }>
   /** The owners that are over quota for a subject, and those near it when asked for: largest excess first. */
   over(
     query: OverQuery,
@@ -90,11 +83,6 @@ export const createQuota = (
       const { groups, usage } = await standings.of(owner)
       return explain(groups, subject, usage)
     },
-    used: (owner, kind, at) =>
-      store.read(async (tx) => ({
-        items: await ledger.list(tx, owner, kind, at),
-        total: await ledger.count(tx, owner, kind),
-      })),
     over: (query, at) => store.read((tx) => listOver(tx, defaults, query, at)),
     forget: unassignAll,
     async clear(tx, owner, limit) {

@@ -1,6 +1,7 @@
 import { invalid } from '../errors.ts'
 import { assignments } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { checkName, checkRule } from './checks.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
 import type { Policy } from './policy.ts'
@@ -40,6 +41,8 @@ export const planned = (plan: QuotaPlan, before: Policy): Policy => {
     'groups',
     plan.groups?.map((group) => group.name),
   )
+  for (const rule of plan.rules ?? []) checkRule(rule)
+  for (const group of plan.groups ?? []) checkName(group.name)
   const rules = new Map(plan.prune ? [] : before.rules)
   for (const rule of plan.rules ?? []) rules.set(rule.name, rule)
   const groups = new Map(plan.prune ? [] : before.groups)

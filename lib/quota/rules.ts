@@ -1,7 +1,8 @@
-import { AllotError } from '../errors.ts'
+import { AllotError, invalid } from '../errors.ts'
 import { groups, type Rule, rules } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { checkLimit, checkRule, checkSubjects } from './checks.ts'
 import type { QuotaRule } from './evaluate.ts'
 import type { Subject } from './subjects.ts'
 
@@ -9,7 +10,7 @@ import type { Subject } from './subjects.ts'
 export interface Rules {
   list(at: { offset: number; limit: number }): Promise<{ items: QuotaRule[]; total: number }>
   get(name: string): Promise<QuotaRule | undefined>
-  /** @throws AllotError conflict: "POST with a rule name that already exists returns 409" */
+  /** @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409" */
   create(rule: QuotaRule): Promise<QuotaRule>
   /** "An omitted member leaves that attribute unchanged." Undefined when there is no such rule. */
   edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined>
@@ -31,11 +32,15 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
     })),
   get: (name) => store.read((tx) => readRule(tx, name)),
   async create(rule) {
+    checkRule(rule)
+    if (rule.limit === undefined) throw invalid('Limit is required')
     const sequence = await store.sequences.next('rule')
     return store.write((tx) => createRule(tx, rule, sequence, changed))
   },
-  edit: (name, edit) =>
-    store.write(async (tx) => {
+  async edit(name, edit) {
+    checkLimit(edit.limit)
+    checkSubjects(edit.subjects)
+    return store.write(async (tx) => {
       const before = await rules.get(tx, [name])
       if (before === undefined) return undefined
       const after = {
@@ -46,7 +51,8 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
       await rules.save(tx, after)
       tx.afterCommit(changed)
       return toRule(after)
-    }),
+    })
+  },
   remove: (name) =>
     store.write(async (tx) => {
       if ((await rules.remove(tx, [name])) === undefined) return false

@@ -5,7 +5,10 @@ import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
 import { keyId } from './parameters.ts'
 
-const CreateGPGKeyOption = v.object({ armored_public_key: v.string() })
+const CreateGPGKeyOption = v.object({
+  /** A key with the signatures of a hundred others has room in it. */
+  armored_public_key: v.pipe(v.string(), v.maxLength(128 * 1024)),
+})
 
 /** The one address that is verified on a key of this account. */
 const emailOf = async ({ hosting }: Services, id: number) => (await hosting.accounts.byId(id))?.email ?? ''

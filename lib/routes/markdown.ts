@@ -2,15 +2,18 @@ import * as v from 'valibot'
 import { Html, ValidationError } from '../http/index.ts'
 import { reply, route } from './declare.ts'
 
+const shortText = v.pipe(v.string(), v.maxLength(255))
+const address = v.pipe(v.string(), v.maxLength(2048))
+
 /** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
 const MarkdownOption = v.object({
   Text: v.optional(v.string()),
-  Mode: v.optional(v.string()),
-  Context: v.optional(v.string()),
+  Mode: v.optional(shortText),
+  Context: v.optional(address),
   Wiki: v.optional(v.boolean()),
   text: v.optional(v.string()),
-  mode: v.optional(v.string()),
-  context: v.optional(v.string()),
+  mode: v.optional(shortText),
+  context: v.optional(address),
   wiki: v.optional(v.boolean()),
 })
 

@@ -1,10 +1,9 @@
 import * as v from 'valibot'
-import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
+import { anyAccount, leftOrganization, ownedOrganization, visibleUser } from '../hosting/permits.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
+import { pageOf, reply, route } from './declare.ts'
 import { accountNamed, organizationNamed } from './named.ts'
 import { GivenVisibility, visibilityIn } from './parameters.ts'
 
@@ -25,15 +24,6 @@ const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrgani
   location: body.location,
   visibility: visibilityIn(body.visibility),
 })
-
-/** The organization, where the caller may change who belongs to it. */
-const administered = async (services: Services, user: Identity, name: string) => {
-  const organization = await organizationNamed(services, user, name)
-  if (organization === undefined || user.admin) return organization
-  if (!(await services.hosting.organizations.isOwner(organization.id, user.id)))
-    throw new AllotError('forbidden', `only owners of ${organization.name} may do this`)
-  return organization
-}
 
 export const organizationRoutes = [
   route({
@@ -106,18 +96,13 @@ export const organizationRoutes = [
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgIsMember',
     tag: 'organization',
-    summary: 'Whether a user is a member of an organization: 204 when so, 404 otherwise',
+    summary:
+      'Whether a user is a member of an organization: 204 when so, 404 otherwise and to whoever is no member',
     auth: 'required',
     scope: 'read:organization',
     responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, services) => {
-      const organization = await organizationNamed(services, user, params.org)
-      const account = await accountNamed(services, user, params.username)
-      if (organization === undefined || account === undefined) return reply(404)
-      return (await services.hosting.organizations.isMember(organization.id, account.id))
-        ? reply(204)
-        : reply(404)
-    },
+    handle: async ({ user, params }, { hosting }) =>
+      (await hosting.organizations.hasMember(user, params.org, params.username)) ? reply(204) : reply(404),
   }),
   route({
     method: 'PUT',
@@ -129,12 +114,10 @@ export const organizationRoutes = [
     scope: 'write:organization',
     body: v.object({ role: v.optional(v.picklist(['member', 'owner'])) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ user, params, body }, services) => {
-      const organization = await administered(services, user, params.org)
-      const account = await accountNamed(services, user, params.username)
-      if (organization === undefined || account?.kind !== 'user') return reply(404)
+    handle: async ({ user, params, body }, { hosting }) => {
       const options = body.role === undefined ? {} : { owner: body.role === 'owner' }
-      await services.hosting.organizations.setMember(organization.id, account.id, options)
+      const [organization, member] = [ownedOrganization(user, params.org), visibleUser(user, params.username)]
+      await hosting.organizations.setMember(organization, member, options)
       return reply(204)
     },
   }),
@@ -147,24 +130,9 @@ export const organizationRoutes = [
     auth: 'required',
     scope: 'write:organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
-    handle: async ({ user, params }, services) => {
-      const organization = await leavable(services, user, params)
-      // A member may have hidden itself since: owners can still let it go.
-      const account = await services.hosting.accounts.byName(params.username)
-      if (organization === undefined || account === undefined) return reply(404)
-      return (await services.hosting.organizations.removeMember(organization.id, account.id))
+    handle: async ({ user, params: { org, username } }, { hosting }) =>
+      (await hosting.organizations.removeMember(leftOrganization(user, org, username), anyAccount(username)))
         ? reply(204)
-        : reply(404)
-    },
+        : reply(404),
   }),
 ]
-
-/** Owners may take out anyone, and everyone may leave. */
-const leavable = (
-  services: Services,
-  user: Identity,
-  { org, username }: { org: string; username: string },
-) =>
-  username.toLowerCase() === user.username.toLowerCase()
-    ? organizationNamed(services, user, org)
-    : administered(services, user, org)

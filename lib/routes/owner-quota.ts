@@ -47,14 +47,12 @@ type Paged = Asked & { page: { offset: number; limit: number } }
 /** A page of what counts toward an owner, each entry with the names of where it belongs now. */
 const replyUsed =
   <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) =>
-  async ({ hosting, quota }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
-    const { items, total } = await quota.used(owner.id, kind, page)
-    const names = await hosting.repositories.namesOf(items.flatMap((entry) => entry.container ?? []))
+  async ({ hosting }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
+    const { items, total } = await hosting.usage.used(owner.id, kind, page)
     return pageOf(
-      items.map((entry) => {
-        const repository = entry.container === null ? undefined : names.get(entry.container)
-        return resource(entry, { baseUrl, apiUrl, owner: owner.name, repository })
-      }),
+      items.map(({ entry, repository }) =>
+        resource(entry, { baseUrl, apiUrl, owner: owner.name, repository }),
+      ),
       total,
     )
   }

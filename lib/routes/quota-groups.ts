@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import { anyAccount } from '../hosting/permits.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { groupResource, QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo } from '../resources/quota.ts'
 import { User, userResource } from '../resources/user.ts'
 import { pageOf, reply, route } from './declare.ts'
 import { accountNamed } from './named.ts'
 import { replyExplanation, replyInfo } from './owner-quota.ts'
-import { AskedSubject, subjectsIn } from './subject.ts'
+import { AskedSubject, AskedSubjects, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 
@@ -13,7 +14,7 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const RuleInGroup = v.object({
   name,
   limit: v.optional(v.pipe(v.number(), v.safeInteger())),
-  subjects: v.optional(v.array(AskedSubject)),
+  subjects: v.optional(AskedSubjects),
 })
 const CreateQuotaGroupOptions = v.object({
   name,
@@ -130,10 +131,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddUserToQuotaGroup',
     summary: 'Assign a group to a user or an organization',
     responses: changed,
-    handle: async ({ user, params }, services) => {
-      const account = await accountNamed(services, user, params.username)
-      if (account === undefined) return reply(404)
-      await services.quota.groups.assign(account.id, params.quotagroup)
+    handle: async ({ params }, { quota }) => {
+      await quota.groups.assign(anyAccount(params.username), params.quotagroup)
       return reply(204)
     },
   }),
@@ -144,10 +143,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveUserFromQuotaGroup',
     summary: 'Take a group from a user or an organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, services) => {
-      const account = await accountNamed(services, user, params.username)
-      if (account === undefined) return reply(404)
-      await services.quota.groups.unassign(account.id, params.quotagroup)
+    handle: async ({ params }, { quota }) => {
+      await quota.groups.unassign(anyAccount(params.username), params.quotagroup)
       return reply(204)
     },
   }),
@@ -184,10 +181,8 @@ export const quotaGroupRoutes = [
     summary: "Set the whole list of a user's or an organization's groups",
     body: v.object({ groups: v.pipe(v.array(name), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body }, services) => {
-      const account = await accountNamed(services, user, params.username)
-      if (account === undefined) return reply(404)
-      await services.quota.groups.setFor(account.id, body.groups)
+    handle: async ({ params, body }, { quota }) => {
+      await quota.groups.setFor(anyAccount(params.username), body.groups)
       return reply(204)
     },
   }),

@@ -11,14 +11,14 @@ import {
   simulationResource,
 } from '../resources/quota-plan.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
-import { AskedSubject, subjectIn, subjectsIn } from './subject.ts'
+import { AskedSubject, AskedSubjects, subjectIn, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const names = v.array(name)
 const PlannedRule = v.object({
   name,
   limit: v.pipe(v.number(), v.safeInteger()),
-  subjects: v.optional(v.array(AskedSubject)),
+  subjects: v.optional(AskedSubjects),
 })
 
 const plan = {

@@ -1,7 +1,12 @@
 import * as v from 'valibot'
-import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import { ORDERS, type RepositoryOrder } from '../hosting/listings.ts'
+import {
+  administeredRepository,
+  joinedOrganization,
+  type Permit,
+  receivingOwner,
+} from '../hosting/permits.ts'
 import type { NewRepository } from '../hosting/repositories.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
@@ -52,7 +57,7 @@ const newRepository = (body: CreateRepoOption): NewRepository => ({
 const create = async (
   services: Services,
   request: Asked & { user: Identity; body: CreateRepoOption },
-  owner: Account,
+  owner: Account | Permit<Account>,
 ) => {
   const { hosting, store } = services
   const creator = await signedIn(services, request.user)
@@ -60,28 +65,12 @@ const create = async (
   return reply(201, await presentRepository(store, request.user, request, record))
 }
 
-const createInOrganization = async (
+const createInOrganization = (
   services: Services,
   request: Asked & { user: Identity; body: CreateRepoOption; params: { org: string } },
 ) => {
   const { user, params } = request
-  const organization = await organizationNamed(services, user, params.org)
-  if (organization === undefined) return reply(404)
-  if (!user.admin && !(await services.hosting.organizations.isMember(organization.id, user.id)))
-    throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
-  return create(services, request, organization)
-}
-
-/** The repository, where the caller may administer it: 404 for whoever may not read it, 403 for other readers. */
-const administered = async ({ hosting }: Services, user: Identity, owner: string, name: string) => {
-  const repository = await hosting.repositories.find(user, owner, name)
-  if (repository === undefined) return undefined
-  const isOwner =
-    user.admin ||
-    repository.owner === user.id ||
-    (await hosting.organizations.isOwner(repository.owner, user.id))
-  if (!isOwner) throw new AllotError('forbidden', 'only owners may do this')
-  return repository
+  return create(services, request, joinedOrganization(user, params.org))
 }
 
 const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
@@ -237,13 +226,11 @@ export const repositoryRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const { default_branch: defaultBranch, ...edit } = body
-      const repository = await administered(services, user, params.owner, params.repo)
-      const edited =
-        repository &&
-        (await services.hosting.repositories.edit(repository.id, {
-          ...edit,
-          defaultBranch: defaultBranch || undefined,
-        }))
+      const administered = administeredRepository(user, params.owner, params.repo)
+      const edited = await services.hosting.repositories.edit(administered, {
+        ...edit,
+        defaultBranch: defaultBranch || undefined,
+      })
       return edited === undefined
         ? reply(404)
         : reply(200, await presentRepository(services.store, user, request, edited))
@@ -258,10 +245,9 @@ export const repositoryRoutes = [
     auth: 'required',
     scope: 'write:repository',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, services) => {
-      const repository = await administered(services, user, params.owner, params.repo)
-      const removed = repository !== undefined && (await services.hosting.repositories.remove(repository.id))
-      return removed ? reply(204) : reply(404)
+    handle: async ({ user, params }, { hosting }) => {
+      const administered = administeredRepository(user, params.owner, params.repo)
+      return (await hosting.repositories.remove(administered)) ? reply(204) : reply(404)
     },
   }),
   route({
@@ -276,23 +262,12 @@ export const repositoryRoutes = [
     responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const repository = await administered(services, user, params.owner, params.repo)
-      const owner = await accountNamed(services, user, body.new_owner)
-      if (repository === undefined || owner === undefined) return reply(404)
-      await refuseForeignOwner(services, user, owner)
-      const moved = await services.hosting.repositories.transfer(repository.id, owner.id)
+      const administered = administeredRepository(user, params.owner, params.repo)
+      const receiving = receivingOwner(user, body.new_owner)
+      const moved = await services.hosting.repositories.transfer(administered, receiving)
       return moved === undefined
         ? reply(404)
         : reply(202, await presentRepository(services.store, user, request, moved))
     },
   }),
 ]
-
-/** Nobody can be made to pay for a repository by a stranger: it goes to oneself or to an organization one owns. */
-const refuseForeignOwner = async ({ hosting }: Services, user: Identity, owner: Account) => {
-  if (user.admin || owner.id === user.id || (await hosting.organizations.isOwner(owner.id, user.id))) return
-  throw new AllotError(
-    'forbidden',
-    `only administrators and owners of ${owner.name} may give it a repository`,
-  )
-}

@@ -6,7 +6,11 @@ import { pageOf, reply, route } from './declare.ts'
 import { accountNamed } from './named.ts'
 import { keyId } from './parameters.ts'
 
-const CreateKeyOption = v.object({ title: v.string(), key: v.string() })
+const CreateKeyOption = v.object({
+  title: v.pipe(v.string(), v.maxLength(255)),
+  /** The longest key that is taken is an eighth of that. */
+  key: v.pipe(v.string(), v.maxLength(16 * 1024)),
+})
 
 export const sshKeyRoutes = [
   route({

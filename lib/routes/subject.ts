@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
+import { MOST_SUBJECTS } from '../quota/checks.ts'
 import { Subject, subjects } from '../quota/subjects.ts'
 import type { Services } from './declare.ts'
 
@@ -9,6 +10,8 @@ const WIKI = 'size:assets:wiki'
 /** A subject as it is asked for: one of the specification's, or in the dialect of a real Forgejo its word for the wiki. */
 export const AskedSubject = v.picklist([...subjects, WIKI])
 export type AskedSubject = v.InferOutput<typeof AskedSubject>
+
+export const AskedSubjects = v.pipe(v.array(AskedSubject), v.maxLength(MOST_SUBJECTS))
 
 /** @param member what to name in the refusal, such as `subjects[0]`. */
 export const subjectIn = (dialect: Services['dialect'], asked: AskedSubject, member: string): Subject => {

@@ -6,7 +6,10 @@ import type { Account } from '../records/schema.ts'
 import { AccessToken, accessTokenResource } from '../resources/token.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 
-const CreateAccessTokenOption = v.object({ name: v.string(), scopes: v.optional(v.array(v.string())) })
+const CreateAccessTokenOption = v.object({
+  name: v.pipe(v.string(), v.maxLength(255)),
+  scopes: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(50))), v.maxLength(50))),
+})
 
 /** Tokens are a matter of the user; of another's, of administrators with the scope for that. */
 const ownAccount = async (
@@ -15,11 +18,12 @@ const ownAccount = async (
   username: string,
   scope: 'read:admin' | 'write:admin',
 ): Promise<Account | undefined> => {
-  const own = caller.username.toLowerCase() === username.toLowerCase()
+  const account = await hosting.accounts.byName(username)
+  // By the id: the caller may have been deleted meanwhile, and another have the name.
+  const own = account ? account.id === caller.id : caller.username.toLowerCase() === username.toLowerCase()
   if (!own && !caller.admin)
     throw new AllotError('forbidden', 'the tokens of another user are for administrators only')
   if (!own) checkScopes(caller, { scope })
-  const account = await hosting.accounts.byName(username)
   return account?.kind === 'user' ? account : undefined
 }
 

@@ -40,7 +40,7 @@ describe('A request whose account is deleted before its body has come', () => {
     ['POST', '/orgs', (name) => ({ username: `late-${name}` }), 401],
     ['POST', '/user/keys', () => ({ title: 'late', key: sshPair('ed25519').key }), 401],
     ['POST', '/user/gpg_keys', () => ({ armored_public_key: KEY() }), 401],
-    ['POST', '/org/open/repos', () => ({ name: 'late' }), 403],
+    ['POST', '/org/open/repos', () => ({ name: 'late' }), 401],
     ['POST', '/users/{own}/tokens', () => ({ name: 'late', scopes: ['all'] }), 404],
     ['PATCH', '/repos/{own}/demo', () => ({ description: 'late' }), 404],
     ['POST', '/repos/{own}/demo/transfer', (name) => ({ new_owner: name }), 404],
@@ -61,4 +61,22 @@ describe('A request whose account is deleted before its body has come', () => {
       assert.deepEqual((await allot.as(allot.root, 'GET', '/repos/search?q=late')).body.data, [])
       assert.equal((await allot.as(allot.root, 'GET', `/orgs/late-${person.name}`)).status, 404)
     })
+})
+
+describe('A request whose account is deleted and whose name another has by then', () => {
+  it('makes no token of the other', async () => {
+    const { hosting } = allot.allot
+    const person = await allot.person('successor')
+    const path = '/users/successor/tokens'
+    const sent = await letIn(person, 'POST', path)
+    await hosting.removeAccount(person.id)
+    const other = await allot.person('successor')
+    const answer = await answerTo(sent, { name: 'late', scopes: ['all'] })
+    assert.equal(answer.status, 403, answer.text)
+    const { body } = await allot.as(other, 'GET', path)
+    assert.deepEqual(
+      body.map(({ name }: { name: string }) => name),
+      ['spec'],
+    )
+  })
 })

@@ -71,6 +71,17 @@ describe('/orgs/{org}/members/{username}', () => {
     assertNotFound(await allot.as(owner, 'PUT', '/orgs/team/members/team'))
   })
 
+  it('tells who is a member to members and administrators alone', async () => {
+    const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
+    await allot.as(owner, 'POST', '/orgs', { username: 'asked' })
+    await allot.as(owner, 'PUT', `/orgs/asked/members/${member.name}`)
+    const path = `/orgs/asked/members/${owner.name}`
+    for (const viewer of [owner, member, allot.root]) assertNoContent(await allot.as(viewer, 'GET', path))
+    assertNotFound(await allot.as(other, 'GET', path))
+    assertNotFound(await allot.as(other, 'GET', `/orgs/asked/members/${other.name}`))
+    assertNotFound(await allot.as(owner, 'GET', `/orgs/asked/members/${other.name}`))
+  })
+
   it('lets owners make owners, and keeps at least one', async () => {
     const [owner, second] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'two' })

@@ -58,8 +58,11 @@ const compareUsed = async (house: House, model: Model, owner: string, kind: List
     .map((it) => it.key)
   const listed: string[] = []
   for (let offset = 0; offset === 0 || offset < expected.length; offset += 3) {
-    const { items, total } = await house.quota.used(model.accounts.get(owner)!.id, kind, { offset, limit: 3 })
-    listed.push(...items.map((it) => it.key))
+    const { items, total } = await house.hosting.usage.used(model.accounts.get(owner)!.id, kind, {
+      offset,
+      limit: 3,
+    })
+    listed.push(...items.map(({ entry }) => entry.key))
     assert.equal(total, expected.length)
   }
   assert.deepEqual(listed, expected)

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { QuotaRule, Subject } from '../../lib/index.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+const rule = { name: 'r', limit: 1, subjects: ['size:all'] } satisfies QuotaRule
+const wrongly = (given: object) => ({ ...rule, ...given }) as unknown as QuotaRule
+
+const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
+  [
+    'an unknown subject',
+    wrongly({ subjects: ['size:all', 'size:everything'] }),
+    /^subjects\[1\]: "size:everything"/,
+  ],
+  ['what every object has for a subject', wrongly({ subjects: ['constructor'] }), /^subjects\[0\]: /],
+  ['subjects that are no list', wrongly({ subjects: 'size:all' }), /^subjects: /],
+  ['too many subjects', wrongly({ subjects: Array(101).fill('size:all') }), /^subjects: /],
+  ['a limit that is no whole number', wrongly({ limit: 1.5 }), /^limit: /],
+  ['a limit that is a text', wrongly({ limit: '1' }), /^limit: /],
+  ['a limit beyond what is exact', wrongly({ limit: 2 ** 53 }), /^limit: /],
+  ['no name', wrongly({ name: '' }), /^name: /],
+  ['half a character for a name', wrongly({ name: '\ud800' }), /^name: /],
+  ['a name of 256 characters', wrongly({ name: 'x'.repeat(256) }), /^name: /],
+]
+
+describe('A host that keeps rules in process', () => {
+  for (const [what, bad, message] of BAD)
+    it(`is told of ${what}, and nothing is stored`, async () => {
+      const { quota } = allot.allot
+      const refused = { code: 'invalid', message }
+      await assert.rejects(quota.rules.create(bad), refused)
+      await assert.rejects(quota.groups.create({ name: 'g', rules: [bad] }), refused)
+      await assert.rejects(quota.apply({ rules: [bad] }), refused)
+      assert.deepEqual((await quota.rules.list({ offset: 0, limit: 10 })).items, [])
+      assert.deepEqual((await quota.groups.list({ offset: 0, limit: 10 })).items, [])
+    })
+
+  it('is told when the limit is missing, or an edit is wrong, which changes nothing', async () => {
+    const { quota } = allot.allot
+    await assert.rejects(quota.rules.create(wrongly({ limit: undefined })), { code: 'invalid' })
+    await quota.rules.create({ ...rule, name: 'kept' })
+    await assert.rejects(quota.rules.edit('kept', wrongly({ limit: 0.5 })), { code: 'invalid' })
+    await assert.rejects(quota.rules.edit('kept', wrongly({ subjects: ['x'] })), { code: 'invalid' })
+    assert.deepEqual(await quota.rules.get('kept'), { ...rule, name: 'kept' })
+    await quota.rules.remove('kept')
+  })
+
+  it('is told of an unknown subject that it asks for, and of an owner who is not there', async () => {
+    const { quota } = allot.allot
+    const unknown = 'size:everything' as Subject
+    await assert.rejects(quota.isOver('root', unknown), { code: 'invalid' })
+    await assert.rejects(quota.explain('root', unknown), { code: 'invalid' })
+    await quota.groups.create({ name: 'g' })
+    for (const call of [quota.groups.assign, quota.groups.unassign])
+      await assert.rejects(call('nobody', 'g'), { code: 'not_found', message: /nobody/ })
+    await quota.groups.remove('g')
+  })
+})

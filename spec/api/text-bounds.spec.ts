@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as v from 'valibot'
+import type { Route } from '../../lib/http/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { assertError, assertList } from '../expectations.ts'
+import { type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start({ repositories: false })
+})
+after(() => allot.stop())
+
+/** More than any of them takes. */
+const LONG = 'x'.repeat(200_000)
+
+/** Members that the domain bounds, with a word of its own; and texts that are bounded by the size of the body. */
+const ELSEWHERE = new Set([
+  ...['orgCreate', 'adminCreateOrg', 'adminCreateUser'].map((id) => `${id} username`),
+  ...['createOrgRepoDeprecated', 'createOrgRepo', 'createCurrentUserRepo', 'repoEdit'].map(
+    (id) => `${id} name`,
+  ),
+  ...['Text', 'text'].map((member) => `renderMarkdown ${member}`),
+])
+
+const membersOf = ({ body }: Route<never, never>): [name: string, schema: v.GenericSchema][] =>
+  body !== undefined && 'entries' in body
+    ? Object.entries(body.entries as Record<string, v.GenericSchema>)
+    : []
+
+describe('Every text of every body', () => {
+  const all = routes as unknown as Route<never, never>[]
+  for (const route of all)
+    for (const [name, schema] of membersOf(route)) {
+      if (!v.is(schema, '') && !v.is(schema, 'x')) continue
+      const known = `${route.operationId} ${name}`
+      it(`has a longest length: ${known}`, () => {
+        assert.equal(v.is(schema, LONG), ELSEWHERE.has(known))
+      })
+    }
+
+  it('that the domain bounds is 422 when it is too long, and nothing is made', async () => {
+    const { root } = allot
+    for (const [path, member] of [
+      ['/orgs', 'username'],
+      ['/admin/users', 'username'],
+      ['/admin/users/root/orgs', 'username'],
+      ['/user/repos', 'name'],
+    ] as const)
+      assertError(await allot.as(root, 'POST', path, { [member]: LONG }), 422, /^name: must have 1 to/)
+    assertList(await allot.as(root, 'GET', '/admin/users'), 'login', ['root'])
+  })
+
+  it('of an SSH key: a title of 255 characters is taken, one of 256 is not', async () => {
+    const { root } = allot
+    const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBGFtwbGVFeGFtcGxlRXhhbXBsZUV4YW1wbGVF'
+    const add = (title: string) => allot.as(root, 'POST', '/user/keys', { title, key })
+    assertError(await add('x'.repeat(256)), 422, /^title: /)
+    assert.doesNotMatch((await add('x'.repeat(255))).text, /title/)
+  })
+
+  it('and every list in a body has an end too', async () => {
+    const { root } = allot
+    const subjects = Array.from({ length: 101 }, () => 'size:all')
+    assertError(await allot.as(root, 'POST', '/admin/quota/rules', { name: 'r', limit: 1, subjects }), 422)
+    const scopes = Array.from({ length: 51 }, () => 'all')
+    assertError(await allot.as(root, 'POST', '/users/root/tokens', { name: 't', scopes }), 422, /^scopes: /)
+    const groups = Array.from({ length: 101 }, (_, at) => `g${at}`)
+    assertError(await allot.as(root, 'POST', '/admin/users/root/quota/groups', { groups }), 422, /^groups: /)
+  })
+})
