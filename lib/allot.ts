@@ -8,7 +8,14 @@ import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
 import type { Push } from './hosting/push.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
-import { createServing, createStreaming, fetchOf, type Log, type Next } from './http/index.ts'
+import {
+  createServing,
+  createStreaming,
+  type FetchFacts,
+  fetchOf,
+  type Log,
+  type Next,
+} from './http/index.ts'
 import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
@@ -30,7 +37,7 @@ export interface Allot {
   /** A node:http listener, which also fits Express and Connect. */
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
-  readonly fetch: (request: Request) => Promise<Response>
+  readonly fetch: (request: Request, facts?: FetchFacts) => Promise<Response>
   /** Records usage from the host's own code: each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** Answers in process what the HTTP API answers. */

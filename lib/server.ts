@@ -1,6 +1,13 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import * as v from 'valibot'
+import { isStillSending } from './http/linger.ts'
 import { checked, count, milliseconds, Size } from './options.ts'
 
 const HOUR = 60 * 60_000
@@ -20,8 +27,16 @@ export const ServerLimits = v.strictObject({
     v.description('Milliseconds in which the headers of a request must have arrived; then 408.'),
   ),
   requestTimeout: v.pipe(
-    milliseconds(HOUR, 120_000),
-    v.description('The same for a whole request with its body.'),
+    milliseconds(HOUR, 60_000),
+    v.description(
+      'The same for a request with its body; a larger body has a second more for each `bodyRate`.',
+    ),
+  ),
+  bodyRate: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(1)), 1024),
+    v.description(
+      'Bytes a second that a body must come with when it takes longer: a push may be large, not slow.',
+    ),
   ),
   idleTimeout: v.pipe(
     milliseconds(HOUR, 60_000),
@@ -53,11 +68,12 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
       maxHeaderSize: limits.maxHeaderSize,
       keepAliveTimeout: limits.keepAliveTimeout,
       headersTimeout,
-      requestTimeout,
+      // Node knows but one time for bodies of any size: they are watched below.
+      requestTimeout: 0,
       // Node looks every 30 seconds otherwise, and the times above would mean little.
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
     },
-    boundHeaders(listener, limits.maxHeaders),
+    boundHeaders(watchBodies(listener, requestTimeout, limits.bodyRate), limits.maxHeaders),
   )
   // One more than is taken: node drops what is over without a word, be it the Authorization header.
   server.maxHeadersCount = limits.maxHeaders + 1
@@ -72,6 +88,33 @@ const boundHeaders =
     if (req.rawHeaders.length <= 2 * most) return listener(req, res)
     res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
   }
+
+const watchBodies =
+  (listener: RequestListener, time: number, rate: number): RequestListener =>
+  (req, res) => {
+    if (isStillSending(req)) watchBody(req, res, time, rate / 1000)
+    listener(req, res)
+  }
+
+/** @param rate bytes a millisecond */
+const watchBody = (req: IncomingMessage, res: ServerResponse, time: number, rate: number): void => {
+  const { socket } = req
+  const [begun, before] = [performance.now(), socket.bytesRead]
+  const look = () => {
+    const left = begun + time + (socket.bytesRead - before) / rate - performance.now()
+    if (left > 0) timer = setTimeout(look, left)
+    else if (!req.complete) giveUp(req, res)
+  }
+  let timer = setTimeout(look, time)
+  req.once('close', () => clearTimeout(timer))
+}
+
+/** What node itself does with a request that takes too long. */
+const giveUp = ({ socket }: IncomingMessage, res: ServerResponse): void => {
+  if (!res.headersSent && res.socket === socket)
+    socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+  socket.destroy()
+}
 
 /** So many connections may be busy with being refused; node closes what comes then without an answer. */
 const SPARE = 100

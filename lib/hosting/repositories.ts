@@ -73,8 +73,8 @@ export const createRepositories = (
   files: RepositoryFiles | undefined,
   { quota, errands, folders, landings }: RepositoryParts & { landings: Landings },
 ): Repositories => ({
-  async create(given, creator, repository) {
-    const find = typeof given === 'function' ? given : (tx: ReadTransaction) => accounts.get(tx, [given.id])
+  async create(into, creator, repository) {
+    const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const owner = await store.read((tx) => existing(tx, find))
     checkRepositoryName(repository.name)
     if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)

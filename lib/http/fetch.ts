@@ -4,6 +4,12 @@ import type { ReadableStream } from 'node:stream/web'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
+/** What a request does not say of itself. */
+export interface FetchFacts {
+  /** Where it comes from, for the limits on failed logins. */
+  remoteAddress?: string | undefined
+}
+
 /** Answers without a body, for which a Response takes none. */
 const BODILESS = [204, 205, 304]
 
@@ -13,7 +19,7 @@ const BODILESS = [204, 205, 304]
  */
 export const fetchOf =
   (handler: Listener) =>
-  async (request: Request): Promise<Response> => {
+  async (request: Request, { remoteAddress }: FetchFacts = {}): Promise<Response> => {
     // A host that has sockets does without it.
     const { inject } = await import('light-my-request')
     request.signal.throwIfAborted()
@@ -30,6 +36,7 @@ export const fetchOf =
         url: pathname + search,
         headers: { host, ...Object.fromEntries(request.headers) },
         payloadAsStream: true,
+        ...(typeof remoteAddress === 'string' ? { remoteAddress } : {}),
         ...(request.body === null ? {} : { payload: Readable.fromWeb(request.body as ReadableStream) }),
       },
     )

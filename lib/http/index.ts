@@ -1,5 +1,5 @@
 export type { Log } from './errors.ts'
-export { fetchOf } from './fetch.ts'
+export { type FetchFacts, fetchOf } from './fetch.ts'
 export { parseJson, withoutNulls } from './json.ts'
 export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'

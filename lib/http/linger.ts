@@ -22,5 +22,5 @@ export const endWithRequest = (res: ServerResponse, bytes: Buffer): void => {
 }
 
 /** A request without a body is over at once, although node:http says so only after its listener was called. */
-const isStillSending = ({ complete, headers }: IncomingMessage): boolean =>
+export const isStillSending = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)

@@ -14,7 +14,7 @@ import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
 import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
 import { sendStream } from './stream.ts'
-import { createTurns } from './turns.ts'
+import { inTurn } from './turns.ts'
 import { coerced, pathParams } from './validate.ts'
 
 export interface ServingOptions<I extends Identity, S> {
@@ -65,7 +65,6 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const { services, authenticate, basePath, corsOrigins, log } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
-  const inTurn = createTurns()
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const location = locate(req, basePath)

@@ -5,10 +5,12 @@ import findMyWay from 'find-my-way'
 import { allowOrigin } from './cors.ts'
 import { type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
+import { framingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
 import type { Identity } from './route.ts'
 import { sendEmpty, sendText } from './send.ts'
 import type { StreamReply, StreamRoute } from './streamed.ts'
+import { inTurn } from './turns.ts'
 import { bodyOf } from './unpack.ts'
 
 export interface StreamingOptions<I extends Identity, S> {
@@ -64,11 +66,26 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   const refuse = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
     if (res.headersSent || res.destroyed) return void res.destroy()
     try {
-      const { status, message } = translate(error, log, req.method ?? '', req.url ?? '')
-      sendText(res, status, `${message}\n`, extraHeaders(status, req.complete))
+      const { status, message, retryAfter } = translate(error, log, req.method ?? '', req.url ?? '')
+      // The rest of a refused body is not waited for.
+      if (!req.complete) res.shouldKeepAlive = false
+      sendText(res, status, `${message}\n`, extraHeaders(status, retryAfter))
     } catch {
       res.destroy()
     }
+  }
+
+  const begin = (req: IncomingMessage, res: ServerResponse, url: string, allowed: string[]): void => {
+    flights.begin(res)
+    if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
+    const fault = framingFault(req)
+    if (fault !== undefined) {
+      res.shouldKeepAlive = false
+      return void setImmediate(() => refuse(req, res, fault))
+    }
+    const match = allowed.includes(req.method ?? '') ? find(req.method as never, url) : undefined
+    if (match !== undefined) serve(req, res, match).catch((error) => refuse(req, res, error))
+    else sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', [...allowed, 'OPTIONS'].join(', ')])
   }
 
   return {
@@ -76,11 +93,7 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
       const url = originForm(req.url ?? '/')
       const allowed = methods.filter((method) => find(method, url) !== undefined)
       if (allowed.length === 0) return false
-      flights.begin(res)
-      if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return true
-      const match = allowed.includes(req.method as never) ? find(req.method as never, url) : undefined
-      if (match !== undefined) serve(req, res, match).catch((error) => refuse(req, res, error))
-      else sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', [...allowed, 'OPTIONS'].join(', ')])
+      inTurn(req, res, () => begin(req, res, url, allowed))
       return true
     },
     idle: flights.idle,
@@ -111,9 +124,8 @@ const firstByte = async (body: Readable): Promise<void> => {
   })
 }
 
-/** git asks people for a name and a password only when it is told so. The rest of a refused body is not waited for. */
-const extraHeaders = (status: number, isComplete: boolean): string[] => [
+/** git asks people for a name and a password only when it is told so. */
+const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] => [
   ...(status === 401 ? ['WWW-Authenticate', 'Basic realm="Allot", charset="UTF-8"'] : []),
-  ...(status === 503 ? ['Retry-After', '1'] : []),
-  ...(isComplete ? [] : ['Connection', 'close']),
+  ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
 ]

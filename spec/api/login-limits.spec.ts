@@ -93,6 +93,24 @@ describe('Failed logins', () => {
   })
 })
 
+describe('Failed logins of git over HTTP', () => {
+  it('are counted with all others', async () => {
+    const served = await start({ login })
+    try {
+      const url = `${served.base}/root/demo/info/refs?service=git-upload-pack`
+      const wrong = async () => fetch(url, { headers: basic('root', 'x') })
+      for (let time = 0; time < 2; time++) assert.equal((await wrong()).status, 401)
+      assertError(await served.ask('GET', '/version', { headers: basic('root', 'y') }), 401)
+      const refused = await wrong()
+      assert.equal(refused.status, 429)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      assert.match(await refused.text(), /too many failed logins/)
+    } finally {
+      await served.stop()
+    }
+  })
+})
+
 describe('Where logins are counted', () => {
   it('X-Forwarded-For is not believed unless proxies are trusted', async () => {
     const bare = await start({ repositories: false, login })
@@ -101,6 +119,21 @@ describe('Where logins are counted', () => {
         bare.ask('GET', '/user', { headers: { ...basic('root', 'x'), 'x-forwarded-for': address } })
       for (let time = 0; time < 3; time++) assertError(await wrong(anAddress()), 401)
       assertError(await wrong(anAddress()), 429)
+    } finally {
+      await bare.stop()
+    }
+  })
+
+  it('is the address that the host gives along with a Request', async () => {
+    const bare = await start({ repositories: false, login })
+    try {
+      const request = () => new Request(`${bare.api}/user`, { headers: basic('root', 'x') })
+      const ask = async (remoteAddress?: string) =>
+        (await bare.allot.fetch(request(), { remoteAddress })).status
+      for (let time = 0; time < 3; time++) assert.equal(await ask('192.0.2.1'), 401)
+      assert.equal(await ask('192.0.2.1'), 429)
+      assert.equal(await ask('192.0.2.2'), 401)
+      assert.equal(await ask(), 401)
     } finally {
       await bare.stop()
     }

@@ -55,6 +55,15 @@ describe('A limited server', { concurrency: true }, () => {
       clearInterval(drip)
     }))
 
+  it('takes a large body that comes fast enough, however long it takes', () =>
+    withLimits({ requestTimeout: 300, bodyRate: '20 KiB' }, async ({ client }) => {
+      const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
+      const slow = client(`${head}Content-Length: 120000\r\n\r\n`)
+      const drip = setInterval(() => slow.socket.write('y'.repeat(4000)), 50)
+      assert.match(await slow.ended, /^HTTP\/1\.1 200 /)
+      clearInterval(drip)
+    }))
+
   it('closes a connection that is kept open for nothing', () =>
     withLimits({ keepAliveTimeout: 200 }, async ({ client }) => {
       assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 200 /)
