@@ -57,7 +57,7 @@ const run = async (steps: readonly Step[]): Promise<void> => {
 describe('While what is deleted, moved or hidden is still being swept', () => {
   it('every answer is what it will be afterwards, and nothing is left in the end', async () => {
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 50 }), run), {
-      numRuns: 30,
+      numRuns: 20,
       includeErrorInReport: true,
     })
   })
