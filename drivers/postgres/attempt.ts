@@ -10,6 +10,9 @@ export const LARGE = 1000
 /** So are more looks than this, each of which waited for the one before it. */
 const LONG = 8
 
+/** Runs that others' writes may spoil before the work is better done in a transaction, where nothing can. */
+export const RUNS = 3
+
 /** Ends a run: the work is not to catch it, and when it does the run does not count all the same. */
 class Abandoned extends Error {
   override readonly message = 'this run of the work is abandoned, and it will be run again'

@@ -1,12 +1,9 @@
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
-import { Attempt, type Seen } from './attempt.ts'
+import { Attempt, RUNS, type Seen } from './attempt.ts'
 import type { Committing } from './commit.ts'
 import { outcomeOf } from './outcome.ts'
 import { readingBy } from './questions.ts'
 import { readAtOnce } from './transactions.ts'
-
-/** Runs that others' writes may spoil before the work gets a transaction of its own, where nothing can. */
-const RUNS = 3
 
 /**
  * By what is recollected, which is compared with the database in one round trip: where it holds, as it mostly does, that
