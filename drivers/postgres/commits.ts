@@ -1,7 +1,7 @@
 import { SerialQueue, type WriteTransaction } from '../../lib/storage/index.ts'
 import { Layer } from '../../lib/storage/layer.ts'
 import { buffered } from '../../lib/storage/transactions.ts'
-import { Attempt, LARGE, RUNS, type Seen } from './attempt.ts'
+import { Attempt, LARGE, type Seen } from './attempt.ts'
 import { Batch, type BatchEnd } from './batch.ts'
 import { type Committing, commit } from './commit.ts'
 import { Gate } from './gate.ts'
@@ -12,6 +12,8 @@ import { writeAtOnce } from './transactions.ts'
 
 /** How often what a write has to know is looked up before it is given a transaction of its own. */
 const COLD = 4
+/** How often what was looked up may lead to more of it. */
+const LEVELS = 8
 
 /** Meetings with other processes after which it is better to queue. */
 const MEETINGS = 2
@@ -136,15 +138,18 @@ export class Commits {
     // What is on its way may be what the work is about.
     await this.#sending?.ended
     const { recollection, looking } = this.#house
+    const begun = recollection.next()
     let given: Seen | undefined
-    for (let run = 0; run < RUNS; run++) {
-      const attempt = new Attempt(recollection, looking, 0, given)
+    for (let run = 0; run < LEVELS; run++) {
+      // A write mostly asks for what is not there yet: so all of that is looked up at once.
+      const attempt = new Attempt(recollection, looking, { begun, given, assumes: true })
       const { tx, end } = buffered(readingBy(attempt.ask), [])
       await outcomeOf(work, tx)
       end()
       if (attempt.failure !== undefined) throw attempt.failure
       if (attempt.isTooMuch) return 'too much'
-      if (attempt.fresh === undefined) break
+      if (!attempt.isAbandoned && (await attempt.confirm())) break
+      if (attempt.isTooMuch) return 'too much'
       given = attempt.fresh
     }
     return undefined

@@ -16,7 +16,7 @@ export const readByRecollection = async <T>(
   const begun = recollection.next()
   let given: Seen | undefined
   for (let run = 0; run < RUNS; run++) {
-    const attempt = new Attempt(recollection, looking, begun, given)
+    const attempt = new Attempt(recollection, looking, { begun, given })
     const { tx, end } = guarded(readingBy(attempt.ask))
     const outcome = await outcomeOf(work, tx)
     end()
