@@ -154,6 +154,10 @@ export const createAllot = async ({
       documentFor,
     },
     authenticate: hosting.identities.authenticate,
+    // A host's own login is not to be asked twice, and may make an account.
+    together: driver.shared
+      ? { read: store.together, withCredentials: authenticate === undefined }
+      : undefined,
     basePath: options.basePath,
     baseUrl: options.baseUrl,
     corsOrigins: options.cors.origins,

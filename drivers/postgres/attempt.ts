@@ -10,9 +10,24 @@ export const LARGE = 1000
 /** So are more looks than this, each of which waited for the one before it. */
 const LONG = 8
 
+/** Runs that others' writes may spoil before the work is better done in a transaction, where nothing can. */
+export const RUNS = 3
+
 /** Ends a run: the work is not to catch it, and when it does the run does not count all the same. */
 class Abandoned extends Error {
   override readonly message = 'this run of the work is abandoned, and it will be run again'
+}
+
+/** The moment of what was never looked up. */
+const UNSEEN = -1
+
+export interface AttemptOptions {
+  /** When the work was asked for: no answer may be from before. */
+  begun?: number
+  /** Answers of one moment after that, better than what is recollected. */
+  given?: Seen | undefined
+  /** Takes what is not recollected for absent, instead of looking it up at once. */
+  assumes?: boolean
 }
 
 /**
@@ -24,7 +39,6 @@ export class Attempt {
   readonly #recollection: Recollection
   readonly #looking: Looking
   readonly #given: Seen
-  /** No answer may be from before this moment. */
   readonly #begun: number
   #entries = 0
   #looks = 0
@@ -34,12 +48,18 @@ export class Attempt {
   /** Of the database itself. */
   failure: unknown
 
-  /** @param given answers of one moment after the work was asked for, better than what is recollected. */
-  constructor(recollection: Recollection, looking: Looking, begun: number, given: Seen = new Map()) {
+  readonly #assumes: boolean
+
+  constructor(
+    recollection: Recollection,
+    looking: Looking,
+    { begun = 0, given = new Map(), assumes = false }: AttemptOptions,
+  ) {
     this.#recollection = recollection
     this.#looking = looking
     this.#begun = begun
     this.#given = given
+    this.#assumes = assumes
   }
 
   get isAbandoned(): boolean {
@@ -49,7 +69,8 @@ export class Attempt {
   readonly ask = async (questions: readonly Question[]): Promise<Answer[]> => {
     if (this.isAbandoned) throw new Abandoned()
     const unknown = questions.filter((question) => !this.#recall(question))
-    if (unknown.length > 0) await this.#look(unknown)
+    if (this.#assumes) for (const question of unknown) this.#see({ question, answer: [], moment: UNSEEN })
+    else if (unknown.length > 0) await this.#look(unknown)
     return questions.map(({ id }) => this.seen.get(id)!.answer)
   }
 

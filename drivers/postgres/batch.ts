@@ -43,7 +43,7 @@ export class Batch {
 /** What must hold for a batch to be written: the values of keys, and how many keys there are in ranges. */
 export interface Expected {
   readonly keys: [key: Bytes, value: Bytes | undefined][]
-  readonly counts: { start: Bytes; end: Bytes; count: number }[]
+  readonly counts: { page: Question; answer: Answer; start: Bytes; end: Bytes }[]
 }
 
 /** A range is what it was when each of its entries is, and there are as many. */
@@ -53,7 +53,11 @@ export const expectedOf = (seen: Seen): Expected => {
     if (question.end === undefined) expected.keys.push([question.start, answer[0]?.[1]])
     else {
       for (const [key, value] of answer) expected.keys.push([key, value])
-      expected.counts.push({ ...reachOf(question, question.end, answer), count: answer.length })
+      expected.counts.push({
+        ...reachOf(question, question.end, answer),
+        page: question,
+        answer,
+      })
     }
   }
   return expected

@@ -1,17 +1,18 @@
 import { StorageError } from '../../lib/storage/index.ts'
+import { keyText } from '../../lib/storage/layer.ts'
 import { byteas, bytesOf, integers } from './arrays.ts'
-import { type Batch, type BatchEnd, expectedOf } from './batch.ts'
+import { type Batch, type BatchEnd, type Expected, expectedOf } from './batch.ts'
 import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost } from './explain.ts'
 import { fate } from './fate.ts'
 import type { Looking } from './looking.ts'
 import { jitter } from './patience.ts'
-import { aboutKey } from './questions.ts'
+import { type Answer, aboutKey } from './questions.ts'
 import { isSame, type Recollection } from './recollection.ts'
 import type { Row } from './session.ts'
 
 /** How often a batch is sent again as it is: whoever was in the way may not have changed what it goes by. */
-const SENDINGS = 8
+const SENDINGS = 20
 
 export interface Committing {
   readonly connections: Connections
@@ -19,27 +20,36 @@ export interface Committing {
   readonly looking: Looking
 }
 
-/** Sends a batch, in one round trip; what it has gone by is compared and what it changes is written at one moment. */
-export const commit = async (house: Committing, batch: Batch): Promise<BatchEnd> => {
+/**
+ * Sends a batch, in one round trip; what it has gone by is compared and what it changes is written at one moment.
+ * @param met told each time that somebody else's transaction was in the way
+ */
+export const commit = async (
+  house: Committing,
+  batch: Batch,
+  met: () => Promise<void>,
+): Promise<BatchEnd> => {
   try {
-    const end = batch.isOvertaken ? 'overtaken' : await sent(house, batch)
+    const end = batch.isOvertaken ? 'overtaken' : await sent(house, batch, met)
     if (end === 'written') house.recollection.noteChanges(batch.layer.changes())
-    // The pages of ranges are not told apart by what has become of them.
-    if (end === 'overtaken')
-      for (const [id, { question }] of batch.seen)
-        if (question.end !== undefined) house.recollection.forget(id)
     return end
   } catch (cause) {
     return { error: house.connections.explain(cause) }
   }
 }
 
-const sent = async (house: Committing, batch: Batch): Promise<'written' | 'overtaken'> => {
+const sent = async (
+  house: Committing,
+  batch: Batch,
+  met: () => Promise<void>,
+): Promise<'written' | 'overtaken'> => {
   if (batch.layer.size === 0) return compared(house, batch)
-  const values = valuesOf(batch)
+  const expected = expectedOf(batch.seen)
+  const values = valuesOf(expected, batch)
   for (let attempt = 0; attempt < SENDINGS; attempt++) {
-    const end = await sentOnce(house, values)
+    const end = await sentOnce(house, expected, values)
     if (end !== 'again') return end
+    await met()
     await jitter(attempt)
   }
   throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
@@ -56,18 +66,23 @@ const compared = async ({ looking }: Committing, { seen }: Batch): Promise<'writ
 type Values = ReturnType<typeof valuesOf>
 
 const sentOnce = async (
-  { connections, recollection }: Committing,
-  { expected, changed }: Values,
+  house: Committing,
+  expected: Expected,
+  values: Values,
 ): Promise<'written' | 'overtaken' | 'again'> => {
+  const { connections, recollection } = house
   const moment = recollection.next()
   let used: Writer | undefined
   try {
     const rows = await connections.withWriter((session, writer) => {
       used = writer
-      return session.run(connections.statements.commit, [...expected, writer.id, ++writer.last, ...changed])
+      const { holds, changed } = values
+      return session.run(connections.statements.commit, [...holds, writer.id, ++writer.last, ...changed])
     })
-    const end = endOf(rows, moment, recollection)
-    return end
+    if (rows.length === 0) return 'again'
+    if (rows[0]![0] === WRITTEN) return 'written'
+    await learn(house, expected, rows, moment)
+    return 'overtaken'
   } catch (error) {
     if (isConflict(error)) return 'again'
     if (used === undefined || !isLost(error)) throw error
@@ -77,33 +92,38 @@ const sentOnce = async (
 
 const [WRITTEN, STALE] = ['0', '1']
 
-const endOf = (rows: readonly Row[], moment: number, recollection: Recollection) => {
-  if (rows.length === 0) return 'again'
-  if (rows[0]![0] === WRITTEN) return 'written'
-  for (const [what, key, value] of rows) {
+/** What is true now: the values of keys came with the refusal, the pages that are not what they were are read again. */
+const learn = async (
+  { recollection, looking }: Committing,
+  { counts }: Expected,
+  rows: readonly Row[],
+  moment: number,
+): Promise<void> => {
+  const changed = new Set<string>()
+  for (const [what, text, value] of rows) {
+    const key = bytesOf(text!)
+    changed.add(keyText(key))
     if (what !== STALE) continue
-    const at = bytesOf(key!)
-    recollection.note({
-      question: aboutKey(at),
-      answer: value === null ? [] : [[at, bytesOf(value!)]],
-      moment,
-    })
+    const answer: Answer = value == null ? [] : [[key, bytesOf(value)]]
+    recollection.note({ question: aboutKey(key), answer, moment })
   }
-  return 'overtaken'
+  const hasChanged = ({ start, answer }: Expected['counts'][number]) =>
+    changed.has(keyText(start)) || answer.some(([key]) => changed.has(keyText(key)))
+  const pages = counts.filter(hasChanged).map(({ page }) => page)
+  if (pages.length > 0) await looking.ask(pages)
 }
 
-const valuesOf = ({ seen, layer }: Batch) => {
-  const { keys, counts } = expectedOf(seen)
+const valuesOf = ({ keys, counts }: Expected, { layer }: Batch) => {
   const changes = [...layer.changes()]
   const puts = changes.filter(([, value]) => value !== undefined)
   const deletes = changes.filter(([, value]) => value === undefined)
   return {
-    expected: [
+    holds: [
       byteas(keys.map(([key]) => key)),
       byteas(keys.map(([, value]) => value)),
       byteas(counts.map(({ start }) => start)),
       byteas(counts.map(({ end }) => end)),
-      integers(counts.map(({ count }) => count)),
+      integers(counts.map(({ answer }) => answer.length)),
     ],
     changed: [
       byteas(puts.map(([key]) => key)),

@@ -4,14 +4,22 @@ import { buffered } from '../../lib/storage/transactions.ts'
 import { Attempt, LARGE, type Seen } from './attempt.ts'
 import { Batch, type BatchEnd } from './batch.ts'
 import { type Committing, commit } from './commit.ts'
+import { Gate } from './gate.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
-import { jitter } from './patience.ts'
 import { type Answer, type Question, readingBy } from './questions.ts'
 import type { Known, Recollection } from './recollection.ts'
 import { writeAtOnce } from './transactions.ts'
 
 /** How often what a write has to know is looked up before it is given a transaction of its own. */
 const COLD = 4
+/** How often what was looked up may lead to more of it. */
+const LEVELS = 8
+
+/** Meetings with other processes after which it is better to queue. */
+const MEETINGS = 2
+/** How much of a meeting each write that meets nobody makes up for. */
+const FORGETTING = 0.1
+const MOST_MET = 4
 
 interface Joined<T> {
   readonly outcome: Outcome<T>
@@ -30,12 +38,16 @@ export class Commits {
   #isTurn = false
   #waiting: Batch | undefined
   #sending: Batch | undefined
+  /** How often it met others of late. */
+  #met = 0
+  readonly #gate: Gate
   /** Grows when what a turn may have read has not come to be. */
   #overthrows = 0
 
   constructor(house: Committing, retries: number) {
     this.#house = house
     this.#retries = retries
+    this.#gate = new Gate(house.connections)
   }
 
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
@@ -51,7 +63,9 @@ export class Commits {
       const end = await joined.batch.ended
       if (end === 'written') return joined.outcome.give()
       if (end !== 'overtaken') throw end.error
-      if (++overtaken > 1) await jitter(overtaken)
+      // At once: what is true now came with the refusal, and is old after a pause.
+      overtaken++
+      cold = 0
     }
     return this.#alone(work)
   }
@@ -90,11 +104,25 @@ export class Commits {
     const batch = this.#waiting
     this.#sending = batch
     this.#waiting = undefined
-    const end = await commit(this.#house, batch)
+    const end = await this.#commit(batch)
     this.#sending = undefined
     if (end !== 'written') this.#overthrow()
     batch.end(end)
     setImmediate(() => this.#send())
+  }
+
+  /** Whoever was in others' way goes by the gate. */
+  async #commit(batch: Batch): Promise<BatchEnd> {
+    if (this.#met >= MEETINGS) await this.#gate.enter()
+    const end = await commit(this.#house, batch, async () => {
+      if (++this.#met >= MEETINGS) await this.#gate.enter()
+    })
+    if (end === 'overtaken') this.#met = Math.min(this.#met + 1, MOST_MET)
+    else {
+      this.#met = Math.max(0, this.#met - FORGETTING)
+      this.#gate.pass(this.#waiting !== undefined)
+    }
+    return end
   }
 
   /** Those that wait may have read what has not been written. */
@@ -110,12 +138,21 @@ export class Commits {
     // What is on its way may be what the work is about.
     await this.#sending?.ended
     const { recollection, looking } = this.#house
-    const attempt = new Attempt(recollection, looking, 0)
-    const { tx, end } = buffered(readingBy(attempt.ask), [])
-    await outcomeOf(work, tx)
-    end()
-    if (attempt.failure !== undefined) throw attempt.failure
-    return attempt.isTooMuch ? 'too much' : undefined
+    const begun = recollection.next()
+    let given: Seen | undefined
+    for (let run = 0; run < LEVELS; run++) {
+      // A write mostly asks for what is not there yet: so all of that is looked up at once.
+      const attempt = new Attempt(recollection, looking, { begun, given, assumes: true })
+      const { tx, end } = buffered(readingBy(attempt.ask), [])
+      await outcomeOf(work, tx)
+      end()
+      if (attempt.failure !== undefined) throw attempt.failure
+      if (attempt.isTooMuch) return 'too much'
+      if (!attempt.isAbandoned && (await attempt.confirm())) break
+      if (attempt.isTooMuch) return 'too much'
+      given = attempt.fresh
+    }
+    return undefined
   }
 
   async #alone<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {

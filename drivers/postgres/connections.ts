@@ -15,6 +15,8 @@ export interface Writer {
 /** What is kept of the server while the driver is open. */
 export interface Connections {
   readonly statements: Statements
+  /** How many connections may write at once. */
+  readonly writers: number
   /** Whether it takes what only PostgreSQL's planner and its kin take: several changes of one table in one statement. */
   readonly isPostgres: boolean
   /** What an error of pg means. */
@@ -51,6 +53,7 @@ export const connect = async (settings: Settings): Promise<Connections> => {
 
   const connections: Connections = {
     statements,
+    writers: settings.writers,
     isPostgres: true,
     explain: (cause) => explain(undefined, cause),
     read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),

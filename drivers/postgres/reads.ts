@@ -1,12 +1,9 @@
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
-import { Attempt, type Seen } from './attempt.ts'
+import { Attempt, RUNS, type Seen } from './attempt.ts'
 import type { Committing } from './commit.ts'
 import { outcomeOf } from './outcome.ts'
 import { readingBy } from './questions.ts'
 import { readAtOnce } from './transactions.ts'
-
-/** Runs that others' writes may spoil before the work gets a transaction of its own, where nothing can. */
-const RUNS = 3
 
 /**
  * By what is recollected, which is compared with the database in one round trip: where it holds, as it mostly does, that
@@ -19,7 +16,7 @@ export const readByRecollection = async <T>(
   const begun = recollection.next()
   let given: Seen | undefined
   for (let run = 0; run < RUNS; run++) {
-    const attempt = new Attempt(recollection, looking, begun, given)
+    const attempt = new Attempt(recollection, looking, { begun, given })
     const { tx, end } = guarded(readingBy(attempt.ask))
     const outcome = await outcomeOf(work, tx)
     end()

@@ -19,6 +19,12 @@ export class Session {
     this.#client = client
   }
 
+  /** Ends a transaction that has come to nothing, so that the connection can be used again. */
+  async rollBack(): Promise<void> {
+    if (isBroken(this.#client)) return
+    await rowsOf(this.#client, { text: 'ROLLBACK' }, []).catch(() => undefined)
+  }
+
   /** Takes the connection out of use once it is given back. */
   discard(): void {
     broken.add(this.#client)

@@ -26,6 +26,8 @@ export interface Statements {
   readonly put: Statement
   /** $1: keys. */
   readonly remove: Statement
+  /** Waits until no other transaction has the gate. */
+  readonly gate: Statement
   /** $1: the writer. */
   readonly enlist: Statement
   readonly forget: Statement
@@ -42,7 +44,7 @@ export interface Statements {
 export const statementsFor = (schema: string | undefined): Statements => {
   const table = (name: string) =>
     schema === undefined ? `allot_${name}` : `${pg.escapeIdentifier(schema)}.allot_${name}`
-  const [entry, writer] = [table('entry'), table('writer')]
+  const [entry, writer, gate] = [table('entry'), table('writer'), table('gate')]
   const page = (order: 'ASC' | 'DESC') =>
     `SELECT key, value FROM ${entry} WHERE key >= $1 AND key < $2 ORDER BY key ${order} LIMIT $3`
   const ranges = (order: 'ASC' | 'DESC', first: number) => `
@@ -61,6 +63,8 @@ export const statementsFor = (schema: string | undefined): Statements => {
       `CREATE TABLE IF NOT EXISTS ${writer} (
         id bytea PRIMARY KEY, last int8 NOT NULL, fenced boolean NOT NULL, seen timestamptz NOT NULL
       ) WITH (fillfactor = 10)`,
+      `CREATE TABLE IF NOT EXISTS ${gate} (id int PRIMARY KEY)`,
+      `INSERT INTO ${gate} VALUES (1) ON CONFLICT DO NOTHING`,
     ],
     points: { name: 'allot_points', text: points },
     questions: {
@@ -102,6 +106,7 @@ export const statementsFor = (schema: string | undefined): Statements => {
         ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
     },
     remove: { name: 'allot_remove', text: `DELETE FROM ${entry} WHERE key = ANY($1::bytea[])` },
+    gate: { name: 'allot_gate', text: `SELECT id FROM ${gate} WHERE id = 1 FOR UPDATE` },
     enlist: { name: 'allot_enlist', text: `INSERT INTO ${writer} VALUES ($1, 0, false, now())` },
     // A few at a time: whoever opens a connection tidies up for those that are long gone, and never for long.
     forget: {

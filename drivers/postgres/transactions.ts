@@ -60,9 +60,11 @@ export const writeAtOnce = <T>(
 ): Promise<T> =>
   untilReached(async () => {
     for (let attempt = 0; ; attempt++) {
-      const outcome = await connections.withWriter((session, writer) =>
-        writeOnce(connections, session, writer, work, onWritten),
-      )
+      const outcome = await connections.withWriter(async (session, writer) => {
+        const end = await writeOnce(connections, session, writer, work, onWritten)
+        if (end === 'again') await session.rollBack()
+        return end
+      })
       if (outcome === 'lost') return outcome
       if (outcome !== 'again') return { value: outcome.give() }
       if (attempt >= retries)

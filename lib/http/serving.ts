@@ -22,6 +22,8 @@ export interface ServingOptions<I extends Identity, S> {
   services: S
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong. */
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
+  /** Where the data is far away: what a GET reads is read together. */
+  together?: Together | undefined
   /** Such as `/api/v1`. */
   basePath: string
   /** Where the service is, when the Host header does not tell. */
@@ -36,6 +38,13 @@ export interface ServingOptions<I extends Identity, S> {
   log: Log
   /** What is served beside the API: answers what it knows, and says false for the rest. */
   beside?: (req: IncomingMessage, res: ServerResponse) => boolean
+}
+
+export interface Together {
+  /** Runs what only reads, perhaps again. */
+  read: <T>(work: () => T | Promise<T>) => Promise<T>
+  /** Whether `authenticate` only reads too, and may run again. */
+  withCredentials: boolean
 }
 
 export type Next = (error?: unknown) => void
@@ -62,7 +71,7 @@ interface Exchange {
 }
 
 export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
-  const { services, authenticate, basePath, corsOrigins, log } = options
+  const { services, authenticate, together, basePath, corsOrigins, log } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
 
@@ -80,6 +89,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     if (fault !== undefined) return refuseConnection(exchange, fault)
     try {
       if (options.baseUrl === undefined) exchange = { ...exchange, baseUrl: baseUrlOf(req, location.mount) }
+      const match = together?.withCredentials ? router.find(req.method ?? 'GET', location.path) : undefined
+      if (typeof match === 'object' && match.served.route.method === 'GET') return read(exchange, match)
       const identity = authenticate(req)
       if (identity instanceof Promise)
         identity.then((found) => serve(exchange, found)).catch((error) => fail(exchange, error))
@@ -93,6 +104,24 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   const refuseConnection = (exchange: Exchange, fault: AllotError): void => {
     exchange.res.shouldKeepAlive = false
     setImmediate(() => fail(exchange, fault))
+  }
+
+  /** All that a GET does before it is answered. */
+  const read = (exchange: Exchange, match: Match<I, S>): void => {
+    const { route } = match.served
+    let known: Route<I, S> | undefined
+    const work = async () => {
+      const identity = await authenticate(exchange.req)
+      known = route
+      if (identity !== null) checkScopes(identity, route)
+      checkIdentity(identity, route)
+      const asked = askedOf(exchange, match)
+      return { asked, reply: await route.handle(requestOf(exchange, asked, identity, undefined), services) }
+    }
+    together!
+      .read(work)
+      .then(({ asked, reply }) => send(exchange, route, reply, asked))
+      .catch((error) => fail(exchange, error, known))
   }
 
   /** The reference page is at a path of its own; the rest belongs to the host. */
@@ -135,6 +164,13 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     }
   }
 
+  const requestOf = (
+    { baseUrl }: Exchange,
+    { params, query, page }: Asked,
+    user: I | null,
+    body: unknown,
+  ): RouteRequest<I> => ({ user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath })
+
   const handle = (
     exchange: Exchange,
     route: Route<I, S>,
@@ -142,10 +178,9 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     user: I | null,
     body: unknown,
   ): void => {
-    const { params, query, page } = asked
-    const { baseUrl } = exchange
-    const request: RouteRequest<I> = { user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath }
-    const answer = route.handle(request, services)
+    const request = requestOf(exchange, asked, user, body)
+    const work = () => route.handle(request, services)
+    const answer = together !== undefined && route.method === 'GET' ? together.read(work) : work()
     if (answer instanceof Promise)
       answer
         .then((reply) => send(exchange, route, reply, asked))

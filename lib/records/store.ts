@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
 import { createSequences, type Sequences } from './sequence.ts'
 
@@ -13,36 +14,52 @@ export interface Store {
   readonly sequences: Sequences
   /** May run `work` again, so it must change nothing outside of itself. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /**
+   * Whatever `work` reads by this store, in however many reads, is of one moment and costs as few round trips as one read
+   * does. It must not write, and may run again.
+   */
+  together<T>(work: () => T | Promise<T>): Promise<T>
   /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
   write<T>(work: (tx: Change) => Promise<T>): Promise<T>
 }
 
-export const createStore = (driver: StorageDriver): Store => ({
-  driver,
-  sequences: createSequences(driver),
-  read: (work) => driver.read(work, { again: true }),
-  async write(work) {
-    let actions: Action[] = []
-    const end = (isKnown: boolean) => {
-      for (const action of actions) action(isKnown)
-    }
-    const result = await driver
-      .write(async (tx) => {
-        actions = []
-        const own: Action[] = []
-        const done = await work(changeOf(tx, own))
-        actions = own
-        return done
-      })
-      .catch((error) => {
-        // There are actions only when the work itself was done, so it was the driver that failed.
-        end(false)
-        throw error
-      })
-    end(true)
-    return result
-  },
-})
+export const createStore = (driver: StorageDriver): Store => {
+  const around = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
+  return {
+    driver,
+    sequences: createSequences(driver),
+    read(work) {
+      const tx = around?.getStore()
+      return tx === undefined ? driver.read(work, { again: true }) : work(tx)
+    },
+    together: async (work) =>
+      around === undefined
+        ? work()
+        : driver.read((tx) => around.run(tx, async () => work()), { again: true }),
+    async write(work) {
+      if (around?.getStore() !== undefined) throw new Error('what is read together must not write')
+      let actions: Action[] = []
+      const end = (isKnown: boolean) => {
+        for (const action of actions) action(isKnown)
+      }
+      const result = await driver
+        .write(async (tx) => {
+          actions = []
+          const own: Action[] = []
+          const done = await work(changeOf(tx, own))
+          actions = own
+          return done
+        })
+        .catch((error) => {
+          // There are actions only when the work itself was done, so it was the driver that failed.
+          end(false)
+          throw error
+        })
+      end(true)
+      return result
+    },
+  }
+}
 
 type Action = (isKnown: boolean) => void
 

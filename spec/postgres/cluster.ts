@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -15,6 +15,8 @@ export interface Cluster {
   stop(how?: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
   dispose(): Promise<void>
+  /** The same for a process that ends. */
+  disposeAtOnce(): void
 }
 
 export const PASSWORD = 'of the specs'
@@ -96,6 +98,10 @@ export const startCluster = async ({
     async dispose() {
       await stop('immediate').catch(() => undefined)
       await rm(folder, { recursive: true, force: true })
+    },
+    disposeAtOnce() {
+      spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-w', '-m', 'immediate', 'stop'], { ...who, cwd: folder })
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,4 +1,3 @@
-import { after } from 'node:test'
 import pg from 'pg'
 import { type Cluster, startCluster } from './cluster.ts'
 
@@ -8,11 +7,13 @@ let cluster: Promise<Cluster> | undefined
 const sharedUrl = async (): Promise<string> => {
   const given = process.env.ALLOT_SPEC_POSTGRES
   if (given !== undefined) return given
-  cluster ??= startCluster()
+  cluster ??= startCluster().then((started) => {
+    // Not in a hook: those of the specs that stop their servers may come after it.
+    process.once('exit', started.disposeAtOnce)
+    return started
+  })
   return (await cluster).url
 }
-// Of the whole process: a hook that is set within a test is that test's.
-after(async () => (await cluster)?.dispose())
 
 let made = 0
 

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { postgres } from '../../drivers/postgres/index.ts'
+import { type Allot, createAllot } from '../../lib/index.ts'
+import { type Answer, asker } from '../running.ts'
+import { onPostgres } from '../store.ts'
+import { missing } from './cluster.ts'
+import { emptyStore } from './shared.ts'
+
+const PROCESSES = 4
+/** Reads and writes that race: all of them with `npm run spec:postgres`. */
+const RACES = onPostgres ? 10_000 : 400
+
+/** One of the servers; each request may go to another one. */
+interface Process {
+  child: ChildProcess
+  ask: ReturnType<typeof asker>
+}
+
+const begin = async (url: string): Promise<Process> => {
+  const file = fileURLToPath(new URL('./racing.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', file, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [port] = await once(child.stdout!, 'data')
+  return { child, ask: asker(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
+}
+
+let processes: Process[] = []
+let allot: Allot
+let root: string
+let store: { url: string; drop: () => Promise<void> }
+
+const any = (): Process => processes[Math.floor(Math.random() * processes.length)]!
+const ask = (method: string, path: string, token: string, body?: unknown): Promise<Answer> =>
+  any().ask(method, path, { token, ...(body === undefined ? {} : { body }) })
+
+const ok = async (answer: Promise<Answer>, status: number): Promise<Answer> => {
+  const got = await answer
+  assert.equal(got.status, status, got.text)
+  return got
+}
+
+/** A person of the specs' own, with a token. */
+const person = async (name: string): Promise<string> => {
+  const account = await allot.hosting.accounts.createUser({ name })
+  return (await allot.hosting.tokens.create(account.id, 'spec', ['all'])).secret
+}
+
+/**
+ * Each of these is one person's thread of requests, each sent to a process chosen by lot: what one has acknowledged must
+ * hold in whatever follows. It answers how many reads and writes it has made.
+ */
+const threads: Record<string, (round: number, name: string, token: string) => Promise<number>> = {
+  async 'usage and what is judged by it'(round, name, token) {
+    const size = 1000 + round
+    const item = { owner: name, name: 'p', size, type: 'npm', version: '1' }
+    await ok(ask('PUT', `/admin/ledger/packages/${name}`, root, item), round === 0 ? 201 : 200)
+    const { body } = await ok(ask('GET', '/user/quota', token), 200)
+    assert.equal(body.used.size.assets.packages.all, size)
+    await ok(ask('PATCH', `/admin/quota/rules/${name}`, root, { limit: size + (round % 2) }), 200)
+    const over = await ok(ask('GET', '/user/quota/check?subject=size:assets:packages:all', token), 200)
+    assert.equal(over.body, round % 2 === 0, 'a rule that was changed holds')
+    return 4
+  },
+  async 'groups of an owner'(round, name, token) {
+    await ok(ask('DELETE', `/admin/quota/groups/${name}/users/${name}`, root), 204)
+    const without = await ok(ask('GET', '/user/quota', token), 200)
+    assert.equal(without.body.groups.length, 0, `round ${round}`)
+    await ok(ask('PUT', `/admin/quota/groups/${name}/users/${name}`, root), 204)
+    const within = await ok(ask('GET', '/user/quota', token), 200)
+    assert.equal(within.body.groups.length, 1)
+    return 4
+  },
+  async 'revoked tokens'(round, name, token) {
+    const made = await ok(
+      ask('POST', `/users/${name}/tokens`, token, { name: `t${round}`, scopes: ['all'] }),
+      201,
+    )
+    await ok(ask('GET', '/user', made.body.sha1), 200)
+    await ok(ask('DELETE', `/users/${name}/tokens/t${round}`, token), 204)
+    await ok(ask('GET', '/user', made.body.sha1), 401)
+    return 4
+  },
+  async 'stars and their counts'(round, name, token) {
+    const before = round % 2 === 1
+    await ok(ask(before ? 'DELETE' : 'PUT', `/user/starred/${name}/demo`, token), 204)
+    const { body } = await ok(ask('GET', `/repos/${name}/demo`, token), 200)
+    assert.equal(body.stars_count, before ? 0 : 1)
+    const list = await ok(ask('GET', '/user/starred', token), 200)
+    assert.equal(list.body.length, before ? 0 : 1)
+    await ok(ask('GET', `/user/starred/${name}/demo`, token), before ? 404 : 204)
+    return 4
+  },
+  async 'what is private'(round, name, token) {
+    await ok(ask('PATCH', `/repos/${name}/demo`, token, { private: round % 2 === 0 }), 200)
+    const stranger = await ask('GET', `/repos/${name}/demo`, strangers)
+    assert.equal(stranger.status, round % 2 === 0 ? 404 : 200)
+    const { body } = await ok(ask('GET', `/users/${name}/repos`, strangers), 200)
+    assert.equal(body.length, round % 2 === 0 ? 0 : 1)
+    return 3
+  },
+  async 'who is a member'(round, name, token) {
+    await ok(ask(round % 2 === 0 ? 'PUT' : 'DELETE', `/orgs/${name}-org/members/stranger`, token), 204)
+    const member = await ask('GET', `/repos/${name}-org/secret`, strangers)
+    assert.equal(member.status, round % 2 === 0 ? 200 : 404)
+    return 2
+  },
+}
+let strangers: string
+
+describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => {
+  before(async () => {
+    store = await emptyStore()
+    allot = await createAllot({ driver: postgres(store.url), repositories: false })
+    const admin = await allot.hosting.accounts.createUser({ name: 'root', admin: true })
+    root = (await allot.hosting.tokens.create(admin.id, 'spec', ['all'])).secret
+    strangers = await person('stranger')
+    processes = await Promise.all(Array.from({ length: PROCESSES }, () => begin(store.url)))
+  })
+  after(async () => {
+    for (const { child } of processes) child.kill()
+    await allot.close()
+    await store.drop()
+  })
+
+  const clients = Object.keys(threads).length * 2
+  it(`answer nothing stale in ${RACES.toLocaleString('en')} reads and writes of ${clients} clients`, async () => {
+    let done = 0
+    const client = async ([title, thread]: [string, (typeof threads)[string]], at: number) => {
+      const name = `${title.replaceAll(' ', '-')}-${at}`.slice(-30)
+      const token = await person(name)
+      await setUp(name, token)
+      for (let round = 0; done < RACES; round++) {
+        const requests = await thread(round, name, token).catch((error: Error) => {
+          throw new Error(`${title}, round ${round}: ${error.message}`, { cause: error })
+        })
+        done += requests
+      }
+    }
+    const all = Object.entries(threads)
+    await Promise.all([...all, ...all].map(client))
+    const { named } = await allot.verify()
+    assert.deepEqual(named, [], 'a recount agrees')
+  })
+
+  it('count every one of what all add to at once', async () => {
+    const tokens = await Promise.all(Array.from({ length: 16 }, (_, at) => person(`fan${at}`)))
+    const owner = await person('star')
+    await ok(ask('POST', '/user/repos', owner, { name: 'hot' }), 201)
+    const pushes = onPostgres ? 20 : 4
+    await Promise.all(
+      tokens.map(async (token, at) => {
+        await ok(ask('PUT', '/user/starred/star/hot', token), 204)
+        for (let push = 0; push < pushes; push++) {
+          const item = { repository: 'star/hot', name: 'x', size: 10, run: push }
+          await ok(ask('PUT', `/admin/ledger/artifacts/${at}-${push}`, root, item), 201)
+        }
+      }),
+    )
+    const { body } = await ok(ask('GET', '/user/quota', owner), 200)
+    assert.equal(body.used.size.assets.artifacts, 16 * pushes * 10)
+    assert.equal((await ask('GET', '/repos/star/hot', owner)).body.stars_count, 16)
+    assert.deepEqual((await allot.verify()).named, [])
+  })
+})
+
+const setUp = async (name: string, token: string): Promise<void> => {
+  await ok(ask('POST', '/user/repos', token, { name: 'demo' }), 201)
+  await ok(ask('POST', '/orgs', token, { username: `${name}-org` }), 201)
+  await ok(ask('POST', `/orgs/${name}-org/repos`, token, { name: 'secret', private: true }), 201)
+  const rules = [{ name, limit: 1, subjects: ['size:assets:packages:all'] }]
+  await ok(ask('POST', '/admin/quota/groups', root, { name, rules }), 201)
+  await ok(ask('PUT', `/admin/quota/groups/${name}/users/${name}`, root), 204)
+}
