@@ -31,7 +31,8 @@ export interface Landing {
 export interface Transport {
   /** What there is, ahead of a fetch or a push. */
   advertise(id: number, service: Service, exchange: Omit<Exchange, 'body'>): Promise<Readable>
-  upload(id: number, exchange: Exchange): Promise<Readable>
+  /** `whole` rejects when git was stopped before it had said all. */
+  upload(id: number, exchange: Exchange): Promise<{ output: Readable; whole: Promise<void> }>
   /** @param exchange.size bytes of the request, where they are known ahead */
   receive(id: number, exchange: Exchange & { size: number | undefined }, landing: Landing): Promise<Readable>
   /** Ends what runs on a repository, such as one that is being deleted. */
@@ -78,8 +79,9 @@ export const createTransport = (options: TransportOptions): Transport => {
     if (running.count() >= atOnce)
       throw new AllotError('unavailable', 'too many clients fetch or push just now: try again')
     const env = environmentFor(exchange.protocol)
+    const isApart = service === 'receive-pack'
     const session = await running.begin(id, folder, service, () =>
-      startSession(git, [...words, folder], env, patience),
+      startSession([...words, folder], { git, env, patience, isApart }),
     )
     if (exchange.signal.aborted) session.stop()
     exchange.signal.addEventListener('abort', () => session.stop(), { once: true })
@@ -112,7 +114,7 @@ export const createTransport = (options: TransportOptions): Transport => {
       const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
       const session = await start(id, 'upload-pack', words, exchange)
       feed(exchange.body, session)
-      return Readable.from(whole(session), { objectMode: false })
+      return { output: session.stdout, whole: endedWell(session) }
     },
     async receive(id, exchange, { begun, landed }) {
       const request = await readPush(exchange.body)
@@ -145,9 +147,8 @@ export const createTransport = (options: TransportOptions): Transport => {
   }
 }
 
-/** What git writes; one that was stopped has not said all, and the client must not take it for that. */
-async function* whole({ stdout, ended }: Session): AsyncGenerator<Buffer> {
-  yield* stdout as AsyncIterable<Buffer>
+/** One that was stopped has not said all, and the client must not take it for that. */
+const endedWell = async ({ ended }: Session): Promise<void> => {
   const { cause, code } = await ended
   if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
 }

@@ -7,6 +7,8 @@ export interface StreamReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readable | string
+  /** Rejects when the body has ended before it was whole, so that nobody takes it for that. */
+  readonly whole?: Promise<unknown>
 }
 
 export interface StreamRequest<I extends Identity = Identity, Name extends string = string> {

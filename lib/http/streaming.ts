@@ -103,16 +103,19 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
 /** The status is said with the first byte: until then what fails can still be told. */
 const deliver = async (
   res: ServerResponse,
-  { status, headers, body }: StreamReply,
+  { status, headers, body, whole }: StreamReply,
   broken: Promise<never>,
 ): Promise<void> => {
+  whole?.catch(() => undefined)
   if (typeof body === 'string') return sendText(res, status, body, Object.entries(headers).flat())
   await Promise.race([firstByte(body), broken]).catch((error) => {
     body.destroy()
     throw error
   })
   res.writeHead(status, Object.entries(headers).flat())
-  await pipeline(body, res)
+  await pipeline(body, res, { end: false })
+  await whole
+  res.end()
 }
 
 /** Resolves when there is one, or never will be. */

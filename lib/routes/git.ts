@@ -69,8 +69,12 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
 const upload = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { id } = await readable(services, request)
   const { body, signal } = request
-  const output = await services.transport.upload(id, { body, signal, protocol: protocolOf(request) })
-  return answer('upload-pack-result', output)
+  const { output, whole } = await services.transport.upload(id, {
+    body,
+    signal,
+    protocol: protocolOf(request),
+  })
+  return { ...answer('upload-pack-result', output), whole }
 }
 
 const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {

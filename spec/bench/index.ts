@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { clone } from './clone.ts'
 import { type Measurement, ratioOf } from './measure.ts'
 import { quota } from './quota.ts'
 import { startUp } from './start.ts'
@@ -24,10 +25,10 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
-const benches = [quota, writes, startUp, verification].filter(
+const benches = [quota, writes, startUp, verification, clone].filter(
   ({ name }) => flags.only === undefined || flags.only === name,
 )
-if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes, start or verify`)
+if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes, start, verify or clone`)
 
 function fail(words: string): never {
   process.stderr.write(`bench: ${words}\n`)

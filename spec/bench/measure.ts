@@ -4,7 +4,7 @@ export interface Measurement {
   /** The median of the operation and of its reference, in the unit. */
   value: number
   reference?: number
-  unit: 'requests/s' | 'transactions/s' | 'ms' | 's' | 'MiB'
+  unit: 'requests/s' | 'transactions/s' | 'MiB/s' | 'ms' | 's' | 'MiB'
   /** What the reference is. */
   against?: string
   /** What must be reached, in words. */

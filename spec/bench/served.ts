@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot, type LedgerOperation } from '../../lib/index.ts'
+import { git, httpBackend } from './served-git.ts'
 import type { Sample } from './servers.ts'
 
 /** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
@@ -84,4 +85,6 @@ const allot = async (many: number) => {
 }
 
 if (kind === 'bare') bare(JSON.parse(word!))
+else if (kind === 'git') await git(listen)
+else if (kind === 'http-backend') httpBackend(listen, word!)
 else await allot(Number(word))

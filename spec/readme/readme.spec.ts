@@ -20,6 +20,14 @@ const snippets = (language: string) =>
 
 const exec = promisify(execFile)
 
+/** Whoever commits has told git so. */
+const author = {
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.test',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.test',
+}
+
 describe('The README', () => {
   it('has the options as the schema says them', () => {
     for (const [name, table] of Object.entries(tables))
@@ -83,15 +91,18 @@ await allot.close()
         .join('\n')
       const script = `set -eu\n${session
         .replace(/^T=.*$/m, '')
-        .replaceAll('http://127.0.0.1:3000/api/v1', server.api)
+        .replaceAll('127.0.0.1:3000', new URL(server.api).host)
         .replaceAll('curl -s', 'curl -sS --fail-with-body')}`
       const { stdout } = await exec('bash', ['-c', script], {
-        env: { ...process.env, T: token! },
+        env: { ...process.env, ...author, T: token! },
         cwd: aFolder(),
       })
       assert.match(stdout, /"full_name":"acme\/demo"/)
       assert.match(stdout, /"applied":2/)
       assert.match(stdout, /"artifacts":1048576/)
+      assert.match(stdout, /"full_name":"root\/hello"[^}]*"empty":false/s)
+      const used = [...stdout.matchAll(/"repos":\{"public":(\d+)/g)].map(([, bytes]) => Number(bytes))
+      assert.ok(used[1]! > used[0]! + 300, 'a push is counted')
     } finally {
       await server.stop()
     }
