@@ -32,7 +32,7 @@ export const fetchOf =
         handler(req, res as ServerResponse)
       },
       {
-        method: request.method,
+        method: request.method as 'GET',
         url: pathname + search,
         headers: { host, ...Object.fromEntries(request.headers) },
         payloadAsStream: true,
