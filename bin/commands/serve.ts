@@ -59,12 +59,12 @@ const urlOf = (server: Server): string => {
 
 /** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
 const welcome = async ({ hosting }: Allot, url: string): Promise<void> => {
-  if ((await hosting.accounts.count('user')) > 0) return
-  const root = await firstUser(hosting)
+  const users = await hosting.accounts.count('user')
+  const root = users === 0 ? await firstUser(hosting) : users === 1 ? await keyless(hosting) : undefined
   if (root === undefined) return
   const { secret } = await hosting.tokens.create(root.id, 'first run', ['all'])
   process.stdout.write(`
-The store was empty, so there is now an administrator named root. This token is shown once; keep it:
+There is now an administrator named root. This token is shown once; keep it:
 
   ${secret}
 
@@ -73,6 +73,14 @@ Try it:
   curl -H 'Authorization: token ${secret}' ${url}/user
 
 `)
+}
+
+/** The first user, if a kill at the first start has left it without its token and so without any way in. */
+const keyless = async ({ accounts, tokens }: Allot['hosting']) => {
+  const root = await accounts.byName('root')
+  if (root?.admin !== true || root.password !== null) return undefined
+  const { total } = await tokens.list(root.id, { offset: 0, limit: 1 })
+  return total === 0 ? root : undefined
 }
 
 /** Of several servers that find a store empty at once one makes the user. */

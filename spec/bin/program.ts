@@ -14,13 +14,11 @@ export interface Outcome {
   err: string
 }
 
-/** What starts the command line, before its own words. */
-export const PROGRAM = [
-  process.execPath,
-  '--import',
-  import.meta.resolve('tsx'),
-  join(root, 'bin/allot.ts'),
-] as const
+/** What starts the command line, before its own words. ALLOT_PROGRAM: a built one, which starts in a third of the time. */
+export const PROGRAM: readonly [string, ...string[]] =
+  process.env.ALLOT_PROGRAM === undefined
+    ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]
+    : [process.execPath, process.env.ALLOT_PROGRAM]
 
 /** The real command line, in a process of its own. */
 export const begin = (

@@ -22,6 +22,29 @@ describe('allot serve', () => {
     }
   })
 
+  it('gives the administrator a token at the next start when the first was killed before it had one', async () => {
+    const data = aFolder()
+    // What is there between the two writes of the first start.
+    assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
+    const server = await served(['--data', data])
+    const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
+    assert.equal((await asker(server.api)('GET', '/user', { token })).body.login, 'root')
+    await server.stop()
+    const again = await served(['--data', data])
+    await asker(again.api)('GET', '/version')
+    await again.stop()
+    assert.doesNotMatch(again.printed(), /[0-9a-f]{40}/)
+  })
+
+  it('gives nobody a token who can sign in', async () => {
+    const data = aFolder()
+    await allot(['user', 'add', 'root', '--admin', '--password', 'a long password', '--data', data])
+    const server = await served(['--data', data])
+    await asker(server.api)('GET', '/version')
+    await server.stop()
+    assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
+  })
+
   it('keeps everything over a restart', async () => {
     const data = aFolder()
     const first = await served(['--data', data])
