@@ -1,14 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../lib/version.ts'
-import { exportEverything } from './commands/export.ts'
-import { importEverything } from './commands/import.ts'
-import { addOrganization } from './commands/org.ts'
-import { applyQuota } from './commands/quota.ts'
-import { serve } from './commands/serve.ts'
-import { addToken } from './commands/token.ts'
-import { addUser } from './commands/user.ts'
-import { verifyStore } from './commands/verify.ts'
 import { Usage } from './usage.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
@@ -44,7 +36,7 @@ onStore(program.command('serve'))
   .option('--port <n>', 'the port; 0 picks a free one (default: 3000)')
   .option('--host <h>', 'the address to listen on (default: 127.0.0.1)')
   .addHelpText('after', '\nExample:\n  allot serve --data /var/lib/allot --port 3000')
-  .action(serve)
+  .action(async (flags) => (await import('./commands/serve.ts')).serve(flags))
 
 onStore(program.command('user').description('accounts of people').command('add'))
   .argument('<name>')
@@ -54,7 +46,7 @@ onStore(program.command('user').description('accounts of people').command('add')
   .option('--password <p>', 'a password, at least 8 characters')
   .option('--token', 'print a new token with all scopes, and nothing else, on standard output')
   .addHelpText('after', '\nExample:\n  T=$(allot user add ci --token)')
-  .action(addUser)
+  .action(async (name, flags) => (await import('./commands/user.ts')).addUser(name, flags))
 
 onStore(program.command('token').description('access tokens').command('add'))
   .argument('<user>')
@@ -62,39 +54,39 @@ onStore(program.command('token').description('access tokens').command('add'))
   .option('--name <n>', 'what the token is for (default: cli and the time)')
   .option('--scopes <a,b>', 'what it may do (default: all)')
   .addHelpText('after', '\nExample:\n  T=$(allot token add ci --scopes read:user,write:repository)')
-  .action(addToken)
+  .action(async (user, flags) => (await import('./commands/token.ts')).addToken(user, flags))
 
 onStore(program.command('org').description('organizations').command('add'))
   .argument('<name>')
   .description('add an organization')
   .requiredOption('--owner <user>', 'the user who is its first owner')
   .addHelpText('after', '\nExample:\n  allot org add acme --owner alice')
-  .action(addOrganization)
+  .action(async (name, flags) => (await import('./commands/org.ts')).addOrganization(name, flags))
 
 onRemote(onStore(program.command('quota').description('rules, groups and who they are for').command('apply')))
   .argument('<file>', 'a TOML file of rules, groups and assignments; - for standard input')
   .description('make quota as a file says, all or nothing, and tell what that changed')
   .option('--dry-run', 'only tell what would change')
   .addHelpText('after', '\nExample:\n  allot quota apply quota.toml --dry-run')
-  .action(applyQuota)
+  .action(async (file, flags) => (await import('./commands/quota.ts')).applyQuota(file, flags))
 
 onRemote(onStore(program.command('export')))
   .description('write everything, as it is at one moment, into one file; it holds secrets')
   .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
   .addHelpText('after', '\nExample:\n  allot export --url http://127.0.0.1:3000 --out backup.ndjson')
-  .action(exportEverything)
+  .action(async (flags) => (await import('./commands/export.ts')).exportEverything(flags))
 
 onStore(program.command('import'))
   .argument('<file>', 'what `allot export` has written; - for standard input')
   .description('read an export into a store that has nothing in it')
   .addHelpText('after', '\nExample:\n  allot import backup.ndjson --data /var/lib/allot')
-  .action(importEverything)
+  .action(async (file, flags) => (await import('./commands/import.ts')).importEverything(file, flags))
 
 onStore(program.command('verify'))
   .description('recount every index, counter and sum of the store against its records')
   .option('--repair', 'mend what follows from records; for a damaged LevelDB, after its own repair')
   .addHelpText('after', '\nExample:\n  allot verify --data /var/lib/allot')
-  .action(verifyStore)
+  .action(async (flags) => (await import('./commands/verify.ts')).verifyStore(flags))
 
 const forEach = (command: Command, work: (command: Command) => void): void => {
   work(command)

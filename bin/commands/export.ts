@@ -4,8 +4,9 @@ import type { Write } from '../../lib/moving/lines.ts'
 import { exportReader } from '../../lib/moving/reader.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { type Bar, barOf, withBar } from '../bar.ts'
-import { folderOf, placeOf, type StoreFlags, withStore } from '../open.ts'
+import { withStore } from '../open.ts'
 import { outputTo } from '../output.ts'
+import { folderOf, placeOf, type StoreFlags } from '../place.ts'
 import { type Remote, type RemoteFlags, remoteIn } from '../remote.ts'
 
 interface Flags extends StoreFlags, RemoteFlags {

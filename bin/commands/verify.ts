@@ -1,20 +1,35 @@
 import { existsSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { level } from '../../drivers/level/index.ts'
 import { repairLevel } from '../../drivers/level/repair.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
 import { barOf, withBar } from '../bar.ts'
-import { driverFor, folderOf, placeOf, type StoreFlags } from '../open.ts'
+import { driverFor, folderOf, placeOf, type StoreFlags } from '../place.ts'
+
+/**
+ * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times
+ * as much would lie about. Only for a process like this one, which comes and goes.
+ */
+const keepSmall = (): void => {
+  setFlagsFromString('--optimize-for-size')
+  setFlagsFromString('--semi-space-growth-factor=1')
+}
+
+/** Every file is read through once, so that none is worth keeping in memory. */
+const FEW = { openFiles: 64 }
 
 interface Flags extends StoreFlags {
   repair?: boolean
 }
 
 export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags): Promise<void> => {
+  keepSmall()
   const { storage, data, options } = placeOf(flags)
   const folder = folderOf(storage, data)
   // Opening would make it.
   if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
-  const driver = await driverFor(storage, data, options)
+  const driver = folder === undefined ? await driverFor(storage, data, options) : level(folder, FEW)
   try {
     if (isRepair) await repairIn(driver, folder)
     else await verifyIn(driver)

@@ -8,15 +8,22 @@ import { damaged, explain } from './explain.ts'
 /**
  * Records in a LevelDB folder, which belongs to one process at a time.
  * @param location a folder; it is made, with its parents, when it does not exist.
+ * @param options.openFiles how many of its files, of 2 MiB mostly, are mapped into memory at a time: at least 64, and
+ *   1000 when absent
  */
-export const level = (location: string): StorageDriver =>
+export const level = (location: string, { openFiles = 1000 }: { openFiles?: number } = {}): StorageDriver =>
   overAbstractLevel(
     'level',
     async () => {
       await refuseHeadless(location)
       await refuseChanged(location)
       return noted(
-        new Level<Uint8Array, Uint8Array>(location, { keyEncoding: 'view', valueEncoding: 'view' }),
+        new Level<Uint8Array, Uint8Array>(location, {
+          keyEncoding: 'view',
+          valueEncoding: 'view',
+          // LevelDB keeps ten of them for itself.
+          maxOpenFiles: openFiles + 10,
+        }),
         location,
       )
     },

@@ -13,6 +13,7 @@ const BUCKETS = 256
 /** Primes below 2^26: a product of two remainders stays exact, and no difference of amounts vanishes in all of them. */
 const PRIMES = [67108859, 67108837, 67108819, 67108777] as const
 const LANES = PRIMES.length
+const LARGE = 2 ** 52
 
 /**
  * Sums of fingerprints, by buckets of keys: the same sum on both sides means the same things on both, whatever their
@@ -46,8 +47,11 @@ export class SummedSides implements Sides {
     for (let lane = 0; lane < LANES; lane++) {
       const at = bucket * LANES + lane
       const prime = PRIMES[lane]!
-      const weight = amount === 1 || amount === -1 ? amount : amount % prime
-      this.#sums[at] = (this.#sums[at]! + weight * print[lane]!) % prime
+      // A remainder costs more than all the rest, and an entry counts once: sums are cut down only when they have grown.
+      const part =
+        amount === 1 || amount === -1 ? amount * print[lane]! : ((amount % prime) * print[lane]!) % prime
+      const sum = this.#sums[at]! + part
+      this.#sums[at] = sum > LARGE || sum < -LARGE ? sum % prime : sum
     }
   }
 }
