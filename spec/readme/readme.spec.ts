@@ -42,6 +42,20 @@ describe('The README', () => {
     assert.deepEqual(named.sort(), Object.keys(manifest.dependencies).sort())
   })
 
+  it('and SECURITY.md name only options that there are', () => {
+    const known = Object.values(tables)
+      .map((table) => table())
+      .join('\n')
+    const security = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+    const named = [...security.matchAll(/`([a-z]+(?:[A-Z][a-zA-Z]*|\.[a-z][a-zA-Z]*))`/g)].map(
+      ([, name]) => name!,
+    )
+    const exported = ['createLimitedServer', 'allot.fetch']
+    for (const name of named)
+      assert.ok(exported.includes(name) || known.includes(`\`${name}\``), `there is no option ${name}`)
+    assert.ok(named.length > 4)
+  })
+
   it('names only scripts that there are', () => {
     for (const [, script] of readme.matchAll(/npm run ([\w:-]+)/g))
       assert.ok(script! in manifest.scripts, script)
