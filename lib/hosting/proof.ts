@@ -21,6 +21,7 @@ import {
   gpgKeys,
   ledgerEntries,
   memberships,
+  nothingKept,
   ownerUsages,
   type Relation,
   repositories,
@@ -155,13 +156,13 @@ const sameForQuota: Recount = {
     if (repository === undefined) return (await containers.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
     const same = { id: repository.id, owner, private: isPrivate, git: size }
-    const { lfs, issues, releases, artifacts, packages, lent, kept } =
+    const { lfs, issues, releases, artifacts, packages, lent, kept, largest } =
       (await containers.get(tx, [id!])) ?? empty
-    await containers.save(tx, { ...same, lfs, issues, releases, artifacts, packages, lent, kept })
+    await containers.save(tx, { ...same, lfs, issues, releases, artifacts, packages, lent, kept, largest })
     return true
   },
 }
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, kept: 0 }
+const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...nothingKept }
 
 const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): Amount[] => [
   [[id, 'owner'], owner],

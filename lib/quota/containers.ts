@@ -1,6 +1,12 @@
 import { type Errands, isUnderWay, type Work } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
-import { type Container, containers, type LedgerEntry, ledgerEntries } from '../records/schema.ts'
+import {
+  type Container,
+  containers,
+  type LedgerEntry,
+  ledgerEntries,
+  nothingKept,
+} from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { Tally, UsageDelta } from './tally.ts'
 
@@ -77,7 +83,7 @@ const removeAll = async (tx: Change, entries: readonly LedgerEntry[]): Promise<n
 const lentBy = (tx: Change, id: number, limit?: number): Promise<LedgerEntry[]> =>
   ledgerEntries.list(tx, 'container', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
 
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, kept: 0 }
+const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...nothingKept }
 
 const existing = async (tx: Change, id: number): Promise<Container> => {
   const container = await containers.get(tx, [id])

@@ -9,7 +9,7 @@ import {
 } from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { countShelves, listShelves, shelfFor } from './shelves.ts'
+import { countKept, countShelves, listShelves, shelfFor } from './shelves.ts'
 import type { Usage } from './subjects.ts'
 import type { Tally } from './tally.ts'
 
@@ -50,9 +50,8 @@ export const createLedger = (tally: Tally, errands: Errands): Ledger => {
     const bytes = sign === 1 ? entry.size : 0 - entry.size
     await tally.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
     if (container === undefined) return
-    const place = entry.owner === null ? 'kept' : 'lent'
-    const counted = { [kind]: container[kind] + bytes, [place]: container[place] + sign }
-    await containers.save(tx, { ...container, ...counted })
+    const counted = entry.owner === null ? countKept(container, entry, sign) : { lent: container.lent + sign }
+    await containers.save(tx, { ...container, ...counted, [kind]: container[kind] + bytes })
   }
 
   /** What a removal under way has not come to yet is no entry any more. */

@@ -1,4 +1,4 @@
-import { amend } from '../records/proof/amend.ts'
+import { amend, readable } from '../records/proof/amend.ts'
 import { type Amount, claim, fact, look, type Proof, type Recount } from '../records/proof/declare.ts'
 import {
   assignments,
@@ -10,7 +10,8 @@ import {
   ownerUsages,
   rules,
 } from '../records/schema.ts'
-import { countedAs } from './ledger.ts'
+import type { WriteTransaction } from '../storage/driver.ts'
+import { countedAs, type ListedKind } from './ledger.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
 const ownerOfContainer = fact(containers, (container) => container.owner)
@@ -20,6 +21,11 @@ const sweptContainer = fact(
   () => 1,
   ({ kind, id }) => (kind === 'entries' ? id : undefined),
 )
+const largestKept = {
+  attachments: fact(containers, ({ largest }) => largest.attachments ?? -1),
+  artifacts: fact(containers, ({ largest }) => largest.artifacts ?? -1),
+  packages: fact(containers, ({ largest }) => largest.packages ?? -1),
+}
 const group = fact(groups, () => 1)
 const rule = fact(rules, () => 1)
 
@@ -70,10 +76,23 @@ const tallies: Recount = {
 }
 const contents = { ...sizes, lent: 0, kept: 0 }
 
+const raiseLargest = async (
+  tx: WriteTransaction,
+  id: number,
+  kind: ListedKind,
+  size: number,
+): Promise<boolean> => {
+  const container = await readable(tx, containers, [id])
+  if (container === undefined || container === 'broken') return false
+  const largest = { ...container.largest, [kind]: Math.max(container.largest[kind] ?? 0, size) }
+  await containers.save(tx, { ...container, largest })
+  return true
+}
+
 /** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
 export const quotaProof: Proof = {
   derived: [ownerUsages.options.name, containers.options.name],
-  facts: [ownerOfContainer, sweptContainer, group, rule],
+  facts: [ownerOfContainer, sweptContainer, ...Object.values(largestKept), group, rule],
   recounts: [usage, tallies],
   looks: [
     look(ledgerEntries, ({ kind, key, owner, container }, known) => {
@@ -87,6 +106,18 @@ export const quotaProof: Proof = {
       return owner === null || holder === owner
         ? []
         : [{ says: `${entry} counts for ${owner}, and its repository for ${holder}` }]
+    }),
+    look(ledgerEntries, ({ kind, key, owner, container, size }, known) => {
+      if (owner !== null || kind === 'lfs') return []
+      const largest = known(largestKept[kind], container!)
+      if (largest === undefined || largest >= size) return []
+      const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
+      return [
+        {
+          says: `${entry} has ${size} bytes, and the largest that repository ${container} keeps is said to have ${largest}`,
+          mend: (tx) => raiseLargest(tx, container!, kind, size),
+        },
+      ]
     }),
     look(errands, ({ kind, id }, known) =>
       kind === 'entries' && known(ownerOfContainer, id) !== undefined

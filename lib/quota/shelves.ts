@@ -1,6 +1,12 @@
-import type { IndexEntry } from '../records/collection.ts'
-import { merge, pageOf } from '../records/merge.ts'
-import { type Container, containers, type LedgerEntry, ledgerEntries } from '../records/schema.ts'
+import { decodeKey, encodeKey } from '../records/keys.ts'
+import { mergeInTurn, pageOf } from '../records/merge.ts'
+import {
+  type Container,
+  containers,
+  type LedgerEntry,
+  ledgerEntries,
+  nothingKept,
+} from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { ListedKind } from './ledger.ts'
 
@@ -9,10 +15,23 @@ import type { ListedKind } from './ledger.ts'
  * one index however many repositories there are. A repository that has lent as many as one write may move keeps the
  * rest on a shelf of its own; it goes with the repository, untouched, when that is transferred, and is out of every
  * list, untouched, when that is deleted. A list of an owner merges the owner's shelf with those that its repositories
- * keep. So each list and total is exact at every moment, and the cost of a transfer or a deletion is bounded.
+ * keep, each of which is opened where its largest entry may come first, so that a page opens few of many. So each list
+ * and total is exact at every moment, and the cost of a transfer or a deletion is bounded.
  */
 export const shelfFor = (container: Container, inOne: number): LedgerEntry['owner'] =>
   container.lent < inOne ? container.owner : null
+
+type Kept = Pick<Container, 'kept' | 'largest'>
+
+/** What the container's own shelf holds, with an entry more or an entry less. */
+export const countKept = (container: Container, { kind, size }: LedgerEntry, sign: 1 | -1): Kept => {
+  const kept = container.kept + sign
+  if (kept === 0) return nothingKept
+  const { largest } = container
+  // The next largest is not looked for: a shelf that is opened too early changes nothing but the time that takes.
+  if (sign === -1 || kind === 'lfs') return { kept, largest }
+  return { kept, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
+}
 
 /** "Lists of what counts are ordered largest first, then by name." */
 export const listShelves = async (
@@ -21,22 +40,31 @@ export const listShelves = async (
   kind: ListedKind,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<LedgerEntry[]> => {
-  const kept = await keptShelves(tx, owner)
-  if (kept.length === 0) return ledgerEntries.list(tx, 'size', { prefix: [owner, kind], offset, limit })
   const most = offset + limit
-  const listings: AsyncIterable<IndexEntry>[] = [
-    ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit: most }),
-    ...kept.map(({ id }) => ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: most })),
-  ]
-  return ledgerEntries.load(tx, await pageOf(merge(listings), { offset, limit }))
+  const lent = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit: most })
+  async function* kept() {
+    for await (const [order, id] of keptShelves(tx, owner, kind))
+      yield {
+        from: encodeKey([order]),
+        entries: ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: most }),
+      }
+  }
+  return ledgerEntries.load(tx, await pageOf(mergeInTurn([lent], kept()), { offset, limit }))
 }
 
 export const countShelves = async (tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> => {
   let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
-  for (const { id } of await keptShelves(tx, owner))
+  for await (const [, id] of keptShelves(tx, owner, kind))
     count += await ledgerEntries.count(tx, 'shelf', [id, kind])
   return count
 }
 
-const keptShelves = (tx: ReadTransaction, owner: number): Promise<Container[]> =>
-  containers.list(tx, 'shelf', { prefix: [owner] })
+/** The containers of an owner that keep entries of a kind, each with how an entry of its largest size begins. */
+async function* keptShelves(
+  tx: ReadTransaction,
+  owner: number,
+  kind: ListedKind,
+): AsyncGenerator<[order: number, id: number]> {
+  for await (const { order } of containers.entries(tx, kind, { prefix: [owner] }))
+    yield decodeKey(order) as [number, number]
+}

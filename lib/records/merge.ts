@@ -1,3 +1,4 @@
+import type { Bytes } from '../storage/driver.ts'
 import type { IndexEntry } from './collection.ts'
 
 type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
@@ -7,17 +8,98 @@ type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
  * record: what is skipped costs no more than its index entries.
  */
 export async function* merge(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
-  const iterators = listings.map(iteratorOf)
+  const heads = new Heads(reverse)
   try {
-    const heads = await Promise.all(iterators.map((iterator) => iterator.next()))
-    for (;;) {
-      const first = firstOf(heads, reverse)
-      if (first === -1) return
-      yield heads[first]!.value
-      heads[first] = await iterators[first]!.next()
+    await heads.addAll(listings)
+    for (; heads.first !== undefined; await heads.advance()) yield heads.first
+  } finally {
+    await heads.end()
+  }
+}
+
+/** A listing of which it is known that none of its entries comes before. */
+export interface Later {
+  from: Bytes
+  entries: Entries
+}
+
+/** The same with listings that are opened when their turn may have come: they must be given in the order of `from`. */
+export async function* mergeInTurn(
+  listings: readonly Entries[],
+  later: AsyncIterable<Later>,
+): AsyncGenerator<IndexEntry> {
+  const heads = new Heads(false)
+  const waiting = later[Symbol.asyncIterator]()
+  try {
+    await heads.addAll(listings)
+    let next = await waiting.next()
+    for (; ; await heads.advance()) {
+      while (!next.done && isDue(next.value, heads.first)) {
+        await heads.addAll([next.value.entries])
+        next = await waiting.next()
+      }
+      if (heads.first === undefined) return
+      yield heads.first
     }
   } finally {
-    for (const iterator of iterators) await iterator.return?.()
+    await waiting.return?.()
+    await heads.end()
+  }
+}
+
+const isDue = ({ from }: Later, first: IndexEntry | undefined): boolean =>
+  first === undefined || Buffer.compare(from, first.order) <= 0
+
+type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
+
+interface Head {
+  entry: IndexEntry
+  iterator: Source
+}
+
+/** The next entry of each listing, in order. */
+class Heads {
+  readonly #reverse: boolean
+  #heads: Head[] = []
+
+  constructor(reverse: boolean) {
+    this.#reverse = reverse
+  }
+
+  get first(): IndexEntry | undefined {
+    return this.#heads[0]?.entry
+  }
+
+  async addAll(listings: readonly Entries[]): Promise<void> {
+    const iterators = listings.map(iteratorOf)
+    const results = await Promise.all(iterators.map((iterator) => iterator.next())).catch(async (error) => {
+      for (const iterator of iterators) await iterator.return?.()
+      throw error
+    })
+    for (const [at, result] of results.entries()) this.#place(iterators[at]!, result)
+  }
+
+  async advance(): Promise<void> {
+    const { iterator } = this.#heads[0]!
+    const result = await iterator.next()
+    this.#heads.shift()
+    this.#place(iterator, result)
+  }
+
+  async end(): Promise<void> {
+    for (const { iterator } of this.#heads) await iterator.return?.()
+  }
+
+  /** Behind those that are equal. */
+  #place(iterator: Source, result: IteratorResult<IndexEntry>): void {
+    if (result.done) return
+    let [low, high] = [0, this.#heads.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isBefore(result.value, this.#heads[middle]!.entry, this.#reverse)) high = middle
+      else low = middle + 1
+    }
+    this.#heads.splice(low, 0, { entry: result.value, iterator })
   }
 }
 
@@ -48,17 +130,8 @@ export async function* except(
   for await (const entry of listing) if (!records.has(textOf(entry))) yield entry
 }
 
-const iteratorOf = (listing: Entries): AsyncIterator<IndexEntry> | Iterator<IndexEntry> =>
+const iteratorOf = (listing: Entries): Source =>
   Symbol.asyncIterator in listing ? listing[Symbol.asyncIterator]() : listing[Symbol.iterator]()
-
-const firstOf = (heads: readonly IteratorResult<IndexEntry>[], reverse: boolean): number => {
-  let first = -1
-  for (const [at, head] of heads.entries()) {
-    if (head.done) continue
-    if (first === -1 || isBefore(head.value, heads[first]!.value, reverse)) first = at
-  }
-  return first
-}
 
 const isBefore = (one: IndexEntry, other: IndexEntry, reverse: boolean): boolean => {
   const order = Buffer.compare(one.order, other.order)

@@ -19,15 +19,27 @@ const edited = (record: Bytes, change: object): Bytes =>
   encodeValue({ ...decodeValue<object>(record), ...change })
 
 const LENT = 500
+const NONE = { attachments: null, artifacts: null, packages: null }
+
+interface Shelf {
+  lent: number
+  kept: number
+  largest: Record<string, number | null>
+}
 
 const shelve = async (tx: WriteTransaction, key: Bytes, value: Bytes): Promise<void> => {
-  const { container: id } = decodeValue<{ container: number | null }>(value)
+  const {
+    container: id,
+    kind,
+    size,
+  } = decodeValue<{ container: number | null; kind: string; size: number }>(value)
   const at = id === null ? undefined : recordKey('container', [id])
   const container = at && (await tx.get(at))
   if (container === undefined) return
-  const { lent, kept } = decodeValue<{ lent: number; kept: number }>(container)
+  const { lent, kept, largest } = decodeValue<Shelf>(container)
   if (lent < LENT) return tx.put(at!, edited(container, { lent: lent + 1 }))
-  tx.put(at!, edited(container, { kept: kept + 1 }))
+  const larger = kind in NONE ? { [kind]: Math.max(largest[kind] ?? 0, size) } : {}
+  tx.put(at!, edited(container, { kept: kept + 1, largest: { ...largest, ...larger } }))
   tx.put(key, edited(value, { owner: null }))
 }
 
@@ -51,7 +63,7 @@ export const steps: readonly Step[] = [
     migrate: [
       {
         over: ['container', 'r'],
-        each: (tx, key, value) => tx.put(key, edited(value, { lent: 0, kept: 0 })),
+        each: (tx, key, value) => tx.put(key, edited(value, { lent: 0, kept: 0, largest: NONE })),
       },
       { over: ['ledger', 'r'], each: shelve },
     ],

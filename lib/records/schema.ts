@@ -320,6 +320,8 @@ export const ownerUsages = collection({
   id: (usage) => [usage.owner],
 })
 
+const largest = v.nullable(bytes)
+
 /** A repository as quota sees it: whose it is, and what it and everything in it takes. */
 const Container = v.object({
   id,
@@ -330,14 +332,29 @@ const Container = v.object({
   /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/shelves.ts. */
   lent: count,
   kept: count,
+  /** No entry of the kind that lies on its own shelf is larger; null where there has been none since it was empty. */
+  largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type Container = v.InferOutput<typeof Container>
+
+/** Of a container that keeps nothing itself. */
+export const nothingKept = { kept: 0, largest: { attachments: null, artifacts: null, packages: null } }
+
+/** The place of a container's own shelf among those that hold a kind, the one with the largest first. */
+const shelfOf = (kind: keyof Container['largest']) => (container: Container) => {
+  const size = container.largest[kind]
+  return size === null ? undefined : ([container.owner, 0 - size] as const)
+}
 
 export const containers = collection({
   name: 'container',
   schema: Container,
   id: (container) => [container.id],
-  ordered: { shelf: (container) => (container.kept > 0 ? [container.owner] : undefined) },
+  ordered: {
+    attachments: shelfOf('attachments'),
+    artifacts: shelfOf('artifacts'),
+    packages: shelfOf('packages'),
+  },
 })
 
 export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])

@@ -8,6 +8,7 @@ import {
   accounts,
   containers,
   ledgerEntries,
+  nothingKept,
   ownerUsages,
   repositories,
   stars,
@@ -107,7 +108,7 @@ const fillWith = async (filler: Filler, about: number): Promise<void> => {
     const owner = ownerOf(id)
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, repository(id, owner, starred[id]!))
-    const placed = { lent: sizes.lent[id]!, kept: 0 }
+    const placed = { lent: sizes.lent[id]!, ...nothingKept }
     await filler.add(containers, { id, owner, private: false, git: id, ...none, lfs, artifacts, ...placed })
     const used = usages.get(owner) ?? usage(owner)
     used.reposPublic += id
