@@ -75,11 +75,14 @@ export const createRepositories = (
 ): Repositories => ({
   async create(into, creator, repository) {
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
-    const owner = await store.read((tx) => existing(tx, find))
-    checkRepositoryName(repository.name)
-    if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
+    const { owner, isTaken } = await store.read(async (tx) => {
+      const owner = await existing(tx, find)
+      checkRepositoryName(repository.name)
+      if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
+      return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
+    })
     await files?.check(repository)
-    await store.read((tx) => refuseTaken(tx, owner.id, repository.name))
+    if (isTaken) throw taken(repository.name)
     const id = await store.sequences.next('repository')
     return folders.making(id, async () => {
       const size = (await files?.create(id, repository, creator)) ?? 0
@@ -197,6 +200,10 @@ const insert = async (
 }
 
 const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
-  if ((await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined)
-    throw new AllotError('conflict', `the owner already has a repository named ${name}`)
+  if (await isNameTaken(tx, owner, name)) throw taken(name)
 }
+
+const isNameTaken = async (tx: ReadTransaction, owner: number, name: string): Promise<boolean> =>
+  (await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined
+
+const taken = (name: string) => new AllotError('conflict', `the owner already has a repository named ${name}`)

@@ -57,11 +57,11 @@ const newRepository = (body: CreateRepoOption): NewRepository => ({
 const create = async (
   services: Services,
   request: Asked & { user: Identity; body: CreateRepoOption },
-  owner: Account | Permit<Account>,
+  owner?: Permit<Account>,
 ) => {
   const { hosting, store } = services
   const creator = await signedIn(services, request.user)
-  const record = await hosting.repositories.create(owner, creator, newRepository(request.body))
+  const record = await hosting.repositories.create(owner ?? creator, creator, newRepository(request.body))
   return reply(201, await presentRepository(store, request.user, request, record))
 }
 
@@ -132,7 +132,7 @@ export const repositoryRoutes = [
     scope: ['write:user', 'write:repository'],
     body: CreateRepoOption,
     responses: created,
-    handle: async (request, services) => create(services, request, await signedIn(services, request.user)),
+    handle: (request, services) => create(services, request),
   }),
   route({
     method: 'GET',
