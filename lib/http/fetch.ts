@@ -28,7 +28,9 @@ export const fetchOf =
     const answering = inject(
       (req, res) => {
         response = res as ServerResponse
-        if (protocol === 'https:') Object.assign(req.socket, { encrypted: true })
+        // The little of a socket that a listener may ask of one.
+        const destroy = () => res.destroy()
+        Object.assign(req.socket, { destroy, destroyed: false, encrypted: protocol === 'https:' })
         handler(req, res as ServerResponse)
       },
       {

@@ -18,7 +18,7 @@ const command = (file: string): [string, string[], object] => {
 }
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
-const serves = (file: string) => /listen\(/.test(readFileSync(join(examples, file), 'utf8'))
+const serves = (file: string) => /listen\(|serve\(/.test(readFileSync(join(examples, file), 'utf8'))
 
 describe('Every example runs', () => {
   for (const file of files.filter(serves))

@@ -49,6 +49,21 @@ describe('allot.fetch', () => {
     assert.equal((await fetched('/api/v1/user/repos', tooLarge)).status, 413)
   })
 
+  it('is done with a request whose body is refused before it has come', async () => {
+    const endless = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('{')) })
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: endless,
+      duplex: 'half',
+    }
+    const refused = await fetched('/api/v1/user/repos', init as RequestInit)
+    assert.deepEqual([refused.status, typeof (await refused.json())], [401, 'object'])
+    // Whatever lingers of it ends a few seconds later, and takes nothing along.
+    await new Promise((resolve) => setTimeout(resolve, 3500))
+    assert.equal((await fetched('/api/v1/version')).status, 200)
+  })
+
   it('has no body where HTTP has none', async () => {
     const starred = await fetched('/api/v1/user/starred/root/demo', { method: 'PUT', headers: authorization })
     assert.deepEqual([starred.status, starred.body], [204, null])
