@@ -6,6 +6,7 @@ import {
   guarded,
   type KeyRange,
   Lifetime,
+  oneByOne,
   type Pending,
   type ReadTransaction,
   type StorageDriver,
@@ -123,29 +124,26 @@ const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransact
   }
 }
 
-async function* entriesOf(
-  database: Database,
-  { start, end, reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
-  options: AtSnapshot,
-): AsyncIterable<Entry> {
-  const iterator = database.iterator({
-    gte: start,
-    lt: end,
-    reverse,
-    limit: Number.isFinite(limit) ? limit : -1,
-    highWaterMarkBytes: FETCH_BYTES,
-    ...options,
-  })
-  try {
-    for (let size = FETCH; ; size = Math.min(2 * size, MOST)) {
-      const entries = await iterator.nextv(size)
-      if (entries.length === 0) return
-      for (const entry of entries) yield entry
+const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): AsyncIterable<Entry> =>
+  oneByOne(() => {
+    const { start, end, reverse = false, limit = Number.POSITIVE_INFINITY } = range
+    const iterator = database.iterator({
+      gte: start,
+      lt: end,
+      reverse,
+      limit: Number.isFinite(limit) ? limit : -1,
+      highWaterMarkBytes: FETCH_BYTES,
+      ...options,
+    })
+    let size = FETCH / 2
+    return {
+      next() {
+        size = Math.min(2 * size, MOST)
+        return iterator.nextv(size)
+      },
+      close: () => iterator.close(),
     }
-  } finally {
-    await iterator.close()
-  }
-}
+  })
 
 /** A chained batch: abstract-level takes five times as long over an array of operations. */
 const writeSynced = async (database: Database, changes: Iterable<Pending>): Promise<void> => {

@@ -89,15 +89,33 @@ const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransac
   }
 }
 
-async function* watched(source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> {
-  check()
-  if (isEmptyRange(range)) return
-  for await (const entry of source.range(range)) {
-    check()
-    yield entry
-    check()
-  }
-}
+/** Not a generator: see one-by-one.ts. */
+const watched = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
+  [Symbol.asyncIterator]() {
+    let entries: AsyncIterator<Entry> | undefined
+    const leave = async (): Promise<IteratorReturnResult<undefined>> => {
+      await entries?.return?.()
+      return { done: true, value: undefined }
+    }
+    const refuse = async (error: unknown): Promise<never> => {
+      await leave()
+      throw error
+    }
+    return {
+      next() {
+        try {
+          check()
+        } catch (error) {
+          return refuse(error)
+        }
+        if (isEmptyRange(range)) return leave()
+        entries ??= source.range(range)[Symbol.asyncIterator]()
+        return entries.next()
+      },
+      return: leave,
+    }
+  },
+})
 
 const isEmptyRange = ({ start, end, limit }: KeyRange): boolean =>
   (limit !== undefined && limit <= 0) || Buffer.compare(start, end) >= 0
