@@ -1,13 +1,9 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createGitStore, type GitStore } from './git/index.ts'
-import { createTransport, type Transport } from './git/transport.ts'
+import { diskOf, pushedTo } from './disk.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
-import { now } from './hosting/clock.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
-import type { Push } from './hosting/push.ts'
-import type { RepositoryFiles } from './hosting/repositories.ts'
 import {
   createServing,
   createStreaming,
@@ -20,7 +16,7 @@ import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
 import type { Told, Write } from './moving/lines.ts'
-import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
+import { type AllotOptions, checked, Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
 import { createErrands } from './records/errands.ts'
 import { prepareStore } from './records/opening.ts'
@@ -74,9 +70,7 @@ export const createAllot = async ({
   ...given
 }: AllotOptions): Promise<Allot> => {
   const options = checked(Options, given)
-  const git = gitOf(options)
-  const transport = git && transportOf(options, log)
-  const files = git && repositoryFiles(git, transport)
+  const { git, transport, files } = diskOf(options, log)
   await driver.open()
   await prepareStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
@@ -133,7 +127,8 @@ export const createAllot = async ({
         hosting,
         transport,
         pushed: pushedTo(onPush, log),
-        failed: (error, fields) => log.error({ err: error, ...fields }, 'a push could not be counted'),
+        failed: (error, fields) =>
+          log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),
       },
       authenticate: hosting.identities.authenticate,
       baseUrl: options.baseUrl,
@@ -181,7 +176,7 @@ export const createAllot = async ({
     async close() {
       await serving.idle()
       await streaming?.idle()
-      await transport?.idle()
+      await transport?.close()
       await sweeper.stop()
       await hosting.idle().catch(() => undefined)
       await quota.idle()
@@ -208,51 +203,3 @@ const standardError: Log = {
   error: (fields, message) => console.error(message, fields),
   info: () => undefined,
 }
-
-/** Undefined when the host keeps the repositories itself, and reports their sizes. */
-const gitOf = ({ repositories }: Pick<Options, 'repositories'>): GitStore | undefined =>
-  repositories === false ? undefined : createGitStore(repositories)
-
-const transportOf = ({ repositories, git }: Options, log: Log): Transport | undefined =>
-  repositories === false || !git.http
-    ? undefined
-    : createTransport({
-        ...repositories,
-        patience: git,
-        atOnce: git.atOnce,
-        largestPush: git.largestPush,
-        failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
-      })
-
-const pushedTo =
-  (onPush: HostParts['onPush'], log: Log) =>
-  (push: Push): void => {
-    const failed = (error: unknown) => log.error({ err: error }, 'onPush failed')
-    new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
-  }
-
-const repositoryFiles = (git: GitStore, transport: Transport | undefined): RepositoryFiles => ({
-  check: ({ autoInit, readme, gitignores, license }) =>
-    autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
-  async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
-    const first = {
-      name: init.name,
-      description: init.description ?? '',
-      readme: init.readme,
-      gitignores: init.gitignores,
-      license: init.license,
-      author: {
-        name: author.fullName || author.name,
-        email: author.email || `${author.name}@noreply.localhost`,
-      },
-      when: new Date(now() * 1000),
-    }
-    const { size } = await git.create(id, { defaultBranch, first: autoInit === true ? first : undefined })
-    return size
-  },
-  async remove(id) {
-    await transport?.stop(id)
-    await git.remove(id)
-  },
-  sweep: (age) => git.sweep(age),
-})

@@ -25,14 +25,16 @@ const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
  * Reads the commands of a push, so that the answer can be held to them.
+ * @param patience milliseconds that they may take
  * @throws AllotError bad_request for what no git sends, and for a client that asks for no report of what was done.
  */
-export const readPush = async (body: Readable): Promise<PushRequest> => {
+export const readPush = async (body: Readable, patience: number): Promise<PushRequest> => {
   const lines: PktLine[] = []
+  const late = setTimeout(() => body.destroy(), patience)
   await eachPktLine(body, (line) => {
     lines.push(line)
     return line.payload === undefined
-  })
+  }).finally(() => clearTimeout(late))
   const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
   const commands = texts.filter((text) => !SHALLOW.test(text)).map(parsed)
   const capabilities = commands[0]?.capabilities ?? []

@@ -1,15 +1,18 @@
 import { mend } from './mend.ts'
 import type { Session } from './session.ts'
 
-export type Service = 'upload-pack' | 'receive-pack'
+/** git's programs that work on a repository for long. */
+export type Program = 'upload-pack' | 'receive-pack' | 'gc'
 
-/** The gits that speak with clients just now, by the repositories that they work on. */
+const changes = (program: Program): boolean => program !== 'upload-pack'
+
+/** The gits that run just now, by the repositories that they work on. */
 export interface Running {
   /** How many there are, and are about to be. */
   readonly count: () => number
-  /** Begins one; one that pushes as soon as nothing mends the repository. @param folder of the repository */
-  begin(id: number, folder: string, service: Service, start: () => Promise<Session>): Promise<Session>
-  /** Removes what a push that was stopped has left, as soon as no other push is under way. */
+  /** Begins one; one that changes anything as soon as nothing mends the repository. @param folder of the repository */
+  begin(id: number, folder: string, program: Program, start: () => Promise<Session>): Promise<Session>
+  /** Removes what one that was stopped has left, as soon as no other changes anything. */
   tidied(id: number): Promise<void>
   /** Ends all that work on a repository. */
   stop(id: number): Promise<void>
@@ -19,8 +22,8 @@ export interface Running {
 
 interface Place {
   readonly folder: string
-  readonly sessions: Map<Session, Service>
-  /** Pushes that are about to begin. */
+  readonly sessions: Map<Session, Program>
+  /** Those that change something and are about to begin. */
   coming: number
   isLeft: boolean
   mending: Promise<void> | undefined
@@ -41,45 +44,44 @@ export const createRunning = (): Running => {
     places.set(id, place)
     return place
   }
-  const isPushing = ({ sessions, coming }: Place) =>
-    coming > 0 || [...sessions.values()].includes('receive-pack')
+  const isChanging = ({ sessions, coming }: Place) => coming > 0 || [...sessions.values()].some(changes)
   const forget = (id: number, { sessions, coming, isLeft, mending }: Place) => {
     if (sessions.size + coming === 0 && !isLeft && mending === undefined) places.delete(id)
   }
 
-  const add = (id: number, place: Place, service: Service, session: Session) => {
-    place.sessions.set(session, service)
+  const add = (id: number, place: Place, program: Program, session: Session) => {
+    place.sessions.set(session, program)
     count++
     void session.ended.then(({ cause, code }) => {
       count--
       place.sessions.delete(session)
       // git removes most of it itself when it is asked to end, but not what its children still write.
-      if (service === 'receive-pack' && (cause !== 'itself' || code === null)) place.isLeft = true
+      if (changes(program) && (cause !== 'itself' || code === null)) place.isLeft = true
       forget(id, place)
     })
   }
 
   return {
     count: () => count,
-    async begin(id, folder, service, start) {
+    async begin(id, folder, program, start) {
       count++
       const place = placeOf(id, folder)
-      const changes = service === 'receive-pack' ? 1 : 0
-      place.coming += changes
+      const coming = changes(program) ? 1 : 0
+      place.coming += coming
       try {
-        while (changes > 0 && place.mending !== undefined) await place.mending
+        while (coming > 0 && place.mending !== undefined) await place.mending
         const session = await start()
-        add(id, place, service, session)
+        add(id, place, program, session)
         return session
       } finally {
         count--
-        place.coming -= changes
+        place.coming -= coming
         forget(id, place)
       }
     },
     async tidied(id) {
       const place = places.get(id)
-      if (place === undefined || !place.isLeft || isPushing(place)) return
+      if (place === undefined || !place.isLeft || isChanging(place)) return
       place.isLeft = false
       place.mending = mend(place.folder, null)
       try {

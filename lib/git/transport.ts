@@ -7,8 +7,9 @@ import { configured, environmentFor } from './environment.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
 import { type RefUpdate, readPush } from './push.ts'
 import { heldReport } from './report.ts'
-import { createRunning, type Service } from './running.ts'
+import { createRunning, type Program } from './running.ts'
 import { type Ending, type Patience, type Session, startSession } from './session.ts'
+import { isUntidy, TIDY } from './tidy.ts'
 
 /** What a client sends. */
 export interface Exchange {
@@ -19,7 +20,9 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
-/** A push on its way into a repository. */
+type Asked = Pick<Exchange, 'protocol' | 'signal'>
+
+/** A change on its way into a repository. */
 export interface Landing {
   /** Before git may change anything. @param pid of the git that will */
   begun(pid: number): Promise<void>
@@ -30,15 +33,17 @@ export interface Landing {
 /** git's own programs, which speak with clients over requests and answers. Every stream is git's answer. */
 export interface Transport {
   /** What there is, ahead of a fetch or a push. */
-  advertise(id: number, service: Service, exchange: Omit<Exchange, 'body'>): Promise<Readable>
+  advertise(id: number, service: Exclude<Program, 'gc'>, exchange: Asked): Promise<Readable>
   /** `whole` rejects when git was stopped before it had said all. */
   upload(id: number, exchange: Exchange): Promise<{ output: Readable; whole: Promise<void> }>
   /** @param exchange.size bytes of the request, where they are known ahead */
   receive(id: number, exchange: Exchange & { size: number | undefined }, landing: Landing): Promise<Readable>
+  /** Packs what lies about, where there is much of it and nothing else is being tidied. */
+  tidy(id: number, landing: Landing): Promise<void>
   /** Ends what runs on a repository, such as one that is being deleted. */
   stop(id: number): Promise<void>
-  /** Resolves when nothing runs and every push has landed. */
-  idle(): Promise<void>
+  /** Ends the tidying, and resolves when nothing runs and every push has landed. */
+  close(): Promise<void>
 }
 
 export interface TransportOptions {
@@ -70,29 +75,56 @@ export const createTransport = (options: TransportOptions): Transport => {
   const directory = resolve(options.directory)
   const running = createRunning()
   const landing = new Set<Promise<unknown>>()
+  const closing = new AbortController()
+  let isTidying = false
 
-  const start = async (id: number, service: Service, words: string[], exchange: Omit<Exchange, 'body'>) => {
+  const start = async (id: number, program: Program, words: string[], asked: Asked, time = patience) => {
     const folder = folderOf(directory, id)
     await stat(join(folder, 'HEAD')).catch((cause) => {
       throw new Error(`the git data of repository ${id} is not where it should be`, { cause })
     })
     if (running.count() >= atOnce)
       throw new AllotError('unavailable', 'too many clients fetch or push just now: try again')
-    const env = environmentFor(exchange.protocol)
-    const isApart = service === 'receive-pack'
-    const session = await running.begin(id, folder, service, () =>
-      startSession([...words, folder], { git, env, patience, isApart }),
+    const env = environmentFor(asked.protocol)
+    const args = program === 'gc' ? [`--git-dir=${folder}`, ...words] : [...words, folder]
+    const session = await running.begin(id, folder, program, () =>
+      startSession(args, { git, env, patience: time, isApart: program !== 'upload-pack' }),
     )
-    if (exchange.signal.aborted) session.stop()
-    exchange.signal.addEventListener('abort', () => session.stop(), { once: true })
-    void session.ended.then((ending) => tell(service, id, ending))
+    if (asked.signal.aborted) session.stop()
+    asked.signal.addEventListener('abort', () => session.stop(), { once: true })
+    void session.ended.then((ending) => tell(program, id, ending))
     return session
   }
 
+  /** Whoever waits for the end of it all waits for this. */
+  const watched = (work: Promise<void>) => {
+    landing.add(work)
+    void work.finally(() => landing.delete(work))
+  }
+
+  const begin = async ({ begun }: Landing, session: Session) =>
+    begun(session.pid).catch(async (error) => {
+      session.stop()
+      await session.ended
+      throw error
+    })
+
+  const tidy = async (id: number, land: Landing) => {
+    // It says nothing while it works.
+    const time = { idle: patience.deadline, deadline: patience.deadline }
+    const words = [...configured(...TIDY), 'gc', '--quiet']
+    const session = await start(id, 'gc', words, { protocol: undefined, signal: closing.signal }, time)
+    await begin(land, session)
+    session.stdout.resume()
+    await session.ended
+    await running.tidied(id)
+    await land.landed([])
+  }
+
   /** What git says of a client's mistakes, it says to the client. */
-  const tell = (service: Service, repository: number, { cause, said, code }: Ending) => {
+  const tell = (program: Program, repository: number, { cause, said, code }: Ending) => {
     if (cause !== 'idle' && cause !== 'deadline' && said === '') return
-    options.failed(new Error(`git ${service}: ${said || cause}`), { repository, code, cause })
+    options.failed(new Error(`git ${program}: ${said || cause}`), { repository, code, cause })
   }
 
   const boundsOf = (size: number | undefined) => [
@@ -116,29 +148,40 @@ export const createTransport = (options: TransportOptions): Transport => {
       feed(exchange.body, session)
       return { output: session.stdout, whole: endedWell(session) }
     },
-    async receive(id, exchange, { begun, landed }) {
-      const request = await readPush(exchange.body)
+    async receive(id, exchange, land) {
+      const request = await readPush(exchange.body, patience.idle)
       // A git that is about to send much asks so whether it may.
       if (request.updates.length === 0) return Readable.from([])
       const words = [...configured(...RECEIVE, ...boundsOf(exchange.size)), 'receive-pack', '--stateless-rpc']
       const session = await start(id, 'receive-pack', words, exchange)
-      await begun(session.pid).catch(async (error) => {
-        session.stop()
-        await session.ended
-        throw error
-      })
+      await begin(land, session)
       session.stdin.write(request.bytes)
       feed(exchange.body, session)
       const { output, finished } = heldReport(session, request, async (updates) => {
         await running.tidied(id)
-        await landed(updates)
+        await land.landed(updates)
       })
-      landing.add(finished)
-      void finished.then(() => landing.delete(finished))
+      watched(finished)
       return output
     },
+    async tidy(id, land) {
+      if (
+        isTidying ||
+        closing.signal.aborted ||
+        running.count() >= atOnce ||
+        !(await isUntidy(folderOf(directory, id)))
+      )
+        return
+      isTidying = true
+      const work = tidy(id, land).finally(() => {
+        isTidying = false
+      })
+      watched(work.catch(() => undefined))
+      await work
+    },
     stop: running.stop,
-    async idle() {
+    async close() {
+      closing.abort()
       for (let under = [...running.endings(), ...landing]; under.length > 0; ) {
         await Promise.allSettled(under)
         under = [...running.endings(), ...landing]

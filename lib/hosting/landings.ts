@@ -26,8 +26,11 @@ export interface Landings {
   note(tx: Change, landing: Omit<Landing, 'since'>): Promise<void>
   /** @returns the number of the note @throws AllotError not_found when the repository is gone */
   begin(repository: number, pid: number): Promise<number>
-  /** Makes the record say what lies on the disk, in one write; undefined when the repository is gone. */
-  settle(landing: number, repository: number): Promise<Repository | undefined>
+  /**
+   * Makes the record say what lies on the disk, in one write; undefined when the repository is gone.
+   * @param updatedAt when somebody changed the repository, if anybody did
+   */
+  settle(landing: number, repository: number, updatedAt?: number): Promise<Repository | undefined>
   /** Settles what a kill has left; only before git runs. */
   resume(): Promise<void>
 }
@@ -55,7 +58,11 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
   }
 
   /** @returns 'again' when somebody else has changed the record meanwhile */
-  const agree = async (landing: number, id: number): Promise<Repository | 'again' | undefined> => {
+  const agree = async (
+    landing: number,
+    id: number,
+    updatedAt?: number,
+  ): Promise<Repository | 'again' | undefined> => {
     const read = () => store.read((tx) => repositoryById(tx, id))
     const before = await read()
     const found =
@@ -71,17 +78,17 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
       if (!sameOnDisk(before, current)) return 'again'
       await landings.remove(tx, [landing])
       if (current === undefined || found === undefined) return current
-      const after = { ...current, ...found, updatedAt: now() }
+      const after = { ...current, ...found, updatedAt: updatedAt ?? current.updatedAt }
       await quota.containers.resize(tx, id, found.size)
       await repositories.save(tx, after)
       return after
     })
   }
 
-  const settle: Landings['settle'] = (landing, repository) =>
+  const settle: Landings['settle'] = (landing, repository, updatedAt) =>
     inTurn(repository, async () => {
-      let agreed = await agree(landing, repository)
-      while (agreed === 'again') agreed = await agree(landing, repository)
+      let agreed = await agree(landing, repository, updatedAt)
+      while (agreed === 'again') agreed = await agree(landing, repository, updatedAt)
       return agreed
     })
 

@@ -1,6 +1,9 @@
 import { AllotError } from '../errors.ts'
+import type { Landing } from '../git/transport.ts'
 import { permissionOn } from '../hosting/access.ts'
+import { now } from '../hosting/clock.ts'
 import type { Identity } from '../hosting/identity.ts'
+import type { Push } from '../hosting/push.ts'
 import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema.ts'
 import { type StreamServices, stream } from './declare.ts'
@@ -78,48 +81,65 @@ const upload = async (request: Asked, services: StreamServices): Promise<StreamR
 }
 
 const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
-  const { transport, hosting } = services
+  const { transport } = services
   const [{ id }, user] = await writable(services, request)
   const { body, size, signal } = request
-  let landing: number
+  const exchange = { body, size, signal, protocol: protocolOf(request) }
   const output = await transport.receive(
     id,
-    { body, size, signal, protocol: protocolOf(request) },
-    {
-      async begun(pid) {
-        landing = await hosting.landings.begin(id, pid)
-      },
-      async landed(updates) {
-        const repository = await settled(services, landing, id)
-        if (updates.length > 0) await tell(services, repository, user, updates)
-      },
-    },
+    exchange,
+    landingOf(services, id, async (repository, updates) => {
+      if (updates.length > 0) await tell(services, repository, user, updates)
+      tidyLater(services, id)
+    }),
   )
   return answer('receive-pack-result', output)
 }
 
-/** @throws AllotError that the client may read */
-const settled = async (
-  { hosting, failed }: StreamServices,
-  landing: number,
+/** Counts what a change comes to, and then says so. */
+const landingOf = (
+  services: StreamServices,
   id: number,
-): Promise<Repository> => {
-  const repository = await hosting.landings.settle(landing, id).catch((error) => {
-    failed(error, { repository: id })
-    throw new AllotError(
-      'unavailable',
-      'what was pushed is not counted yet, so it is not done: push again later',
-    )
-  })
-  if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
-  return repository
+  counted: (repository: Repository, updates: Push['updates']) => Promise<void>,
+): Landing => {
+  const { hosting } = services
+  let landing: number
+  return {
+    async begun(pid) {
+      landing = await hosting.landings.begin(id, pid)
+    },
+    async landed(updates) {
+      const updatedAt = updates.length > 0 ? now() : undefined
+      const settling = hosting.landings
+        .settle(landing, id, updatedAt)
+        .catch((error) => uncounted(services, error, id))
+      const repository = await settling
+      if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
+      await counted(repository, updates)
+    },
+  }
+}
+
+/** @throws AllotError that the client may read */
+const uncounted = ({ failed }: StreamServices, error: unknown, repository: number): never => {
+  failed(error, { repository })
+  throw new AllotError(
+    'unavailable',
+    'what was pushed is not counted yet, so it is not done: push again later',
+  )
+}
+
+/** Nobody waits for it. */
+const tidyLater = (services: StreamServices, id: number): void => {
+  const landing = landingOf(services, id, async () => undefined)
+  services.transport.tidy(id, landing).catch((error) => services.failed(error, { repository: id }))
 }
 
 const tell = async (
   { hosting, pushed }: StreamServices,
   { id, owner, name, size }: Repository,
   { username: pusher }: Identity,
-  updates: Parameters<StreamServices['pushed']>[0]['updates'],
+  updates: Push['updates'],
 ): Promise<void> => {
   const account = await hosting.accounts.byId(owner)
   pushed({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { deflateSync } from 'node:zlib'
 import type { Push } from '../../lib/index.ts'
 import type { Person } from '../running.ts'
 import { aCheckout, aFolder, attempt, commit, git, urlFor } from './client.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
+import { eventually } from './slow-push.ts'
 
 const pushes: Push[] = []
 let allot: ServedGit
@@ -130,6 +133,18 @@ describe('git push', () => {
     await allot.assertCounted('alice')
   })
 
+  it('of one more of many small objects has them packed, which is counted too', async () => {
+    const { path, checkout } = await pushed('scattered')
+    const folder = await allot.folderOf(path)
+    scatter(folder)
+    await commit(checkout, { c: 'more\n' })
+    await git(checkout, 'push', '--quiet', 'origin', 'main')
+    await eventually(async () => /count: 0\n/.test(await git(folder, 'count-objects', '-v')))
+    await eventually(async () => (await resource(path)).size === Math.floor(bytesIn(folder) / 1024))
+    await allot.assertCounted('alice')
+    await git(aFolder(), 'clone', '--quiet', urlFor(allot, path))
+  })
+
   it('that nobody changed anything with says so and is fine', async () => {
     const { checkout } = await pushed('same')
     assert.match((await attempt(checkout, ['push', 'origin', 'main'])).err, /up-to-date/)
@@ -151,3 +166,15 @@ describe('git push', () => {
     assert.equal((await allot.allot.quota.info('alice')).used.size.repos.public, before)
   })
 })
+
+/** Objects in the one folder that git looks into to see whether there are too many. */
+const scatter = (folder: string): void => {
+  mkdirSync(join(folder, 'objects/17'), { recursive: true })
+  for (let at = 0, found = 0; found < 30; at++) {
+    const blob = `blob ${String(at).length}\0${at}`
+    const name = createHash('sha1').update(blob).digest('hex')
+    if (!name.startsWith('17')) continue
+    writeFileSync(join(folder, 'objects/17', name.slice(2)), deflateSync(blob))
+    found++
+  }
+}

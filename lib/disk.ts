@@ -1,0 +1,72 @@
+import { createGitStore, type GitStore } from './git/index.ts'
+import { createTransport, type Transport } from './git/transport.ts'
+import { now } from './hosting/clock.ts'
+import type { Push } from './hosting/push.ts'
+import type { RepositoryFiles } from './hosting/repositories.ts'
+import type { Log } from './http/index.ts'
+import type { HostParts, Options } from './options.ts'
+
+/** What this server keeps on its own disk. */
+export interface Disk {
+  /** Undefined when the host keeps the repositories itself, and reports their sizes. */
+  readonly git: GitStore | undefined
+  readonly files: RepositoryFiles | undefined
+  /** Undefined when nobody fetches or pushes here. */
+  readonly transport: Transport | undefined
+}
+
+export const diskOf = (options: Options, log: Log): Disk => {
+  const { repositories } = options
+  if (repositories === false) return { git: undefined, files: undefined, transport: undefined }
+  const git = createGitStore(repositories)
+  const transport = transportOf(repositories, options.git, log)
+  return { git, transport, files: repositoryFiles(git, transport) }
+}
+
+const transportOf = (
+  { directory, git }: Exclude<Options['repositories'], false>,
+  { http, ...limits }: Options['git'],
+  log: Log,
+): Transport | undefined => {
+  if (!http) return undefined
+  const { atOnce, largestPush, idle, deadline } = limits
+  return createTransport({
+    ...{ directory, git, atOnce, largestPush },
+    patience: { idle, deadline },
+    failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
+  })
+}
+
+/** Tells the host, whose failure is its own. */
+export const pushedTo =
+  (onPush: HostParts['onPush'], log: Log) =>
+  (push: Push): void => {
+    const failed = (error: unknown) => log.error({ err: error }, 'onPush failed')
+    new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
+  }
+
+const repositoryFiles = (git: GitStore, transport: Transport | undefined): RepositoryFiles => ({
+  check: ({ autoInit, readme, gitignores, license }) =>
+    autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
+  async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
+    const first = {
+      name: init.name,
+      description: init.description ?? '',
+      readme: init.readme,
+      gitignores: init.gitignores,
+      license: init.license,
+      author: {
+        name: author.fullName || author.name,
+        email: author.email || `${author.name}@noreply.localhost`,
+      },
+      when: new Date(now() * 1000),
+    }
+    const { size } = await git.create(id, { defaultBranch, first: autoInit === true ? first : undefined })
+    return size
+  },
+  async remove(id) {
+    await transport?.stop(id)
+    await git.remove(id)
+  },
+  sweep: (age) => git.sweep(age),
+})
