@@ -151,7 +151,11 @@ export const createAllot = async ({
     authenticate: hosting.identities.authenticate,
     // A host's own login is not to be asked twice, and may make an account.
     together: driver.shared
-      ? { read: store.together, withCredentials: authenticate === undefined }
+      ? {
+          read: store.together,
+          withCredentials: authenticate === undefined,
+          nameOf: hosting.identities.nameOf,
+        }
       : undefined,
     basePath: options.basePath,
     baseUrl: options.baseUrl,

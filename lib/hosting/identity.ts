@@ -19,6 +19,8 @@ export interface Identity {
 export interface Identities {
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong; too_many_requests for too many. */
   authenticate(req: IncomingMessage): Identity | null | Promise<Identity | null>
+  /** The same for the same credentials; undefined where more than records decides, as it does for passwords. */
+  nameOf(req: IncomingMessage): string | undefined
   /** Forgets what is memoized of a revoked token. */
   revoked(hash: string): void
   /** Forgets what is memoized of an account that changed. */
@@ -82,11 +84,9 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
 
   return {
     authenticate(req) {
-      const header = req.headers.authorization
-      if (header === undefined) return null
-      const [scheme, value, ...more] = header.trim().split(/[ \t]+/)
-      if (value === undefined || more.length > 0) return null
-      switch (scheme?.toLowerCase()) {
+      const [scheme, value] = credentialsOf(req)
+      if (value === undefined) return null
+      switch (scheme) {
         case 'token':
         case 'bearer':
           return withToken(value, req)
@@ -96,10 +96,23 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
           return null
       }
     },
+    nameOf(req) {
+      const [scheme, value] = credentialsOf(req)
+      if (value === undefined) return 'nobody'
+      return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
+    },
     revoked: (hash) => void byToken.delete(hash),
     changed: () => byToken.clear(),
   }
 }
+
+/** The scheme in small letters, and what follows it; nothing for what is no credentials. */
+const credentialsOf = (req: IncomingMessage): [scheme?: string, value?: string] => {
+  const [scheme, value, ...more] = req.headers.authorization?.trim().split(/[ \t]+/) ?? []
+  return value === undefined || more.length > 0 ? [] : [scheme!.toLowerCase(), value]
+}
+
+const isToken = (scheme: string | undefined) => scheme === 'token' || scheme === 'bearer'
 
 export const wrong = (message: string) => new AllotError('unauthenticated', message)
 
@@ -114,7 +127,7 @@ const identityOfToken = (store: Store, hash: string): Promise<Identity | undefin
     if (token === undefined || account === undefined) return undefined
     refuseInactive(account)
     return { id: account.id, username: account.name, admin: account.admin, scopes: new Set(token.scopes) }
-  })
+  }, `token ${hash}`)
 
 const identityOfPassword = async (
   login: Login,
