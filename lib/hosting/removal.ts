@@ -56,6 +56,7 @@ export const createRemoval = (
       return true
     })
     await parts.folders.idle()
+    await parts.files.idle()
     return removed
   },
 })
@@ -84,8 +85,9 @@ export const removeRepository = async (
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.containers.close(tx, id, limit)
   const told = await errands.begin(tx, 'relations', id, limit - entries)
+  const released = await errands.begin(tx, 'files', id, limit - entries - told)
   await folders.release(tx, id)
-  return 1 + entries + told
+  return 1 + entries + told + released
 }
 
 /** Removes what is left of an account that is gone. */

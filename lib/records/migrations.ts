@@ -69,6 +69,12 @@ export const steps: readonly Step[] = [
     ],
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
+  {
+    // 3 has records of files, which an older program would neither serve nor remove.
+    from: 2,
+    to: 3,
+    migrate: [],
+  },
 ]
 
 /** The layout that this program reads and writes. */
