@@ -84,8 +84,9 @@ export const removeRepository = async (
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.containers.close(tx, id, limit)
   const told = await errands.begin(tx, 'relations', id, limit - entries)
+  const inside = await errands.begin(tx, 'contents', id, limit - entries - told)
   await folders.release(tx, id)
-  return 1 + entries + told
+  return 1 + entries + told + inside
 }
 
 /** Removes what is left of an account that is gone. */

@@ -69,6 +69,12 @@ export const steps: readonly Step[] = [
     ],
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
+  {
+    // 3 knows issues and releases. An older program must not open it: a repository that it deletes would leave them.
+    from: 2,
+    to: 3,
+    migrate: [],
+  },
 ]
 
 /** The layout that this program reads and writes. */
