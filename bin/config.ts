@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, markdown, cors, login, ...api } = Options.entries
+const { quota, repositories, git, files, markdown, cors, login, ...api } = Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -15,7 +15,7 @@ export const ServerOptions = v.strictObject({
   ),
   data: v.pipe(
     v.optional(v.string(), './data'),
-    v.description('The folder that holds the store and the repositories.'),
+    v.description('The folder that holds the store, the repositories and the files.'),
   ),
   storage: v.pipe(
     v.optional(v.string()),
@@ -46,6 +46,7 @@ export const Config = v.strictObject({
   quota,
   repositories,
   git,
+  files,
   markdown,
   cors,
   login,

@@ -26,6 +26,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     cors,
     login,
     repositories: repositoriesIn(config, data),
+    files: filesIn(config, data),
     driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
     ...(log === undefined ? {} : { log }),
   })
@@ -40,6 +41,10 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
   return { ...repositories, directory }
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
+
+const filesIn = ({ files }: Config, data: string): Config['files'] =>
+  files.directory === DEFAULT_FILES ? { ...files, directory: join(data, 'files') } : files
+const DEFAULT_FILES = 'data/files'
 
 /** What an import goes into: the store and the folder of the repositories, neither of them opened. */
 export const unopened = async (

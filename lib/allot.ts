@@ -70,7 +70,7 @@ export const createAllot = async ({
   ...given
 }: AllotOptions): Promise<Allot> => {
   const options = checked(Options, given)
-  const { git, transport, files } = diskOf(options, log)
+  const { git, transport, folders, files } = diskOf(options, log)
   await driver.open()
   await prepareStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
@@ -104,10 +104,14 @@ export const createAllot = async ({
     store,
     quota,
     errands,
-    files,
+    folders,
     disk: git,
+    files,
     failed: (error, fields) =>
-      log.error({ err: error, ...fields }, 'the size of a repository could not be counted'),
+      log.error(
+        { err: error, ...fields },
+        'what lies on the disk could not be made to agree with the records',
+      ),
     authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,

@@ -1,3 +1,4 @@
+import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
 import { now } from './hosting/clock.ts'
@@ -10,17 +11,20 @@ import type { HostParts, Options } from './options.ts'
 export interface Disk {
   /** Undefined when the host keeps the repositories itself, and reports their sizes. */
   readonly git: GitStore | undefined
-  readonly files: RepositoryFiles | undefined
+  readonly folders: RepositoryFiles | undefined
   /** Undefined when nobody fetches or pushes here. */
   readonly transport: Transport | undefined
+  /** Everything but git data. */
+  readonly files: FileStore
 }
 
 export const diskOf = (options: Options, log: Log): Disk => {
   const { repositories } = options
-  if (repositories === false) return { git: undefined, files: undefined, transport: undefined }
+  const files = createFileStore(options.files)
+  if (repositories === false) return { git: undefined, folders: undefined, transport: undefined, files }
   const git = createGitStore(repositories)
   const transport = transportOf(repositories, options.git, log)
-  return { git, transport, files: repositoryFiles(git, transport) }
+  return { git, transport, folders: repositoryFiles(git, transport), files }
 }
 
 const transportOf = (

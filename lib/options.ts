@@ -57,6 +57,13 @@ const RepositoryOptions = v.strictObject({
   git: v.pipe(v.optional(v.string(), 'git'), v.description('The `git` command.')),
 })
 
+const FileOptions = v.strictObject({
+  directory: v.pipe(
+    v.optional(v.string(), 'data/files'),
+    v.description('The folder of the files that are no git data.'),
+  ),
+})
+
 const GitOptions = v.strictObject({
   http: v.pipe(
     v.optional(v.boolean(), true),
@@ -161,6 +168,7 @@ export const Options = v.strictObject({
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   git: v.optional(GitOptions, {}),
+  files: v.optional(FileOptions, {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),

@@ -54,8 +54,9 @@ export const start = async (
 ): Promise<Running> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
+  const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
-  const allot = await createAllot({ log: quiet, repositories, ...options, driver })
+  const allot = await createAllot({ log: quiet, repositories, files, ...options, driver })
   const asked = askedHost()
   const host =
     mount === undefined && asked !== undefined

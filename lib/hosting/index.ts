@@ -1,3 +1,4 @@
+import type { FileStore } from '../files/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Errands } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
@@ -6,6 +7,7 @@ import { type Accounts, createAccounts } from './accounts.ts'
 import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
 import { type Comments, createComments } from './comments.ts'
 import { removingComments, removingContents } from './contents.ts'
+import { createHostedFiles, type HostedFiles, removingFiles } from './files.ts'
 import { createFolders } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
 import { createIdentities, type Identities } from './identity.ts'
@@ -44,14 +46,15 @@ export interface Hosting {
   readonly usage: UsageListings
   readonly identities: Identities
   readonly landings: Landings
+  readonly files: HostedFiles
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
    * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
    */
   removeAccount(id: number, options?: { purge?: boolean }): Promise<boolean>
-  /** Deletes the folders that a kill has left without a repository, and counts what it left uncounted; only at the start. */
+  /** Deletes the folders and files that a kill has left without a record, and counts what it left uncounted; only at the start. */
   sweep(): Promise<void>
-  /** Resolves when the folders of the repositories that are gone are, too. */
+  /** Resolves when the folders of the repositories that are gone are, too, and the files of what is gone. */
   idle(): Promise<void>
 }
 
@@ -59,8 +62,10 @@ export interface HostingOptions {
   store: Store
   quota: QuotaEngine
   errands: Errands
-  files: RepositoryFiles | undefined
+  /** What makes and removes the git data of repositories. */
+  folders: RepositoryFiles | undefined
   disk: RepositoryDisk | undefined
+  files: FileStore
   /** Told of what could not be mended, which is tried again at the next start. */
   failed: (error: unknown, fields: object) => void
   /** The host's own login, in the place of tokens and passwords. */
@@ -72,7 +77,7 @@ export interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, errands, files, disk, failed, authenticate } = options
+  const { store, quota, errands, disk, failed, authenticate } = options
   const told = {
     changed: (account: Account) => identities.changed(account),
     revoked: (hash: string) => identities.revoked(hash),
@@ -82,21 +87,24 @@ export const createHosting = (options: HostingOptions): Hosting => {
     authenticate === undefined
       ? createIdentities(store, attemptsIn(options), options.trustedProxies)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
-  const folders = createFolders(store, files)
+  const folders = createFolders(store, options.folders)
+  const files = createHostedFiles({ store, disk: options.files, failed })
   const landings = createLandings({ store, quota, disk, failed })
-  const parts = { quota, errands, folders }
+  const parts = { quota, errands, folders, files }
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
   errands.on('follows', tellingFollows)
   errands.on('contents', removingContents)
   errands.on('comments', removingComments)
+  errands.on('files', removingFiles(files))
 
   return {
     accounts,
     identities,
     landings,
+    files,
     organizations: createOrganizations(store),
-    repositories: createRepositories(store, files, { ...parts, landings }),
+    repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
@@ -112,9 +120,13 @@ export const createHosting = (options: HostingOptions): Hosting => {
     removeAccount: createRemoval(store, parts, told).remove,
     async sweep() {
       await folders.sweep()
+      await files.sweep()
       await landings.resume()
     },
-    idle: folders.idle,
+    async idle() {
+      await files.idle()
+      await folders.idle()
+    },
   }
 }
 

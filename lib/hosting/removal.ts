@@ -56,6 +56,7 @@ export const createRemoval = (
       return true
     })
     await parts.folders.idle()
+    await parts.files.idle()
     return removed
   },
 })
@@ -85,8 +86,9 @@ export const removeRepository = async (
   const entries = await quota.containers.close(tx, id, limit)
   const told = await errands.begin(tx, 'relations', id, limit - entries)
   const inside = await errands.begin(tx, 'contents', id, limit - entries - told)
+  const released = await errands.begin(tx, 'files', id, limit - entries - told - inside)
   await folders.release(tx, id)
-  return 1 + entries + told + inside
+  return 1 + entries + told + inside + released
 }
 
 /** Removes what is left of an account that is gone. */

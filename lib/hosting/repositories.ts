@@ -8,6 +8,7 @@ import { audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
+import type { HostedFiles } from './files.ts'
 import { type Folders, settle } from './folders.ts'
 import type { Landings } from './landings.ts'
 import { readableRepository, repositoryById } from './lookup.ts'
@@ -52,6 +53,7 @@ export interface RepositoryParts {
   quota: QuotaEngine
   errands: Errands
   folders: Folders
+  files: HostedFiles
 }
 
 export interface Repositories {
@@ -70,8 +72,8 @@ export interface Repositories {
 
 export const createRepositories = (
   store: Store,
-  files: RepositoryFiles | undefined,
-  { quota, errands, folders, landings }: RepositoryParts & { landings: Landings },
+  disk: RepositoryFiles | undefined,
+  { quota, errands, folders, files, landings }: RepositoryParts & { landings: Landings },
 ): Repositories => ({
   async create(into, creator, repository) {
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
@@ -81,18 +83,18 @@ export const createRepositories = (
       if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
       return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
     })
-    await files?.check(repository)
+    await disk?.check(repository)
     if (isTaken) throw taken(repository.name)
     const id = await store.sequences.next('repository')
     return folders.making(id, async () => {
-      const size = (await files?.create(id, repository, creator)) ?? 0
+      const size = (await disk?.create(id, repository, creator)) ?? 0
       return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
     })
   },
   byId: (id) => store.read((tx) => repositoryById(tx, id)),
   find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
   async edit(which, edit) {
-    const isOnDisk = files !== undefined && edit.defaultBranch !== undefined
+    const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
     const landing = isOnDisk ? await landings.number() : undefined
     const edited = await change(store, which, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
@@ -128,10 +130,10 @@ export const createRepositories = (
     const removed = await store.write(async (tx) => {
       const repository = await chosen(tx, which)
       if (repository === undefined) return false
-      await removeRepository(tx, { quota, errands, folders }, repository.id, errands.bounds.inOne)
+      await removeRepository(tx, { quota, errands, folders, files }, repository.id, errands.bounds.inOne)
       return true
     })
-    if (removed) await folders.idle()
+    if (removed) await Promise.all([folders.idle(), files.idle()])
     return removed
   },
 })

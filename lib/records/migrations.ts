@@ -70,7 +70,7 @@ export const steps: readonly Step[] = [
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
   {
-    // 3 knows issues and releases. An older program must not open it: a repository that it deletes would leave them.
+    // 3 has files, issues and releases, which an older program would neither serve nor remove.
     from: 2,
     to: 3,
     migrate: [],

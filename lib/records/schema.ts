@@ -180,6 +180,31 @@ export type Landing = v.InferOutput<typeof Landing>
 /** Repositories whose git data may not be what their records say: see lib/hosting/landings.ts. */
 export const landings = collection({ name: 'landing', schema: Landing, id: (landing) => [landing.id] })
 
+const StoredFile = v.object({
+  area: v.picklist(['lfs', 'packages', 'attachments']),
+  /** The repository that it goes with; of packages, the account. */
+  keeper: id,
+  name: v.string(),
+  size: bytes,
+  /** In hex. */
+  sha256: v.string(),
+  /** `arriving` until what it belongs to is written, `leaving` from when that is gone until the file is. */
+  state: v.picklist(['arriving', 'kept', 'leaving']),
+  since: seconds,
+})
+export type StoredFile = v.InferOutput<typeof StoredFile>
+
+/** Files on the disk besides git data: see lib/hosting/files.ts. */
+export const files = collection({
+  name: 'file',
+  schema: StoredFile,
+  id: (file) => [file.area, file.keeper, file.name],
+  ordered: {
+    keeper: (file) => (file.state === 'kept' ? [file.area, file.keeper] : undefined),
+    unsettled: (file) => (file.state === 'kept' ? undefined : []),
+  },
+})
+
 /** An account's relation to a repository: the star and the watch have the same shape. */
 const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
@@ -499,10 +524,10 @@ const Errand = v.object({
   /**
    * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
    * is gone, or known to others than before. `follows`: the same of an account. `owner`: all that an account had which
-   * is gone. `contents`: the issues and releases of a repository that is gone. `comments`: those of an issue that is.
-   * The id is that container's, repository's, account's or issue's.
+   * is gone. `files`, `contents`: the files, the issues and releases of a repository that is gone. `comments`: those of an
+   * issue that is. The id is that container's, repository's, account's or issue's.
    */
-  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'contents', 'comments']),
+  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments']),
   id,
 })
 export type Errand = v.InferOutput<typeof Errand>
@@ -523,6 +548,7 @@ export const collections = [
   repositories,
   strays,
   landings,
+  files,
   stars,
   watches,
   follows,

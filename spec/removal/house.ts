@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFileStore } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
 import { type Bounds, createErrands } from '../../lib/records/errands.ts'
@@ -28,7 +31,8 @@ export const openHouse = async (driver: StorageDriver, bounds: Bounds, wakes = f
     store,
     quota,
     errands,
-    files: undefined,
+    folders: undefined,
+    files: createFileStore({ directory: join(tmpdir(), 'allot-house') }),
     disk: undefined,
     failed: (error) => {
       throw error

@@ -1,0 +1,82 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { AllotError, invalid } from '../errors.ts'
+
+/** What is known of a content before it comes. */
+export interface Expected {
+  /** The most bytes that are taken; any number when absent. */
+  readonly largest?: number | undefined
+  readonly size?: number | undefined
+  /** In lower case hexadecimal digits. */
+  readonly sha256?: string | undefined
+}
+
+/** A content that is whole and on the disk, under a name that nobody looks for. */
+export interface Arrived {
+  readonly path: string
+  /** Bytes */
+  readonly size: number
+  readonly sha256: string
+}
+
+export const ARRIVING = 'arriving'
+
+/**
+ * Writes what comes to the disk, a chunk at a time. What is refused leaves nothing, and the stream as it is: the answer
+ * may go out by the same connection.
+ * @throws AllotError too_large, invalid when it is not what was expected, storage_full; or what the stream fails with
+ */
+export const arrive = async (directory: string, content: Readable, expected: Expected): Promise<Arrived> => {
+  if (expected.size !== undefined) checkSize(expected.size, expected)
+  await mkdir(join(directory, ARRIVING), { recursive: true })
+  const path = join(directory, ARRIVING, randomUUID())
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const found = await write(file, content, expected)
+    await file.sync()
+    return { path, ...found }
+  } catch (error) {
+    await rm(path, { force: true })
+    throw fullAs(error)
+  } finally {
+    await file.close()
+  }
+}
+
+const write = async (
+  file: FileHandle,
+  content: Readable,
+  expected: Expected,
+): Promise<{ size: number; sha256: string }> => {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    checkSize(size, expected)
+    hash.update(chunk)
+    for (let written = 0; written < chunk.length; )
+      written += (await file.write(chunk, written, chunk.length - written)).bytesWritten
+  }
+  const sha256 = hash.digest('hex')
+  if (expected.size !== undefined && size !== expected.size)
+    throw invalid(`the content has ${size} bytes, and not ${expected.size}`)
+  if (expected.sha256 !== undefined && sha256 !== expected.sha256)
+    throw invalid(`the SHA-256 of the content is ${sha256}, and not ${expected.sha256}`)
+  return { size, sha256 }
+}
+
+/** As soon as it is known: the rest is not waited for. */
+const checkSize = (size: number, { largest, size: said }: Expected): void => {
+  if (largest !== undefined && size > largest)
+    throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
+  if (said !== undefined && size > said) throw invalid(`the content has more than ${said} bytes`)
+}
+
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
+export const fullAs = (error: unknown): unknown =>
+  error instanceof Error && FULL.includes((error as NodeJS.ErrnoException).code ?? '')
+    ? new AllotError('storage_full', 'the disk is full', { cause: error })
+    : error

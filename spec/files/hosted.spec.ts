@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { AllotError } from '../../lib/errors.ts'
+import { createFileStore, type FilePlace } from '../../lib/files/index.ts'
+import { createHostedFiles, type HostedFiles, removingFiles } from '../../lib/hosting/files.ts'
+import { createErrands } from '../../lib/records/errands.ts'
+import { files } from '../../lib/records/schema.ts'
+import { createStore } from '../../lib/records/store.ts'
+import { createSweeper } from '../../lib/records/sweeper.ts'
+import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { signal } from '../driver-spec/fixture.ts'
+import { troubled } from '../driver-spec/troubled.ts'
+
+const place: FilePlace = { area: 'attachments', keeper: 1, name: 'abcdef' }
+const content = (words = 'hello') => Readable.from([Buffer.from(words)])
+const nothing = async () => undefined
+
+interface Ground {
+  driver: StorageDriver
+  directory: string
+}
+
+const within = async (work: (ground: Ground) => Promise<void>) => {
+  const directory = await mkdtemp(join(tmpdir(), 'allot-files-'))
+  const driver = memory()
+  await driver.open()
+  try {
+    await work({ driver, directory })
+  } finally {
+    await driver.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const open = (driver: StorageDriver, { directory }: Ground): HostedFiles =>
+  createHostedFiles({
+    store: createStore(driver),
+    disk: createFileStore({ directory }),
+    failed: (error) => {
+      throw error
+    },
+  })
+
+const onDisk = async ({ directory }: Ground): Promise<string[]> =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((one) => one.isFile())
+    .map((one) => one.name)
+
+const recorded = ({ driver }: Ground): Promise<{ name: string; state: string }[]> =>
+  driver.read(async (tx) => {
+    const found = []
+    for await (const { name, state } of files.all(tx)) found.push({ name, state })
+    return found
+  })
+
+const assertEmpty = async (ground: Ground, why?: string) => {
+  assert.deepEqual(await onDisk(ground), [], why)
+  assert.deepEqual(await recorded(ground), [], why)
+}
+
+/** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
+const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
+  let writes = 0
+  const dead = signal()
+  const dying: StorageDriver = {
+    ...driver,
+    async write(work) {
+      if (++writes < write) return driver.write(work)
+      if (kept && writes === write) await driver.write(work)
+      dead.happen()
+      return new Promise(() => {})
+    },
+  }
+  return { dying, dead: dead.happened.then(() => 'dead') }
+}
+
+describe('A file that belongs to something', () => {
+  it('is there when its record is, and both go together', () =>
+    within(async (ground) => {
+      const hosted = open(ground.driver, ground)
+      const store = createStore(ground.driver)
+      const size = await hosted.add(place, content(), {}, async (_tx, file) => file.size)
+      assert.equal(size, 5)
+      assert.equal((await store.read((tx) => hosted.find(tx, place)))?.size, 5)
+      assert.equal(await text(await hosted.read(place)), 'hello')
+      await store.write((tx) => hosted.release(tx, place))
+      assert.equal(await store.read((tx) => hosted.find(tx, place)), undefined)
+      await hosted.idle()
+      await assertEmpty(ground)
+      await assert.rejects(hosted.read(place), { code: 'not_found' })
+    }))
+
+  it('leaves nothing when what it belongs to is refused', () =>
+    within(async (ground) => {
+      const hosted = open(ground.driver, ground)
+      const refuse = async () => {
+        throw new AllotError('not_found', 'the issue is gone')
+      }
+      await assert.rejects(hosted.add(place, content(), {}, refuse), /the issue is gone/)
+      await hosted.idle()
+      await assertEmpty(ground)
+    }))
+
+  it('may be released from many sides at once', () =>
+    within(async (ground) => {
+      const hosted = open(ground.driver, ground)
+      const store = createStore(ground.driver)
+      await hosted.add(place, content(), {}, nothing)
+      await Promise.all([1, 2, 3].map(() => store.write((tx) => hosted.release(tx, place))))
+      await hosted.idle()
+      await assertEmpty(ground)
+    }))
+
+  it('must not come in the place of another, which stays', () =>
+    within(async (ground) => {
+      const hosted = open(ground.driver, ground)
+      await hosted.add(place, content(), {}, nothing)
+      await assert.rejects(hosted.add(place, content('other'), {}, nothing), /is there already/)
+      await hosted.idle()
+      assert.equal(await text(await hosted.read(place)), 'hello')
+    }))
+})
+
+describe('Files and their records agree after a start', () => {
+  const deeds = [
+    { what: 'adding one', does: (hosted: HostedFiles) => hosted.add(place, content(), {}, nothing) },
+    {
+      what: 'releasing one',
+      async does(hosted: HostedFiles, driver: StorageDriver) {
+        await createStore(driver).write((tx) => hosted.release(tx, { ...place, name: 'fedc' }))
+        await hosted.idle()
+      },
+    },
+  ]
+  for (const { what, does } of deeds)
+    for (const kept of [false, true])
+      it(`whichever write of ${what} was ${kept ? 'the last' : 'never made'}`, async () => {
+        let [deaths, outcome] = [0, 'dead' as unknown]
+        for (let write = 1; outcome === 'dead'; write++)
+          await within(async (ground) => {
+            await open(ground.driver, ground).add({ ...place, name: 'fedc' }, content(), {}, nothing)
+            const { dying, dead } = dyingAt(ground.driver, write, kept)
+            const done = does(open(dying, ground), dying).then(() => 'done')
+            outcome = await Promise.race([done, dead])
+            if (outcome === 'dead') deaths++
+            await open(ground.driver, ground).sweep()
+            const records = await recorded(ground)
+            assert.ok(records.every(({ state }) => state === 'kept'))
+            assert.deepEqual((await onDisk(ground)).sort(), records.map(({ name }) => name).sort())
+          })
+        assert.equal(deaths, 2)
+      })
+
+  it('whether or not what was written is kept when the store says that it has failed', async () => {
+    for (const at of ['commit', 'answer'] as const)
+      for (const write of [1, 2])
+        await within(async (ground) => {
+          let writes = 0
+          const failing = troubled(ground.driver, async (call) => {
+            if (call === at && ++writes === write) throw new StorageError('failed', 'the disk is gone')
+          })
+          await assert.rejects(open(failing, ground).add(place, content(), {}, nothing), /the disk is gone/)
+          await open(ground.driver, ground).sweep()
+          const records = await recorded(ground)
+          assert.deepEqual(
+            await onDisk(ground),
+            records.map(({ name }) => name),
+          )
+          assert.equal(records.length, at === 'answer' && write === 2 ? 1 : 0)
+        })
+  })
+})
+
+describe('The files of a repository that is gone', () => {
+  it('are removed in steps, each of them bounded, and no others', () =>
+    within(async (ground) => {
+      const hosted = open(ground.driver, ground)
+      const store = createStore(ground.driver)
+      const errands = createErrands({ inOne: 4, step: 3 }, () => undefined)
+      errands.on('files', removingFiles(hosted))
+      const sweeper = createSweeper(store, errands, (error) => {
+        throw error
+      })
+      for (let at = 0; at < 12; at++)
+        await hosted.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
+      await hosted.add({ ...place, area: 'lfs' }, content(), {}, nothing)
+      await hosted.add({ ...place, keeper: 2, name: 'fedc' }, content(), {}, nothing)
+      await store.write((tx) => errands.begin(tx, 'files', 1))
+      const left = []
+      do {
+        await hosted.idle()
+        left.push((await onDisk(ground)).length)
+      } while ((await sweeper.round()).errands > 0)
+      assert.deepEqual(left, [10, 7, 4, 1, 1])
+      assert.deepEqual(await recorded(ground), [{ name: 'fedc', state: 'kept' }])
+    }))
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { createFileStore, type FilePlace } from '../../lib/files/index.ts'
+
+const folders: string[] = []
+after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
+
+const aStore = async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'allot-files-'))
+  folders.push(directory)
+  return { directory, store: createFileStore({ directory }) }
+}
+
+const filesBelow = async (directory: string): Promise<string[]> =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((one) => one.isFile())
+    .map((one) => one.name)
+
+const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
+const stream = (...chunks: (string | Uint8Array)[]) => Readable.from(chunks.map((one) => Buffer.from(one)))
+const place: FilePlace = { area: 'attachments', keeper: 300, name: 'abcdef' }
+
+describe('A file', () => {
+  it('comes as a stream, is looked at on its way, and is read whole or in part', async () => {
+    const { store } = await aStore()
+    const arrived = await store.arrive(stream('hello ', 'world'))
+    assert.deepEqual([arrived.size, arrived.sha256], [11, sha256('hello world')])
+    await store.put(arrived, place)
+    assert.equal(await store.size(place), 11)
+    assert.equal(await text(await store.read(place)), 'hello world')
+    assert.equal(await text(await store.read(place, { start: 4, end: 6 })), 'o w')
+  })
+
+  it('is what was sent, whatever its size and its pieces', async () => {
+    const { store } = await aStore()
+    const pieces = fc.array(fc.uint8Array({ maxLength: 5000 }), { maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(pieces, async (chunks) => {
+        const whole = Buffer.concat(chunks)
+        const expected = { size: whole.length, sha256: sha256(whole), largest: whole.length }
+        await store.put(await store.arrive(stream(...chunks), expected), place)
+        assert.ok((await buffer(await store.read(place))).equals(whole))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('may come in the place of one that is the same, and is gone when it was removed, with its folders', async () => {
+    const { directory, store } = await aStore()
+    for (let times = 0; times < 2; times++) await store.put(await store.arrive(stream('a')), place)
+    assert.deepEqual(await filesBelow(directory), ['abcdef'])
+    await store.remove(place)
+    await store.remove(place)
+    assert.equal(await store.size(place), undefined)
+    await assert.rejects(store.read(place), { code: 'ENOENT' })
+    assert.deepEqual(await readdir(join(directory, 'attachments', '2c')), [])
+  })
+
+  it('comes and goes while others of its folder do', async () => {
+    const { store } = await aStore()
+    const one = async (name: string) => {
+      for (let times = 0; times < 20; times++) {
+        await store.put(await store.arrive(stream(name)), { ...place, name })
+        await store.remove({ ...place, name })
+      }
+    }
+    await Promise.all(['ab01', 'ab02', 'ab03', 'ab04'].map(one))
+  })
+
+  it('stays where it is while somebody keeps it', async () => {
+    const { store } = await aStore()
+    await store.put(await store.arrive(stream('a')), place)
+    const [letGo, letGoToo] = [store.keep(), store.keep()]
+    let removed = 0
+    await store.remove(place, async () => void removed++)
+    await letGo()
+    assert.deepEqual([await store.size(place), removed], [1, 0])
+    await letGoToo()
+    assert.deepEqual([await store.size(place), removed], [undefined, 1])
+  })
+})
+
+describe('What is not as it should be leaves nothing', () => {
+  const wrong = [
+    { what: 'a content over the limit', expected: { largest: 3 }, error: { code: 'too_large' } },
+    { what: 'one that says that it is', expected: { largest: 3, size: 4 }, error: { code: 'too_large' } },
+    { what: 'one with more bytes than it was to have', expected: { size: 3 }, error: { code: 'invalid' } },
+    { what: 'one with fewer', expected: { size: 5 }, error: { code: 'invalid' } },
+    { what: 'one with another hash', expected: { sha256: sha256('x') }, error: { code: 'invalid' } },
+  ]
+  for (const { what, expected, error } of wrong)
+    it(what, async () => {
+      const { directory, store } = await aStore()
+      const content = stream('ab', 'cd')
+      await assert.rejects(store.arrive(content, expected), error)
+      assert.deepEqual(await filesBelow(directory), [])
+      assert.equal(content.destroyed && !content.readableEnded, false, 'the stream is left alone')
+    })
+
+  it('a content whose stream breaks', async () => {
+    const { directory, store } = await aStore()
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.from('ab')
+        throw new Error('gone')
+      })(),
+    )
+    await assert.rejects(store.arrive(broken), /gone/)
+    assert.deepEqual(await filesBelow(directory), [])
+  })
+
+  for (const name of [
+    '',
+    '..',
+    '../../etc/passwd',
+    'a/b/c/d',
+    'ABCD',
+    'abc',
+    '-abc',
+    'ab\0cd',
+    `${'a'.repeat(101)}`,
+  ])
+    it(`a name such as ${JSON.stringify(name.slice(0, 20))}`, async () => {
+      const { directory, store } = await aStore()
+      const arrived = await store.arrive(stream('a'))
+      await assert.rejects(store.put(arrived, { ...place, name }), /no name for a file/)
+      await store.discard(arrived)
+      assert.deepEqual(await filesBelow(directory), [])
+    })
+})
+
+describe('A file store', () => {
+  it('names every file that has a place, and nothing else', async () => {
+    const { directory, store } = await aStore()
+    const places: FilePlace[] = [place, { ...place, keeper: 7 }, { area: 'lfs', keeper: 300, name: '0123' }]
+    for (const one of places) await store.put(await store.arrive(stream('abc')), one)
+    await store.arrive(stream('unfinished'))
+    for (const stray of ['lfs', 'lfs/2c/300', 'lfs/2c/301/01']) {
+      await mkdir(join(directory, stray), { recursive: true })
+      await writeFile(join(directory, stray, 'README'), '')
+    }
+    const found = []
+    for await (const one of store.all()) found.push(one)
+    assert.deepEqual(new Set(found), new Set(places.map((one) => ({ ...one, size: 3 }))))
+  })
+
+  it('sweeps what a kill has left of arriving contents, as far as it is old enough', async () => {
+    const { directory, store } = await aStore()
+    const [old] = [await store.arrive(stream('old')), await store.arrive(stream('young'))]
+    await utimes(old!.path, 0, 0)
+    await store.sweep(3600)
+    assert.equal((await filesBelow(directory)).length, 1)
+    await store.sweep()
+    assert.deepEqual(await filesBelow(directory), [])
+  })
+})
