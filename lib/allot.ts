@@ -24,7 +24,7 @@ import { createStore } from './records/store.ts'
 import { createSweeper } from './records/sweeper.ts'
 import { apiDocument } from './routes/document.ts'
 import { gitRoutes } from './routes/git.ts'
-import { routes } from './routes/index.ts'
+import { routesWith } from './routes/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
 
@@ -139,6 +139,7 @@ export const createAllot = async ({
       corsOrigins: options.cors.origins,
       log,
     })
+  const routes = routesWith(options)
   const serving = createServing({
     routes,
     services: {
@@ -150,7 +151,7 @@ export const createAllot = async ({
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
-      documentFor,
+      documentFor: documentOf(routes),
     },
     authenticate: hosting.identities.authenticate,
     // A host's own login is not to be asked twice, and may make an account.
@@ -200,11 +201,13 @@ export const createAllot = async ({
 const BOUNDS = { inOne: 500, step: 50 }
 
 /** Made when it is first asked for: most servers never are. */
-const documentFor = (apiUrl: string): { openapi: string } => {
-  document ??= apiDocument(apiUrl, VERSION) as { openapi: string }
-  return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+const documentOf = (routes: ReturnType<typeof routesWith>) => {
+  let document: { openapi: string } | undefined
+  return (apiUrl: string): { openapi: string } => {
+    document ??= apiDocument(apiUrl, VERSION, routes) as { openapi: string }
+    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+  }
 }
-let document: { openapi: string } | undefined
 
 /** A plugin owns no log, but a failure must not pass unheard. */
 const standardError: Log = {

@@ -161,6 +161,10 @@ export const Options = v.strictObject({
       'How many reverse proxies stand in front, whose word in `X-Forwarded-For` on where a request comes from is taken.',
     ),
   ),
+  issues: v.pipe(
+    v.optional(v.boolean(), true),
+    v.description('Issues, comments and releases; `false` is for hosts that keep these themselves.'),
+  ),
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   git: v.optional(GitOptions, {}),

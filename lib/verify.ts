@@ -1,3 +1,4 @@
+import { contentsProof } from './hosting/contents-proof.ts'
 import { hostingProof } from './hosting/proof.ts'
 import { quotaProof } from './quota/proof.ts'
 import { prepareStore } from './records/opening.ts'
@@ -17,7 +18,7 @@ export interface Verification {
 }
 
 const NAMED = 100
-const proofs = [quotaProof, hostingProof]
+const proofs = [quotaProof, hostingProof, contentsProof]
 
 /**
  * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may

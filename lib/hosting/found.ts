@@ -66,7 +66,8 @@ export const pageOfListings = async <R>(
   }
 }
 
-const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number) => {
+/** So many of the first entries, and how many there are in all. */
+export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number) => {
   const entries: IndexEntry[] = []
   let total = 0
   for await (const entry of listing) if (total++ < most) entries.push(entry)

@@ -5,10 +5,13 @@ import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
+import { type Comments, createComments } from './comments.ts'
+import { removingComments, removingContents } from './contents.ts'
 import { createHostedFiles, type HostedFiles, removingFiles } from './files.ts'
 import { createFolders } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
 import { createIdentities, type Identities } from './identity.ts'
+import { createIssues, type Issues } from './issues.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
 import { createLandings, type Landings, type RepositoryDisk } from './landings.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
@@ -16,6 +19,7 @@ import { createRepositoryListings, type RepositoryListings } from './listings.ts
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createRelations, type Relations } from './relations.ts'
+import { createReleases, type Releases } from './releases.ts'
 import { createRemoval, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
@@ -31,6 +35,9 @@ export interface Hosting {
   readonly listings: RepositoryListings
   readonly relations: Relations
   readonly search: Search
+  readonly issues: Issues
+  readonly comments: Comments
+  readonly releases: Releases
   readonly sshKeys: SshKeys
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
@@ -87,6 +94,8 @@ export const createHosting = (options: HostingOptions): Hosting => {
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
   errands.on('follows', tellingFollows)
+  errands.on('contents', removingContents)
+  errands.on('comments', removingComments)
   errands.on('files', removingFiles(files))
 
   return {
@@ -99,6 +108,9 @@ export const createHosting = (options: HostingOptions): Hosting => {
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
+    issues: createIssues(store, errands),
+    comments: createComments(store),
+    releases: createReleases(store),
     sshKeys: createSshKeys(store),
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),

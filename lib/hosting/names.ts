@@ -24,9 +24,11 @@ export const checkRepositoryName = (name: string): void => {
 }
 
 /** What `git check-ref-format` takes, and a little less: nothing that a command could take for an option. */
+export const isRefName = (name: string): boolean =>
+  /^[A-Za-z0-9_][\w./+#-]*$/.test(name) && !/\.\.|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(name)
+
 export const checkBranchName = (name: string): void => {
-  const taken = /^[A-Za-z0-9_][\w./+#-]*$/.test(name) && !/\.\.|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(name)
-  if (!taken) throw invalid('default_branch: this is no name for a branch')
+  if (!isRefName(name)) throw invalid('default_branch: this is no name for a branch')
 }
 
 const checkName = (member: string, name: string, longest: number): void => {

@@ -85,9 +85,10 @@ export const removeRepository = async (
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.containers.close(tx, id, limit)
   const told = await errands.begin(tx, 'relations', id, limit - entries)
-  const released = await errands.begin(tx, 'files', id, limit - entries - told)
+  const inside = await errands.begin(tx, 'contents', id, limit - entries - told)
+  const released = await errands.begin(tx, 'files', id, limit - entries - told - inside)
   await folders.release(tx, id)
-  return 1 + entries + told + released
+  return 1 + entries + told + inside + released
 }
 
 /** Removes what is left of an account that is gone. */

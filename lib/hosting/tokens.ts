@@ -15,6 +15,8 @@ export const SCOPES = [
   'write:repository',
   'read:organization',
   'write:organization',
+  'read:issue',
+  'write:issue',
   'read:admin',
   'write:admin',
   'read:misc',

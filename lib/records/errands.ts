@@ -1,6 +1,6 @@
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Errand, errands } from './schema.ts'
-import type { Change } from './store.ts'
+import type { Change, Store } from './store.ts'
 
 /**
  * Changes that concern very many records (the deletion of a repository with a million ledger entries, of an account with
@@ -28,6 +28,8 @@ export interface Errands {
   begin(tx: Change, kind: Errand['kind'], id: number, limit?: number): Promise<number>
   /** Leaves all of it. */
   leave(tx: Change, kind: Errand['kind'], id: number): Promise<void>
+  /** Does what was left of it, step by step: for whoever has to answer when nothing is left. */
+  finish(store: Store, kind: Errand['kind'], id: number): Promise<void>
 }
 
 /** How many records a write of a change may concern, and how many each write of the sweeper. */
@@ -46,6 +48,7 @@ export interface Work {
 /** @param left called when an errand has been left, after that is durable. */
 export const createErrands = (bounds: Bounds, left: () => void): Errands => {
   const works = new Map<Errand['kind'], Work>()
+  const workOf: Errands['workOf'] = (kind) => works.get(kind)
   const leave = async (tx: Change, kind: Errand['kind'], id: number) => {
     await errands.save(tx, { kind, id })
     tx.afterCommit(left)
@@ -53,16 +56,32 @@ export const createErrands = (bounds: Bounds, left: () => void): Errands => {
   return {
     bounds,
     on: (kind, work) => void works.set(kind, work),
-    workOf: (kind) => works.get(kind),
+    workOf,
     async begin(tx, kind, id, limit = bounds.inOne) {
       // Before the step, which may ask whether the errand is under way.
       await leave(tx, kind, id)
-      const did = limit > 0 ? await works.get(kind)!.step(tx, id, limit) : 0
+      const did = limit > 0 ? await workOf(kind)!.step(tx, id, limit) : 0
       if (did < limit) await errands.remove(tx, [kind, id])
       return did
     },
     leave,
+    async finish(store, kind, id) {
+      while (await store.write((tx) => advance(tx, workOf(kind)!, bounds.step, { kind, id })));
+    },
   }
+}
+
+/** One step of an errand, if it is there still. @returns whether something is left */
+export const advance = async (
+  tx: Change,
+  work: Work,
+  limit: number,
+  { kind, id }: Errand,
+): Promise<boolean> => {
+  if (!(await isUnderWay(tx, kind, id))) return false
+  if ((await work.step(tx, id, limit)) === limit) return true
+  await errands.remove(tx, [kind, id])
+  return false
 }
 
 export const isUnderWay = async (tx: ReadTransaction, kind: Errand['kind'], id: number): Promise<boolean> =>

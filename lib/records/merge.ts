@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Bytes } from '../storage/driver.ts'
 import type { IndexEntry } from './collection.ts'
 
@@ -100,6 +101,31 @@ class Heads {
       else low = middle + 1
     }
     this.#heads.splice(low, 0, { entry: result.value, iterator })
+  }
+}
+
+/** Entries that are gone through before others have their turn. */
+const STEPS = 1000
+
+/** The entries that every one of the listings has; each of them is in the same order. */
+export async function* inAll(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
+  const iterators = listings.map(iteratorOf)
+  try {
+    const next = () => Promise.all(iterators.map((one) => one.next()))
+    let heads = await next()
+    for (let steps = 1; ; steps++) {
+      if (steps % STEPS === 0) await setImmediate()
+      const entries = heads.flatMap((head) => (head.done ? [] : [head.value]))
+      if (entries.length < heads.length) return
+      const last = entries.reduce((one, other) => (isBefore(one, other, reverse) ? other : one))
+      const behind = entries.findIndex((one) => isBefore(one, last, reverse))
+      if (behind === -1) {
+        yield last
+        heads = await next()
+      } else heads[behind] = await iterators[behind]!.next()
+    }
+  } finally {
+    for (const one of iterators) await one.return?.()
   }
 }
 

@@ -70,7 +70,7 @@ export const steps: readonly Step[] = [
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
   {
-    // 3 has records of files, which an older program would neither serve nor remove.
+    // 3 has files, issues and releases, which an older program would neither serve nor remove.
     from: 2,
     to: 3,
     migrate: [],

@@ -3,6 +3,7 @@ import { collection } from './collection.ts'
 import { folded, gramsOf } from './grams.ts'
 import { numbers } from './proof/declare.ts'
 import type { Spread } from './spread.ts'
+import { wordsOf } from './words.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -425,13 +426,108 @@ export const ledgerEntries = collection({
   },
 })
 
+const Tracker = v.object({ repository: id, last: id })
+export type Tracker = v.InferOutput<typeof Tracker>
+
+/** The last number that a repository has given to an issue: none is given twice. */
+export const trackers = collection({
+  name: 'tracker',
+  schema: Tracker,
+  id: (tracker) => [tracker.repository],
+})
+
+const Issue = v.object({
+  id,
+  repository: id,
+  number: id,
+  title: v.string(),
+  body: v.string(),
+  state: v.picklist(['open', 'closed']),
+  author: id,
+  createdAt: seconds,
+  updatedAt: seconds,
+  closedAt: v.nullable(seconds),
+})
+export type Issue = v.InferOutput<typeof Issue>
+
+export const issues = collection({
+  name: 'issue',
+  schema: Issue,
+  id: (issue) => [issue.id],
+  unique: { number: (issue) => [issue.repository, issue.number] },
+  // All end with the number, so that one listing can be held against another.
+  ordered: {
+    state: (issue) => [issue.repository, issue.state, issue.number],
+    author: (issue) => [issue.repository, issue.author, issue.state, issue.number],
+  },
+  counted: {
+    state: (issue) => [issue.repository, issue.state],
+    author: (issue) => [issue.repository, issue.author, issue.state],
+  },
+  spread: {
+    words: {
+      from: (issue) => [issue.repository, issue.state, issue.number, issue.title],
+      places: ([repository, state, number, title]) =>
+        wordsOf(title as string).map((word) => [repository!, state!, word, number!]),
+      counted: 3,
+    } satisfies Spread<Issue>,
+  },
+})
+
+const Comment = v.object({
+  id,
+  /** The id of the issue, not its number. */
+  issue: id,
+  body: v.string(),
+  author: id,
+  createdAt: seconds,
+  updatedAt: seconds,
+})
+export type Comment = v.InferOutput<typeof Comment>
+
+export const comments = collection({
+  name: 'comment',
+  schema: Comment,
+  id: (comment) => [comment.id],
+  ordered: { issue: (comment) => [comment.issue] },
+  counted: { issue: (comment) => [comment.issue] },
+})
+
+const Release = v.object({
+  id,
+  repository: id,
+  tag: v.string(),
+  target: v.string(),
+  name: v.string(),
+  body: v.string(),
+  draft: v.boolean(),
+  prerelease: v.boolean(),
+  author: id,
+  createdAt: seconds,
+  /** Null for as long as it is a draft. */
+  publishedAt: v.nullable(seconds),
+})
+export type Release = v.InferOutput<typeof Release>
+
+const releaseKind = ({ repository, draft, prerelease }: Release) => [repository, draft, prerelease] as const
+
+export const releases = collection({
+  name: 'release',
+  schema: Release,
+  id: (release) => [release.id],
+  unique: { tag: (release) => [release.repository, release.tag] },
+  ordered: { time: (release) => [...releaseKind(release), release.publishedAt ?? release.createdAt] },
+  counted: { kind: releaseKind },
+})
+
 const Errand = v.object({
   /**
    * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
    * is gone, or known to others than before. `follows`: the same of an account. `owner`: all that an account had which
-   * is gone. `files`: the files of a repository that is gone. The id is that container's, repository's or account's.
+   * is gone. `files`, `contents`: the files, the issues and releases of a repository that is gone. `comments`: those of an
+   * issue that is. The id is that container's, repository's, account's or issue's.
    */
-  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files']),
+  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments']),
   id,
 })
 export type Errand = v.InferOutput<typeof Errand>
@@ -464,6 +560,10 @@ export const collections = [
   ownerUsages,
   containers,
   ledgerEntries,
+  trackers,
+  issues,
+  comments,
+  releases,
   errands,
 ] as const
 
@@ -477,4 +577,7 @@ export const numbered = [
   numbers('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
   numbers('rule', rules, (rule) => [rule.sequence]),
   numbers('group', groups, (group) => [group.sequence]),
+  numbers('issue', issues, (issue) => [issue.id]),
+  numbers('comment', comments, (comment) => [comment.id]),
+  numbers('release', releases, (release) => [release.id]),
 ]

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { type Errands, isUnderWay } from './errands.ts'
+import { advance, type Errands } from './errands.ts'
 import { type Errand, errands as records } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -39,19 +39,15 @@ export const createSweeper = (
       return found
     })
 
-  const advance = async ({ kind, id }: Errand): Promise<void> => {
-    const work = errands.workOf(kind)!
-    await work.before?.(id)
-    await store.write(async (tx) => {
-      if (!(await isUnderWay(tx, kind, id))) return
-      const did = await work.step(tx, id, errands.bounds.step)
-      if (did < errands.bounds.step) await records.remove(tx, [kind, id])
-    })
+  const advanceOne = async (errand: Errand): Promise<void> => {
+    const work = errands.workOf(errand.kind)!
+    await work.before?.(errand.id)
+    await store.write((tx) => advance(tx, work, errands.bounds.step, errand))
   }
 
   const advanceOrTell = async (errand: Errand): Promise<boolean> => {
     try {
-      await advance(errand)
+      await advanceOne(errand)
       return true
     } catch (error) {
       failed(error, errand)

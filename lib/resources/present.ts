@@ -1,6 +1,8 @@
 import { AllotError } from '../errors.ts'
-import { canRead, type Permission, permissionOn, type Viewer } from '../hosting/access.ts'
+import { canRead, permissionOn, type Viewer } from '../hosting/access.ts'
+import { countOpenIssues } from '../hosting/issues.ts'
 import { repositoryById } from '../hosting/lookup.ts'
+import { countReleases } from '../hosting/releases.ts'
 import { settledCounts } from '../hosting/unsettled.ts'
 import { type Account, accounts, type Repository as Record } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
@@ -59,7 +61,13 @@ const present = async (
 ): Promise<Repository> => {
   const permissions = await permissionOn(tx, viewer, record)
   const parent = await presentParent(tx, viewer, urls, record)
-  return resourceOf(await settledCounts(tx, record), viewer, urls, owners, permissions, parent)
+  const around = { permissions, parent, ...(await contentCounts(tx, record)) }
+  return resourceOf(await settledCounts(tx, record), viewer, urls, owners, around)
+}
+
+const contentCounts = async (tx: ReadTransaction, { id }: Record) => {
+  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
+  return { openIssues, releases }
 }
 
 const presentParent = async (
@@ -71,10 +79,8 @@ const presentParent = async (
   const parent = id === null ? undefined : await repositoryById(tx, id)
   if (parent === undefined || !(await canRead(tx, viewer, parent))) return null
   const permissions = await permissionOn(tx, viewer, parent)
-  return {
-    ...resourceOf(parent, viewer, urls, await ownersOf(tx, [parent]), permissions, null),
-    parent: null,
-  }
+  const around = { permissions, parent: null, ...(await contentCounts(tx, parent)) }
+  return { ...resourceOf(parent, viewer, urls, await ownersOf(tx, [parent]), around), parent: null }
 }
 
 const resourceOf = (
@@ -82,13 +88,12 @@ const resourceOf = (
   viewer: Viewer,
   { baseUrl, apiUrl }: Urls,
   owners: Owners,
-  permissions: Permission,
-  parent: RepositorySurroundings['parent'],
+  around: Omit<RepositorySurroundings, 'owner'>,
 ): Repository => {
   const owner = owners.get(record.owner)!
   return repositoryResource(
     record,
-    { owner: userResource(owner, viewer, baseUrl), permissions, parent },
+    { owner: userResource(owner, viewer, baseUrl), ...around },
     baseUrl,
     apiUrl,
   )

@@ -27,6 +27,8 @@ const entries = {
   forks_count: v.number(),
   watchers_count: v.number(),
   open_issues_count: v.number(),
+  /** Drafts left out. */
+  release_counter: v.number(),
   default_branch: v.string(),
   archived: v.boolean(),
   created_at: v.string(),
@@ -45,11 +47,13 @@ export interface RepositorySurroundings {
   owner: User
   permissions: Rights
   parent: v.InferOutput<typeof ParentRepository> | null
+  openIssues: number
+  releases: number
 }
 
 export const repositoryResource = (
   record: Record,
-  { owner, permissions, parent }: RepositorySurroundings,
+  { owner, permissions, parent, openIssues, releases }: RepositorySurroundings,
   baseUrl: string,
   apiUrl: string,
 ): Repository => {
@@ -73,7 +77,8 @@ export const repositoryResource = (
     stars_count: record.stars,
     forks_count: record.forks,
     watchers_count: record.watchers,
-    open_issues_count: 0,
+    open_issues_count: openIssues,
+    release_counter: releases,
     default_branch: record.defaultBranch,
     archived: record.archived,
     created_at: timestamp(record.createdAt),

@@ -1,4 +1,6 @@
 import { openApiDocument } from '../http/index.ts'
+import { Attachment } from '../resources/attachment.ts'
+import { Comment, Issue } from '../resources/issue.ts'
 import { GPGKey, GPGKeyEmail, PublicKey } from '../resources/keys.ts'
 import { Organization } from '../resources/organization.ts'
 import {
@@ -10,6 +12,7 @@ import {
   QuotaUsedAttachment,
   QuotaUsedPackage,
 } from '../resources/quota.ts'
+import { Release } from '../resources/release.ts'
 import { Permission, Repository } from '../resources/repository.ts'
 import { AccessToken } from '../resources/token.ts'
 import { User } from '../resources/user.ts'
@@ -27,6 +30,10 @@ const definitions = {
   AccessToken,
   WatchInfo,
   Organization,
+  Issue,
+  Comment,
+  Release,
+  Attachment,
   QuotaInfo,
   QuotaRuleInfo,
   QuotaGroup: QuotaGroupInfo,
@@ -36,6 +43,6 @@ const definitions = {
   QuotaUsedArtifact,
 }
 
-/** The whole API as an OpenAPI 3.1 document. @param apiUrl where it is served. */
-export const apiDocument = (apiUrl: string, version: string) =>
-  openApiDocument(routes, apiUrl, { title: 'Allot', version, definitions })
+/** The API as an OpenAPI 3.1 document. @param apiUrl where it is served. @param served the whole API when absent */
+export const apiDocument = (apiUrl: string, version: string, served = routes) =>
+  openApiDocument(served, apiUrl, { title: 'Allot', version, definitions })

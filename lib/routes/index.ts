@@ -1,7 +1,9 @@
 import { adminUserRoutes } from './admin-users.ts'
+import { commentRoutes } from './comments.ts'
 import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
 import { gpgKeyRoutes } from './gpg-keys.ts'
+import { issueRoutes } from './issues.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { markdownRoutes } from './markdown.ts'
 import { organizationQuotaRoutes } from './organization-quota.ts'
@@ -11,6 +13,7 @@ import { quotaGroupRoutes } from './quota-groups.ts'
 import { quotaPlanRoutes } from './quota-plans.ts'
 import { quotaRuleRoutes } from './quota-rules.ts'
 import { referenceRoutes } from './reference.ts'
+import { releaseRoutes } from './releases.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { settingsRoutes } from './settings.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
@@ -20,11 +23,14 @@ import { tokenRoutes } from './tokens.ts'
 import { userRoutes } from './users.ts'
 import { versionRoutes } from './version.ts'
 
+const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes]
+
 /** The whole API: the router, the OpenAPI document and the specs that walk all routes are made from this list. */
 export const routes = [
   ...markdownRoutes,
   ...repositoryRoutes,
   ...subscriptionRoutes,
+  ...contentRoutes,
   ...userRoutes,
   ...followingRoutes,
   ...starredRoutes,
@@ -44,3 +50,7 @@ export const routes = [
   ...adminUserRoutes,
   ...exportRoutes,
 ]
+
+/** What is served: a host may keep issues and releases itself. */
+export const routesWith = ({ issues }: { issues: boolean }): typeof routes =>
+  issues ? routes : routes.filter((route) => !contentRoutes.includes(route))

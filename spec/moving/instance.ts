@@ -92,6 +92,21 @@ export interface Secrets {
   password: string
 }
 
+/** Issues that are open, closed and gone, comments, and releases of every kind. */
+const contents = async (
+  { issues, comments, releases }: Allot['hosting'],
+  ann: { id: number; admin: boolean },
+) => {
+  const demo = { owner: 'ann', name: 'hall' }
+  for (const title of ['the first', 'the second Ä', 'no more'])
+    await issues.create(ann, demo, { title, body: title })
+  await issues.edit(ann, demo, 2, { state: 'closed' })
+  for (const body of ['one', 'two 🦉']) await comments.create(ann, demo, 1, body)
+  await issues.remove(ann, demo, 3)
+  await releases.create(ann, demo, { tag: 'v1', body: 'notes' })
+  await releases.create(ann, demo, { tag: 'v2', draft: true, prerelease: true })
+}
+
 /** An instance with something of everything. */
 export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secrets> => {
   const password = 'correct horse battery'
@@ -113,6 +128,7 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
   await repositories.create(ben, ben, { name: 'bare', defaultBranch: 'trunk' })
   const gone = await repositories.create(ann, ann, { name: 'gone' })
   await repositories.remove(gone.id)
+  await repositories.create(ann, ann, { name: 'hall' })
   await repositories.edit(demo.id, { description: '"quoted" \u2028 line', archived: true })
   for (const account of [root, ann, ben]) {
     const viewer = { id: account.id, admin: account.admin }
@@ -123,6 +139,7 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: sshPair('ed25519').key })
   await hosting.gpgKeys.add(ann.id, { armored: gpgPair('Ann <ann@example.test>').armored })
+  await contents(hosting, ann)
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.rules.create({ name: 'assets', limit: -1, subjects: ['size:assets:all', 'size:git:lfs'] })
   await quota.groups.create({ name: 'free', rules: ['small', 'assets'] })

@@ -25,7 +25,7 @@ export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(a
 export const comparable = (raw: Raw): Raw =>
   raw.map(([key, value]) => {
     const [first] = decodeKey(Buffer.from(key, 'hex'))
-    if (!String(first).endsWith(':grams')) return [key, value]
+    if (!/:(?:grams|words)$/.test(String(first))) return [key, value]
     return [key, hex(encodeValue(stampedNumber(Buffer.from(value, 'hex')) ?? value))]
   })
 

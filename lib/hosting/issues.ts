@@ -1,0 +1,125 @@
+import { AllotError } from '../errors.ts'
+import type { Errands } from '../records/errands.ts'
+import { type Issue, issues, type Repository, trackers } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { Viewer } from './access.ts'
+import { given } from './accounts.ts'
+import { now } from './clock.ts'
+import { type IssueQuery, listIssues } from './issue-lists.ts'
+import type { Page, Slice } from './listing.ts'
+import { existingAccount, readableRepository } from './lookup.ts'
+import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
+import type { RepositoryName } from './relations.ts'
+
+export interface NewIssue {
+  title: string
+  body?: string | undefined
+  closed?: boolean | undefined
+}
+
+export interface IssueEdit {
+  title?: string | undefined
+  body?: string | undefined
+  state?: Issue['state'] | undefined
+}
+
+/** Undefined answers stand for what is not there, or what the viewer may not know of. */
+export interface Issues {
+  /** Whoever may read the repository may open one. */
+  create(viewer: SignedIn, at: RepositoryName, issue: NewIssue): Promise<In<{ issue: Issue }> | undefined>
+  find(viewer: Viewer, at: RepositoryName, number: number): Promise<In<{ issue: Issue }> | undefined>
+  /** The newest first. */
+  list(
+    viewer: Viewer,
+    at: RepositoryName,
+    query: IssueQuery,
+    slice: Slice,
+  ): Promise<In<{ page: Page<Issue> }> | undefined>
+  /** @throws AllotError forbidden for others than the author and those who may write to the repository */
+  edit(
+    viewer: SignedIn,
+    at: RepositoryName,
+    number: number,
+    edit: IssueEdit,
+  ): Promise<In<{ issue: Issue }> | undefined>
+  /** With its comments, whatever their number. @throws AllotError forbidden for whoever does not administer the repository */
+  remove(viewer: SignedIn, at: RepositoryName, number: number): Promise<boolean>
+}
+
+export const createIssues = (store: Store, errands: Errands): Issues => ({
+  async create(viewer, at, { title, body = '', closed = false }) {
+    const id = await store.sequences.next('issue')
+    return store.write(async (tx) => {
+      const place = await writableIn(tx, viewer, at)
+      if (place === undefined) return undefined
+      const { id: author } = await existingAccount(tx, viewer.id)
+      const { repository } = place
+      const issue: Issue = {
+        ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
+        ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
+        ...{ createdAt: now(), updatedAt: now() },
+      }
+      await issues.save(tx, issue)
+      return { repository, issue }
+    })
+  },
+  find: (viewer, at, number) =>
+    store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, at.owner, at.name)
+      const issue = repository && (await issueIn(tx, repository, number))
+      return repository && issue && { repository, issue }
+    }),
+  list: (viewer, at, query, slice) =>
+    store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, at.owner, at.name)
+      return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
+    }),
+  edit: (viewer, at, number, edit) =>
+    store.write(async (tx) => {
+      const place = await writableIn(tx, viewer, at)
+      const before = place && (await issueIn(tx, place.repository, number))
+      if (place === undefined || before === undefined) return undefined
+      refuseOthers(viewer, place, before.author)
+      const issue = edited(before, edit)
+      await issues.save(tx, issue)
+      return { repository: place.repository, issue }
+    }),
+  async remove(viewer, at, number) {
+    const id = await store.write(async (tx) => {
+      const place = await writableIn(tx, viewer, at)
+      const issue = place && (await issueIn(tx, place.repository, number))
+      if (place === undefined || issue === undefined) return undefined
+      if (!place.may.admin)
+        throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
+      await issues.remove(tx, [issue.id])
+      await errands.begin(tx, 'comments', issue.id)
+      return issue.id
+    })
+    if (id !== undefined) await errands.finish(store, 'comments', id)
+    return id !== undefined
+  },
+})
+
+/** An issue by its number. */
+export const issueIn = (
+  tx: ReadTransaction,
+  repository: Repository,
+  number: number,
+): Promise<Issue | undefined> => issues.findBy(tx, 'number', [repository.id, number])
+
+const edited = (before: Issue, edit: IssueEdit): Issue => {
+  const after = { ...before, ...given(edit), updatedAt: now() }
+  if (after.state === before.state) return after
+  return { ...after, closedAt: after.state === 'closed' ? now() : null }
+}
+
+/** The number of a deleted issue is not given again: what points to it must not lead to another. */
+const nextNumber = async (tx: Change, { id: repository }: Repository): Promise<number> => {
+  const last = ((await trackers.get(tx, [repository]))?.last ?? 0) + 1
+  await trackers.save(tx, { repository, last })
+  return last
+}
+
+export const countOpenIssues = (tx: ReadTransaction, repository: number): Promise<number> =>
+  issues.count(tx, 'state', [repository, 'open'])

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let [ann, ben]: Person[] = []
+before(async () => {
+  allot = await start({ repositories: false })
+  ann = await allot.person('ann')
+  ben = await allot.person('ben')
+})
+after(() => allot.stop())
+
+let repositories = 0
+/** The path of a new repository of ann's. */
+const aRepository = async (more = {}): Promise<string> => {
+  const name = `r${++repositories}`
+  const made = await allot.as(ann, 'POST', '/user/repos', { name, ...more })
+  assert.equal(made.status, 201, made.text)
+  return `/repos/ann/${name}`
+}
+
+const open = async (repository: string, title: string, more = {}, by = ann) => {
+  const made = await allot.as(by, 'POST', `${repository}/issues`, { title, ...more })
+  assert.equal(made.status, 201, made.text)
+  return made.body
+}
+const openCount = async (repository: string) =>
+  (await allot.as(ann, 'GET', repository)).body.open_issues_count
+
+describe('POST /repos/{owner}/{repo}/issues', () => {
+  it('opens an issue, in the shape that Forgejo gives it, by whoever may read the repository', async () => {
+    const at = await aRepository()
+    const issue = await open(at, 'It breaks', { body: 'when *x*' }, ben)
+    const page = `${allot.base}/ann/${at.split('/').at(-1)}`
+    const { id, user, created_at, updated_at, repository, ...rest } = issue
+    assert.ok(id > 0)
+    assert.equal(user.login, 'ben')
+    assert.match(created_at, RFC3339)
+    assert.equal(updated_at, created_at)
+    assert.deepEqual([repository.owner, repository.full_name], ['ann', at.slice('/repos/'.length)])
+    assert.deepEqual(rest, {
+      url: `${allot.api}${at}/issues/1`,
+      html_url: `${page}/issues/1`,
+      number: 1,
+      ...{ original_author: '', original_author_id: 0, title: 'It breaks', body: 'when *x*', ref: '' },
+      ...{ assets: [], labels: [], milestone: null, assignee: null, assignees: [], state: 'open' },
+      ...{ is_locked: false, comments: 0, closed_at: null, due_date: null, pull_request: null, pin_order: 0 },
+    })
+    assert.deepEqual((await allot.as(undefined, 'GET', `${at}/issues/1`)).body.title, 'It breaks')
+  })
+
+  it('numbers the issues of each repository from 1, also when many come at once, and gives no number twice', async () => {
+    const [one, other] = [await aRepository(), await aRepository()]
+    const made = await Promise.all(Array.from({ length: 12 }, (_, at) => open(one, `t${at}`)))
+    assert.deepEqual(
+      made.map(({ number }) => number).sort((a, b) => a - b),
+      Array.from({ length: 12 }, (_, at) => at + 1),
+    )
+    assert.equal((await open(other, 'first here')).number, 1)
+    assertNoContent(await allot.as(ann, 'DELETE', `${one}/issues/12`))
+    assert.equal((await open(one, 'after')).number, 13)
+    assert.equal(await openCount(one), 12)
+  })
+
+  it('can open one that is closed already', async () => {
+    const at = await aRepository()
+    const issue = await open(at, 'was done', { closed: true })
+    assert.equal(issue.state, 'closed')
+    assert.match(issue.closed_at, RFC3339)
+    assert.equal(await openCount(at), 0)
+  })
+
+  const BAD: [what: string, body: unknown, message: RegExp][] = [
+    ['no title', {}, /Title is required/],
+    ['an empty title', { title: '' }, /^title: /],
+    ['a title of 256 characters', { title: 'x'.repeat(256) }, /^title: /],
+    ['a title that is a number', { title: 1 }, /^title: /],
+    ['a body that is an object', { title: 'x', body: {} }, /^body: /],
+    ['a body that is too long', { title: 'x', body: 'x'.repeat(131_073) }, /^body: /],
+    ['a text instead of closed', { title: 'x', closed: 'yes' }, /^closed: /],
+    ['an array', [], /JSON object/],
+  ]
+  for (const [what, body, message] of BAD)
+    it(`answers 422 to ${what}, and opens nothing`, async () => {
+      const at = await aRepository()
+      assertError(await allot.as(ann, 'POST', `${at}/issues`, body), 422, message)
+      assertList(await allot.as(ann, 'GET', `${at}/issues?state=all`), 'title', [])
+      assert.equal((await open(at, 'x')).number, 1)
+    })
+})
+
+describe('An issue', () => {
+  it('is changed, closed and opened again by its author or by whoever may write, and counted', async () => {
+    const at = await aRepository()
+    await open(at, 'one', {}, ben)
+    const edit = (by: Person, body: unknown) => allot.as(by, 'PATCH', `${at}/issues/1`, body)
+    const closed = await edit(ben!, { state: 'closed', title: 'uno' })
+    assert.deepEqual([closed.status, closed.body.state, closed.body.title], [201, 'closed', 'uno'])
+    assert.match(closed.body.closed_at, RFC3339)
+    assert.equal(await openCount(at), 0)
+    const opened = await edit(ann!, { state: 'open', body: 'more' })
+    assert.deepEqual([opened.body.state, opened.body.closed_at, opened.body.body], ['open', null, 'more'])
+    assert.equal(await openCount(at), 1)
+    assert.equal((await edit(ann!, {})).body.title, 'uno')
+    const stranger = await allot.person()
+    assertError(await edit(stranger, { title: 'mine' }), 403, /only the author/)
+    for (const body of [{ state: 'gone' }, { title: '' }, { body: 3 }])
+      assertError(await edit(ann!, body), 422)
+    assert.equal((await allot.as(undefined, 'GET', `${at}/issues/1`)).body.title, 'uno')
+  })
+
+  it('is deleted by whoever administers the repository, with its comments', async () => {
+    const at = await aRepository()
+    await open(at, 'one', {}, ben)
+    const { body: comment } = await allot.as(ben, 'POST', `${at}/issues/1/comments`, { body: 'c' })
+    assertError(await allot.as(ben, 'DELETE', `${at}/issues/1`), 403)
+    assertNoContent(await allot.as(ann, 'DELETE', `${at}/issues/1`))
+    assertNotFound(await allot.as(ann, 'DELETE', `${at}/issues/1`))
+    assertNotFound(await allot.as(ann, 'GET', `${at}/issues/1`))
+    assertNotFound(await allot.as(ann, 'GET', `${at}/issues/comments/${comment.id}`))
+    assert.equal(await openCount(at), 0)
+  })
+
+  it('of somebody who is deleted is by a ghost from then on', async () => {
+    const at = await aRepository()
+    const gone = await allot.person()
+    await open(at, 'stays', {}, gone)
+    assertNoContent(await allot.as(allot.root, 'DELETE', `/admin/users/${gone.name}`))
+    const { body } = await allot.as(undefined, 'GET', `${at}/issues/1`)
+    assert.deepEqual([body.user.login, body.user.id], ['Ghost', -1])
+  })
+
+  it('of an archived repository is read, and not changed', async () => {
+    const at = await aRepository()
+    await open(at, 'one')
+    await allot.as(ann, 'PATCH', at, { archived: true })
+    assertError(await allot.as(ann, 'POST', `${at}/issues`, { title: 'x' }), 403, /archived/)
+    assertError(await allot.as(ann, 'PATCH', `${at}/issues/1`, { title: 'x' }), 403, /archived/)
+    assertError(await allot.as(ann, 'DELETE', `${at}/issues/1`), 403, /archived/)
+    assertList(await allot.as(ben, 'GET', `${at}/issues`), 'title', ['one'])
+  })
+
+  it('goes where its repository goes: out of sight, to another owner, and away', async () => {
+    const at = await aRepository()
+    await open(at, 'one')
+    await allot.as(ann, 'PATCH', at, { private: true })
+    for (const who of [undefined, ben]) {
+      assertNotFound(await allot.as(who, 'GET', `${at}/issues/1`))
+      assertNotFound(await allot.as(who, 'GET', `${at}/issues`))
+    }
+    assertNotFound(await allot.as(ben, 'POST', `${at}/issues`, { title: 'x' }))
+    assertNotFound(await allot.as(ben, 'PATCH', `${at}/issues/1`, { title: 'x' }))
+    assertNotFound(await allot.as(ben, 'DELETE', `${at}/issues/1`))
+    await allot.as(allot.root, 'POST', `${at}/transfer`, { new_owner: 'ben' })
+    const moved = at.replace('ann', 'ben')
+    const { body } = await allot.as(ben, 'GET', `${moved}/issues/1`)
+    assert.equal(body.url, `${allot.api}${moved}/issues/1`)
+    assertNoContent(await allot.as(ben, 'DELETE', moved))
+    const again = await allot.as(ben, 'POST', '/user/repos', { name: moved.split('/').at(-1) })
+    assert.equal(again.body.open_issues_count, 0)
+    assertList(await allot.as(ben, 'GET', `${moved}/issues?state=all`), 'title', [])
+    assert.equal((await open(moved, 'new', {}, ben)).number, 1)
+  })
+
+  for (const number of ['2', '0', '-1', 'x', '1.5', '9'.repeat(20), '..%2Fx', '1e0', '__proto__'])
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      it(`${method} answers 404 for the number ${number}, which there is not`, async () => {
+        const at = await aRepository()
+        await open(at, 'one')
+        const body = method === 'PATCH' ? { title: 'x' } : undefined
+        assertNotFound(await allot.as(ann, method, `${at}/issues/${number}`, body))
+      })
+})
+
+describe('GET /repos/{owner}/{repo}/issues', () => {
+  it('lists open ones, the newest first, in pages that lose nothing; closed ones and all when asked', async () => {
+    const at = await aRepository()
+    for (let n = 1; n <= 7; n++) await open(at, `t${n}`, { closed: n % 3 === 0 })
+    assertList(await allot.as(ben, 'GET', `${at}/issues`), 'number', [7, 5, 4, 2, 1])
+    assertList(await allot.as(ben, 'GET', `${at}/issues?state=`), 'number', [7, 5, 4, 2, 1])
+    assertList(await allot.as(ben, 'GET', `${at}/issues?state=closed`), 'number', [6, 3])
+    const seen: number[] = []
+    for (let page = 1; page <= 4; page++) {
+      const { body, headers } = await allot.as(ben, 'GET', `${at}/issues?state=all&limit=2&page=${page}`)
+      assert.equal(headers.get('x-total-count'), '7')
+      seen.push(...body.map((one: { number: number }) => one.number))
+    }
+    assert.deepEqual(seen, [7, 6, 5, 4, 3, 2, 1])
+    assertList(await allot.as(ben, 'GET', `${at}/issues?page=9`), 'number', [], 5)
+  })
+
+  it('finds by words of the title and by the author', async () => {
+    const at = await aRepository()
+    await open(at, 'Crash on login: Ä')
+    await open(at, 'Login page is SLOW', {}, ben)
+    await open(at, 'crash, again', { closed: true }, ben)
+    const find = (query: string) => allot.as(undefined, 'GET', `${at}/issues?${query}`)
+    assertList(await find('q=login'), 'number', [2, 1])
+    assertList(await find('q=LOGIN%20crash'), 'number', [1])
+    assertList(await find('q=%C3%A4'), 'number', [1])
+    assertList(await find('q=crash&state=all'), 'number', [3, 1])
+    assertList(await find('q=crash&state=all&created_by=ben'), 'number', [3])
+    assertList(await find('created_by=BEN&state=all'), 'number', [3, 2])
+    for (const query of ['q=logi', 'q=nothing', 'q=!!', 'created_by=nobody', 'created_by=root'])
+      assertList(await find(query), 'number', [])
+    for (const query of ['type=pulls', 'labels=bug', 'milestones=1', 'assigned_by=ann', 'mentioned_by=ann'])
+      assertList(await find(query), 'number', [])
+    for (const query of ['type=issues', 'type=', 'labels=', 'q=', 'q=%20'])
+      assertList(await find(query), 'number', [2, 1])
+    for (const query of ['state=gone', 'type=x', `q=${'x'.repeat(256)}`]) assertError(await find(query), 422)
+    assertNotFound(await allot.as(ann, 'GET', '/repos/ann/nothing/issues'))
+  })
+
+  it('finds by any words and state what looking at every title finds', async () => {
+    const words = ['ab', 'b', 'ß', 'x1', 'ünder']
+    const aTitle = fc.array(fc.constantFrom(...words, 'B', '-'), { minLength: 1, maxLength: 4 })
+    const state = fc.constantFrom('open', 'closed', 'all')
+    const titles = fc.array(fc.tuple(aTitle, fc.boolean()), { minLength: 5, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(titles, fc.subarray(words, { minLength: 1 }), state, async (issues, asked, which) => {
+        const at = await aRepository()
+        for (const [title, closed] of issues) await open(at, title.join(' '), { closed })
+        const query = new URLSearchParams({ q: asked.join(' '), state: which, limit: '50' })
+        const expected = issues
+          .map(([title, closed], n) => ({
+            title: title.map((one) => one.toLowerCase()),
+            closed,
+            number: n + 1,
+          }))
+          .filter(({ closed }) => which === 'all' || closed === (which === 'closed'))
+          .filter(({ title }) => asked.every((word) => title.includes(word)))
+          .map(({ number }) => number)
+        assertList(await allot.as(ann, 'GET', `${at}/issues?${query}`), 'number', expected.reverse())
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
+
+describe('The scopes of issues', () => {
+  it('are read:issue and write:issue, and no others will do', async () => {
+    const at = await aRepository()
+    await open(at, 'one')
+    const [reads, writes, other] = [
+      await allot.scoped(ann!, 'read:issue'),
+      await allot.scoped(ann!, 'write:issue'),
+      await allot.scoped(ann!, 'write:repository'),
+    ]
+    assert.equal((await allot.ask('GET', `${at}/issues`, { token: reads })).status, 200)
+    assert.equal((await allot.ask('GET', `${at}/issues`, { token: writes })).status, 200)
+    assertError(await allot.ask('GET', `${at}/issues`, { token: other }), 403, /read:issue/)
+    const body = { title: 'x' }
+    assertError(await allot.ask('POST', `${at}/issues`, { token: reads, body }), 403, /write:issue/)
+    assert.equal((await allot.ask('POST', `${at}/issues`, { token: writes, body })).status, 201)
+    assertError(await allot.ask('POST', `${at}/issues`, { body }), 401)
+  })
+})
+
+describe('A host that keeps issues and releases itself', () => {
+  it('turns them off: their paths are those of nothing, and the API document does not have them', async () => {
+    const without = await start({ repositories: false, issues: false })
+    try {
+      await without.as(without.root, 'POST', '/user/repos', { name: 'demo' })
+      for (const path of [
+        'issues',
+        'issues/1',
+        'issues/1/comments',
+        'issues/comments/1',
+        'releases',
+        'releases/1',
+      ])
+        assert.equal((await fetch(`${without.api}/repos/root/demo/${path}`)).status, 404)
+      const { body } = await without.ask('GET', '/openapi.json')
+      assert.ok(Object.keys(body.paths).every((path) => !/issues|releases/.test(path)))
+      assert.ok(body.paths['/repos/{owner}/{repo}'])
+    } finally {
+      await without.stop()
+    }
+  })
+})
