@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
@@ -18,7 +18,8 @@ interface Flags extends StoreFlags {
 export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   const wanted = port === undefined ? undefined : portIn(port)
   const { allot, config, data } = await open(store, pino(pino.destination(2)))
-  const server = createLimitedServer(withProbes(allot, allot.handler), limitsIn(config))
+  const listener = config.server.page ? withPages(allot) : allot.handler
+  const server = createLimitedServer(withProbes(allot, listener), limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
     await listen(server, wanted ?? config.server.port, host ?? config.server.host)
@@ -32,6 +33,11 @@ export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   await stopSignal()
   await stop()
 }
+
+const withPages =
+  ({ page, handler }: Allot): RequestListener =>
+  (req, res) =>
+    page(req, res, () => handler(req, res))
 
 const portIn = (text: string): number => {
   const port = Number(text)

@@ -17,6 +17,7 @@ import { createRelations, type Relations } from './relations.ts'
 import { createRemoval, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { tellingFollows, tellingRelations } from './unsettled.ts'
 import { createUsageListings, type UsageListings } from './usage.ts'
@@ -32,6 +33,7 @@ export interface Hosting {
   readonly sshKeys: SshKeys
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
+  readonly sessions: Sessions
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
   readonly usage: UsageListings
@@ -62,6 +64,8 @@ export interface HostingOptions {
   login: AttemptLimits | false
   /** How many reverse proxies say where a request comes from. */
   trustedProxies: number
+  /** Seconds. */
+  sessionLifetime: number
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
@@ -94,6 +98,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     sshKeys: createSshKeys(store),
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),
+    sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
     usage: createUsageListings(store, quota),

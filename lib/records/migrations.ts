@@ -69,6 +69,12 @@ export const steps: readonly Step[] = [
     ],
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
+  {
+    // 3 keeps sessions.
+    from: 2,
+    to: 3,
+    migrate: [],
+  },
 ]
 
 /** The layout that this program reads and writes. */

@@ -115,6 +115,30 @@ export const tokens = collection({
   counted: { account: (token) => [token.account] },
 })
 
+const Session = v.object({
+  /** SHA-256 of what the browser holds, in hex. */
+  hash: v.string(),
+  account: id,
+  /** The token that it was begun with, without which it ends; null for a password. */
+  token: v.nullable(id),
+  /** SHA-256 of the password's hash at that time: whoever changes the password ends it. Null for a token. */
+  password: v.nullable(v.string()),
+  createdAt: seconds,
+  expiresAt: seconds,
+})
+export type Session = v.InferOutput<typeof Session>
+
+/** Who is signed in to the pages: see lib/hosting/sessions.ts. */
+export const sessions = collection({
+  name: 'session',
+  schema: Session,
+  id: (session) => [session.hash],
+  ordered: {
+    account: (session) => [session.account, session.createdAt],
+    expiry: (session) => [session.expiresAt],
+  },
+})
+
 const Repository = v.object({
   id,
   owner: id,
@@ -424,6 +448,7 @@ export const collections = [
   accounts,
   memberships,
   tokens,
+  sessions,
   repositories,
   strays,
   landings,
