@@ -335,13 +335,32 @@ export const assignments = collection({
 const sizes = { lfs: bytes, issues: bytes, releases: bytes, artifacts: bytes, packages: bytes }
 
 /** What an owner uses, by kind: kept up in the transaction that changes what it counts, never summed on a request. */
-const OwnerUsage = v.object({ owner: id, reposPublic: bytes, reposPrivate: bytes, ...sizes })
+const OwnerUsage = v.object({
+  owner: id,
+  reposPublic: bytes,
+  reposPrivate: bytes,
+  ...sizes,
+  /** The last day on which it changed, since 1970 in UTC. */
+  day: count,
+  /** How many earlier ones are kept: see lib/quota/days.ts. */
+  days: count,
+})
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
 
 export const ownerUsages = collection({
   name: 'usage',
   schema: OwnerUsage,
   id: (usage) => [usage.owner],
+})
+
+/** What it came to on an earlier day on which it changed. */
+const PastUsage = v.omit(OwnerUsage, ['days'])
+export type PastUsage = v.InferOutput<typeof PastUsage>
+
+export const pastUsages = collection({
+  name: 'pastUsage',
+  schema: PastUsage,
+  id: (usage) => [usage.owner, usage.day],
 })
 
 const largest = v.nullable(bytes)
@@ -461,6 +480,7 @@ export const collections = [
   groups,
   assignments,
   ownerUsages,
+  pastUsages,
   containers,
   ledgerEntries,
   errands,
