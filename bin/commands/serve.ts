@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Logger, pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
@@ -57,7 +57,8 @@ const serveHere = async (
   log: Logger,
 ): Promise<void> => {
   const { allot, config, data } = await open(store, log)
-  const server = createLimitedServer(withProbes(allot, allot.handler), limitsIn(config))
+  const listener = config.server.page ? withPages(allot) : allot.handler
+  const server = createLimitedServer(withProbes(allot, listener), limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
     await listen(server, sharedPort() ?? wanted ?? config.server.port, host ?? config.server.host)
@@ -73,6 +74,11 @@ const serveHere = async (
   await stopSignal()
   await stop()
 }
+
+const withPages =
+  ({ page, handler }: Allot): RequestListener =>
+  (req, res) =>
+    page(req, res, () => handler(req, res))
 
 const portIn = (text: string): number => {
   const port = Number(text)

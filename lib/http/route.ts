@@ -29,7 +29,7 @@ export interface Facts {
   scope?: string | readonly string[]
   paging?: Paging
   /** JSON when absent; else the body is the text as it came. */
-  accepts?: 'text/plain' | 'application/x-ndjson'
+  accepts?: 'text/plain' | 'application/x-ndjson' | 'application/x-www-form-urlencoded'
   /** Bytes, where the server's own limit does not fit. */
   bodyLimit?: number
   /**
