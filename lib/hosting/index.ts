@@ -18,6 +18,7 @@ import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
+import { createProfiles, type Profiles } from './profiles.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
 import { createRemoval, removingOwner } from './removal.ts'
@@ -35,6 +36,7 @@ export interface Hosting {
   readonly repositories: Repositories
   readonly listings: RepositoryListings
   readonly relations: Relations
+  readonly profiles: Profiles
   readonly search: Search
   readonly issues: Issues
   readonly comments: Comments
@@ -111,6 +113,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
+    profiles: createProfiles(store),
     search: createSearch(store),
     issues: createIssues(store, errands),
     comments: createComments(store),
