@@ -64,6 +64,24 @@ const FileOptions = v.strictObject({
   ),
 })
 
+const largestFile = v.optional(v.pipe(Size, v.minValue(1)))
+
+const LfsOptions = v.strictObject({
+  largest: v.pipe(
+    largestFile,
+    v.description('Bytes that one LFS object may have: a number, or `"2 GiB"`. Any number when absent.'),
+  ),
+})
+
+const PackageOptions = v.strictObject({
+  largest: v.pipe(
+    largestFile,
+    v.description(
+      'Bytes that one file of a package may have: a number, or `"2 GiB"`. Any number when absent.',
+    ),
+  ),
+})
+
 const GitOptions = v.strictObject({
   http: v.pipe(
     v.optional(v.boolean(), true),
@@ -182,6 +200,8 @@ export const Options = v.strictObject({
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   git: v.optional(GitOptions, {}),
   files: v.optional(FileOptions, {}),
+  lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
+  packages: v.optional(v.union([v.literal(false), PackageOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
