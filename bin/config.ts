@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, files, markdown, cors, login, ...api } = Options.entries
+const { quota, repositories, git, files, attachments, markdown, cors, login, ...api } = Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -47,6 +47,7 @@ export const Config = v.strictObject({
   repositories,
   git,
   files,
+  attachments,
   markdown,
   cors,
   login,

@@ -151,6 +151,7 @@ export const createAllot = async ({
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
+      largestAttachment: options.attachments.largest,
       documentFor: documentOf(routes),
     },
     authenticate: hosting.identities.authenticate,

@@ -1,3 +1,4 @@
+import { attachmentsProof } from './hosting/attachments-proof.ts'
 import { contentsProof } from './hosting/contents-proof.ts'
 import { hostingProof } from './hosting/proof.ts'
 import { quotaProof } from './quota/proof.ts'
@@ -18,7 +19,7 @@ export interface Verification {
 }
 
 const NAMED = 100
-const proofs = [quotaProof, hostingProof, contentsProof]
+const proofs = [quotaProof, hostingProof, contentsProof, attachmentsProof]
 
 /**
  * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may

@@ -520,6 +520,31 @@ export const releases = collection({
   counted: { kind: releaseKind },
 })
 
+const Attachment = v.object({
+  id,
+  /** Of the file, and of its address. */
+  uuid: v.string(),
+  repository: id,
+  on: v.picklist(['issue', 'comment', 'release']),
+  /** The id of that issue, comment or release. */
+  holder: id,
+  name: v.string(),
+  size: bytes,
+  uploader: id,
+  downloads: count,
+  createdAt: seconds,
+})
+export type Attachment = v.InferOutput<typeof Attachment>
+
+export const attachments = collection({
+  name: 'attachment',
+  schema: Attachment,
+  id: (attachment) => [attachment.id],
+  unique: { uuid: (attachment) => [attachment.uuid] },
+  ordered: { holder: ({ on, holder }) => [on, holder] },
+  counted: { holder: ({ on, holder }) => [on, holder] },
+})
+
 const Errand = v.object({
   /**
    * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
@@ -564,6 +589,7 @@ export const collections = [
   issues,
   comments,
   releases,
+  attachments,
   errands,
 ] as const
 
@@ -580,4 +606,5 @@ export const numbered = [
   numbers('issue', issues, (issue) => [issue.id]),
   numbers('comment', comments, (comment) => [comment.id]),
   numbers('release', releases, (release) => [release.id]),
+  numbers('attachment', attachments, (attachment) => [attachment.id]),
 ]

@@ -1,4 +1,5 @@
 import { adminUserRoutes } from './admin-users.ts'
+import { attachmentRoutes } from './attachments.ts'
 import { commentRoutes } from './comments.ts'
 import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
@@ -23,7 +24,7 @@ import { tokenRoutes } from './tokens.ts'
 import { userRoutes } from './users.ts'
 import { versionRoutes } from './version.ts'
 
-const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes]
+const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
 /** The whole API: the router, the OpenAPI document and the specs that walk all routes are made from this list. */
 export const routes = [
