@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, files, attachments, markdown, cors, login, ...api } = Options.entries
+const { quota, repositories, git, files, attachments, markdown, cors, login, page, ...api } = Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -22,6 +22,10 @@ export const ServerOptions = v.strictObject({
     v.description(
       'Where the records are: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.',
     ),
+  ),
+  page: v.pipe(
+    v.optional(v.boolean(), true),
+    v.description('Whether the pages for people are served, at `/`.'),
   ),
   ...ServerLimits.entries,
 })
@@ -51,12 +55,13 @@ export const Config = v.strictObject({
   markdown,
   cors,
   login,
+  page,
 })
 export type Config = v.InferOutput<typeof Config>
 
 /** What the server puts up with from its clients. */
 export const limitsIn = ({ server }: Config): ServerLimits => {
-  const { host, port, data, storage, ...limits } = server
+  const { host, port, data, storage, page, ...limits } = server
   return limits
 }
 

@@ -17,7 +17,7 @@ export interface Opened {
 export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
-  const { api, quota, git, attachments, markdown, cors, login } = config
+  const { api, quota, git, attachments, markdown, cors, login, page } = config
   const allot = await createAllot({
     ...api,
     quota,
@@ -26,6 +26,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     markdown,
     cors,
     login,
+    page,
     repositories: repositoriesIn(config, data),
     files: filesIn(config, data),
     driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),

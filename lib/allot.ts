@@ -17,6 +17,7 @@ import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
 import type { Told, Write } from './moving/lines.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
+import { createPageDoor } from './page/door.ts'
 import { createQuota } from './quota/index.ts'
 import { createErrands } from './records/errands.ts'
 import { prepareStore } from './records/opening.ts'
@@ -34,6 +35,11 @@ export interface Allot {
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
   readonly fetch: (request: Request, facts?: FetchFacts) => Promise<Response>
+  /**
+   * The pages for people, as such a listener: at the root of a server of their own, or wherever the host mounts them
+   * (`app.use('/storage', allot.page)`). `next` is called for what is no page.
+   */
+  readonly page: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** Records usage from the host's own code: each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** Answers in process what the HTTP API answers. */
@@ -115,6 +121,7 @@ export const createAllot = async ({
     authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
+    sessionLifetime: Math.ceil(options.page.lifetime / 1000),
   })
   await hosting.sweep().catch(async (error) => {
     await driver.close()
@@ -157,7 +164,11 @@ export const createAllot = async ({
     authenticate: hosting.identities.authenticate,
     // A host's own login is not to be asked twice, and may make an account.
     together: driver.shared
-      ? { read: store.together, withCredentials: authenticate === undefined }
+      ? {
+          read: store.together,
+          withCredentials: authenticate === undefined,
+          nameOf: hosting.identities.nameOf,
+        }
       : undefined,
     basePath: options.basePath,
     baseUrl: options.baseUrl,
@@ -168,9 +179,22 @@ export const createAllot = async ({
     log,
     ...(streaming === undefined ? {} : { beside: streaming.take }),
   })
+  const pages = createPageDoor({
+    services: {
+      store,
+      hosting,
+      quota,
+      settings: { nearAt: share, links: options.page.links, clones: transport !== undefined },
+    },
+    baseUrl: options.baseUrl,
+    hasOwnLogin: authenticate !== undefined,
+    bodyLimit: options.bodyLimit,
+    log,
+  })
   sweeper.wake()
   return {
     handler: serving.handler,
+    page: pages.handler,
     fetch: fetchOf(serving.handler),
     ledger: hosting.ledger,
     quota: createHostQuota(quota, hosting),
@@ -181,6 +205,7 @@ export const createAllot = async ({
     export: (write, told) => exportStore({ driver, git }, write, told),
     async close() {
       await serving.idle()
+      await pages.idle()
       await streaming?.idle()
       await transport?.close()
       await sweeper.stop()

@@ -8,8 +8,9 @@ import type { QuotaExplanation } from './quota/explain.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Rules } from './quota/rules.ts'
-import type { Subject } from './quota/subjects.ts'
-import { type QuotaInfo, quotaResource } from './resources/quota.ts'
+import { type Subject, usedBy } from './quota/subjects.ts'
+import { type QuotaInfo, quotaResource, sizesOf } from './resources/quota.ts'
+import { dateOf } from './resources/time.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
 /** The engine as a host has it in process: owners by their names. Every call throws `not_found` for an unknown one. */
@@ -28,10 +29,23 @@ export interface HostQuota {
   isOver(owner: string, subject: Subject): Promise<boolean>
   explain(owner: string, subject: Subject): Promise<QuotaExplanation>
   /**
+   * What the owner used at the end of each day (of UTC) on which that changed, the oldest first and now the last; on the
+   * days between it was the same. It goes back 400 days.
+   */
+  growth(owner: string): Promise<UsedOnDay[]>
+  /**
    * Makes rules, groups and assignments as the plan says, all or nothing, and answers what that changed.
    * @throws AllotError invalid for an owner, a rule or a group that is not there, or is named twice.
    */
   apply(plan: NamedPlan, options?: { dryRun?: boolean }): Promise<NamedDifferences>
+}
+
+/** Bytes. */
+export interface UsedOnDay {
+  /** Such as `2026-11-21`. */
+  date: string
+  all: number
+  size: QuotaInfo['used']['size']
 }
 
 /** What `allot.on('quota', …)` tells: an owner's usage passed a rule's limit, or the share of it that is near. */
@@ -70,6 +84,12 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     info: async (owner) => quotaResource(await quota.standing(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
+    growth: async (owner) =>
+      (await quota.growth(await idOf(owner))).map((one) => ({
+        date: dateOf(one.day),
+        all: usedBy('size:all', one),
+        size: sizesOf(one),
+      })),
     apply: hosting.plans.apply,
   }
 }

@@ -1,6 +1,6 @@
 export { type Allot, createAllot } from './allot.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
-export type { HostQuota, QuotaEvent } from './host.ts'
+export type { HostQuota, QuotaEvent, UsedOnDay } from './host.ts'
 export type { HostAuthenticate, HostIdentity } from './hosting/host-identity.ts'
 export type { LedgerItem, LedgerName, LedgerOperation, NamedEntry, NamedLedger } from './hosting/ledger.ts'
 export type { NamedDifferences, NamedPlan } from './hosting/plans.ts'

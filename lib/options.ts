@@ -135,6 +135,19 @@ const LoginOptions = v.strictObject({
   ),
 })
 
+const PageOptions = v.strictObject({
+  lifetime: v.pipe(
+    milliseconds(90 * DAY, 12 * HOUR),
+    v.description('Milliseconds after which whoever is signed in to the pages signs in again.'),
+  ),
+  links: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description(
+      'Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
+    ),
+  ),
+})
+
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
 export const Options = v.strictObject({
   basePath: v.pipe(
@@ -182,6 +195,7 @@ export const Options = v.strictObject({
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
+  page: v.optional(PageOptions, {}),
 })
 export type Options = v.InferOutput<typeof Options>
 

@@ -1,6 +1,6 @@
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
@@ -9,22 +9,64 @@ import { farewell } from '../farewell.ts'
 import { open, type StoreFlags } from '../open.ts'
 import { withProbes } from '../probes.ts'
 import { Usage } from '../usage.ts'
+import {
+  keepWorkers,
+  leave,
+  type Serving,
+  sharedPort,
+  tellServing,
+  workerNumber,
+  workersIn,
+} from '../workers.ts'
 
 interface Flags extends StoreFlags {
   port?: string
   host?: string
+  workers?: string
 }
 
-export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
-  const wanted = port === undefined ? undefined : portIn(port)
-  const { allot, config, data } = await open(store, pino(pino.destination(2)))
-  const server = createLimitedServer(withProbes(allot, allot.handler), limitsIn(config))
+export const serve = async ({ workers, ...flags }: Flags): Promise<void> => {
+  const wanted = flags.port === undefined ? undefined : portIn(flags.port)
+  const worker = workerNumber()
+  const count = workersIn(workers, flags)
+  const log = pino(pino.destination(2))
+  if (worker === undefined && count !== undefined) return supervise(count, log)
+  await serveHere(flags, wanted, worker === undefined ? log : log.child({ worker })).finally(leave)
+}
+
+/** Workers do what this command does without any. */
+const supervise = async (count: number, log: Logger): Promise<void> => {
+  const stopped = stopSignal()
+  const kept = await keepWorkers(count, log)
+  // What was wrong the worker has said.
+  if (kept === undefined) {
+    process.exitCode = 1
+    return
+  }
+  greet(kept.serving, `, by ${count} workers`)
+  await stopped
+  await kept.stop()
+}
+
+const greet = ({ url, data }: Serving, how = ''): void =>
+  void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${how}\n`)
+
+const serveHere = async (
+  { port: _, host, ...store }: Flags,
+  wanted: number | undefined,
+  log: Logger,
+): Promise<void> => {
+  const { allot, config, data } = await open(store, log)
+  const listener = config.server.page ? withPages(allot) : allot.handler
+  const server = createLimitedServer(withProbes(allot, listener), limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
-    await listen(server, wanted ?? config.server.port, host ?? config.server.host)
+    await listen(server, sharedPort() ?? wanted ?? config.server.port, host ?? config.server.host)
     const url = `${urlOf(server)}${config.api.basePath}`
-    process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}\n`)
-    await welcome(allot, url)
+    if (workerNumber() === undefined) greet({ url, data })
+    // One of several that begin at once makes the administrator, and that is not one that others have died before.
+    if ((workerNumber() ?? 1) === 1) await welcome(allot, url)
+    tellServing({ url, data })
   } catch (error) {
     await stop()
     throw error
@@ -32,6 +74,11 @@ export const serve = async ({ port, host, ...store }: Flags): Promise<void> => {
   await stopSignal()
   await stop()
 }
+
+const withPages =
+  ({ page, handler }: Allot): RequestListener =>
+  (req, res) =>
+    page(req, res, () => handler(req, res))
 
 const portIn = (text: string): number => {
   const port = Number(text)

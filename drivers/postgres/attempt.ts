@@ -13,6 +13,10 @@ const LONG = 8
 /** Runs that others' writes may spoil before the work is better done in a transaction, where nothing can. */
 export const RUNS = 3
 
+/** Whether what was seen before is so at the moment of what is known. */
+export const holds = (before: readonly Known[], known: ReadonlyMap<string, Known>): boolean =>
+  before.every(({ question, answer }) => isSame(answer, known.get(question.id)!.answer))
+
 /** Ends a run: the work is not to catch it, and when it does the run does not count all the same. */
 class Abandoned extends Error {
   override readonly message = 'this run of the work is abandoned, and it will be run again'
@@ -106,8 +110,8 @@ export class Attempt {
     if (++this.#looks > LONG) this.isTooMuch = true
     if (this.isTooMuch) throw new Abandoned()
     const before = [...this.seen.values()]
-    const known = await this.#looked([...before.map(({ question }) => question), ...unknown])
-    if (before.some(({ question, answer }) => !isSame(answer, known.get(question.id)!.answer))) {
+    const known = await this.#looked(unknown, before)
+    if (!holds(before, known)) {
       this.fresh = known
       throw new Abandoned()
     }
@@ -116,9 +120,9 @@ export class Attempt {
     for (const { id } of unknown) if (!this.seen.has(id)) this.#see(known.get(id)!)
   }
 
-  async #looked(questions: readonly Question[]): Promise<Map<string, Known>> {
+  async #looked(unknown: readonly Question[], before: readonly Known[]): Promise<Map<string, Known>> {
     try {
-      return await this.#looking.ask(questions)
+      return await this.#looking.ask(unknown, before)
     } catch (error) {
       this.failure = error
       throw error

@@ -1,6 +1,7 @@
 import { StorageError } from '../../lib/storage/index.ts'
 import { keyText } from '../../lib/storage/layer.ts'
 import { byteas, bytesOf, integers } from './arrays.ts'
+import { holds } from './attempt.ts'
 import { type Batch, type BatchEnd, type Expected, expectedOf } from './batch.ts'
 import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost } from './explain.ts'
@@ -8,7 +9,7 @@ import { fate } from './fate.ts'
 import type { Looking } from './looking.ts'
 import { jitter } from './patience.ts'
 import { type Answer, aboutKey } from './questions.ts'
-import { isSame, type Recollection } from './recollection.ts'
+import type { Recollection } from './recollection.ts'
 import type { Row } from './session.ts'
 
 /** How often a batch is sent again as it is: whoever was in the way may not have changed what it goes by. */
@@ -58,9 +59,8 @@ const sent = async (
 /** Writes that change nothing have only to know that what they go by holds. */
 const compared = async ({ looking }: Committing, { seen }: Batch): Promise<'written' | 'overtaken'> => {
   if (seen.size === 0) return 'written'
-  const known = await looking.ask([...seen.values()].map(({ question }) => question))
-  for (const [id, { answer }] of seen) if (!isSame(answer, known.get(id)!.answer)) return 'overtaken'
-  return 'written'
+  const before = [...seen.values()]
+  return holds(before, await looking.ask([], before)) ? 'written' : 'overtaken'
 }
 
 type Values = ReturnType<typeof valuesOf>

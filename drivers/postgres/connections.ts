@@ -90,9 +90,11 @@ const configOf = ({ url, tls, connectTimeout, statementTimeout }: Settings): Poo
 
 /**
  * The planner would read a small table from end to end, which conflicts with every write; and where it must do without,
- * it takes the cost that it puts on that for a reason to compile the statement, which takes half a second.
+ * it takes the cost that it puts on that for a reason to compile the statement, which takes half a second. Nor is there
+ * anything to plan anew for each execution, which would take longer than the execution does.
  */
-const SETTINGS = 'SET enable_seqscan = off; SET jit = off'
+const SETTINGS = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
+  SET plan_cache_mode = force_generic_plan`
 
 /** What has no such planner says so. */
 const prepare = async (client: ClientBase): Promise<void> => {

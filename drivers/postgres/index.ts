@@ -4,7 +4,7 @@ import { Commits } from './commits.ts'
 import { connect } from './connections.ts'
 import { Looking } from './looking.ts'
 import { type PostgresOptions, type Settings, settingsOf } from './options.ts'
-import { readByRecollection } from './reads.ts'
+import { Outcomes, readByRecollection } from './reads.ts'
 import { Recollection } from './recollection.ts'
 import { readAtOnce, writeAtOnce } from './transactions.ts'
 
@@ -24,10 +24,10 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
     name: 'postgres',
     shared: true,
     open: () => life.open(),
-    read: (work, { again = false } = {}) =>
+    read: (work, { again = false, as } = {}) =>
       life.use((house) =>
         again && house.commits !== undefined
-          ? readByRecollection(house, work)
+          ? readByRecollection(house, work, as)
           : readAtOnce(house.connections, work),
       ),
     write: (work) =>
@@ -41,12 +41,14 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
 /** Without `commits` every transaction is begun and ended in statements of its own. */
 interface House extends Committing {
   readonly commits: Commits | undefined
+  readonly outcomes: Outcomes
 }
 
 const begin = async (settings: Settings): Promise<House> => {
   const connections = await connect(settings)
-  const recollection = new Recollection(settings.recollection)
+  const recollection = new Recollection(settings.recollection / 2)
+  const outcomes = new Outcomes(settings.recollection / 2)
   const house = { connections, recollection, looking: new Looking(connections, recollection) }
   const isPlain = settings.plain || !connections.isPostgres
-  return { ...house, commits: isPlain ? undefined : new Commits(house, settings.retries) }
+  return { ...house, outcomes, commits: isPlain ? undefined : new Commits(house, settings.retries) }
 }

@@ -32,6 +32,10 @@ export class Recollection {
     return this.#known.get(id)
   }
 
+  has(id: string): boolean {
+    return this.#known.has(id)
+  }
+
   note(known: Known): void {
     const before = this.#known.peek(known.question.id)
     if (before === undefined || before.moment <= known.moment) this.#known.set(known.question.id, known)
@@ -52,7 +56,7 @@ export class Recollection {
 /** What a map and its objects take besides the bytes, roughly. */
 const OVERHEAD = 300
 
-const sizeOf = ({ question, answer }: Known): number => {
+export const sizeOf = ({ question, answer }: Known): number => {
   let size = OVERHEAD + question.id.length
   for (const [key, value] of answer) size += key.length + value.length + OVERHEAD
   return size

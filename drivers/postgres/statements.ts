@@ -11,7 +11,12 @@ export interface Statements {
   readonly make: readonly string[]
   /** $1: keys. */
   readonly points: Statement
-  /** $1: keys; $2 to $5: starts, ends, limits and places of ranges forward; $6 to $9: of ranges in reverse. */
+  /** $1, $2: keys and the values expected of them. Rows: key and value of each that has another value. */
+  readonly changed: Statement
+  /**
+   * $1: keys; $2 to $5: starts, ends, limits and places of ranges forward; $6 to $9: of ranges in reverse; $10, $11: keys
+   * and the values expected of them, of which those come that have another value.
+   */
   readonly questions: Statement
   readonly forward: Statement
   readonly reverse: Statement
@@ -54,6 +59,11 @@ export const statementsFor = (schema: string | undefined): Statements => {
     CROSS JOIN LATERAL (
       SELECT key, value FROM ${entry} WHERE key >= r.start AND key < r.stop ORDER BY key ${order} LIMIT r.most
     ) AS e`
+  const changed = (first: number) => `
+    SELECT e.key, e.found FROM (
+      SELECT e.key, e.value, (SELECT t.value FROM ${entry} AS t WHERE t.key = e.key) AS found
+      FROM unnest($${first}::bytea[], $${first + 1}::bytea[]) AS e (key, value)
+    ) AS e WHERE e.found IS DISTINCT FROM e.value`
   const points = `SELECT key, value FROM ${entry} WHERE key = ANY($1::bytea[])`
 
   return {
@@ -67,21 +77,19 @@ export const statementsFor = (schema: string | undefined): Statements => {
       `INSERT INTO ${gate} VALUES (1) ON CONFLICT DO NOTHING`,
     ],
     points: { name: 'allot_points', text: points },
+    changed: { name: 'allot_changed', text: changed(1) },
     questions: {
       name: 'allot_questions',
       text: `SELECT NULL::int8 AS place, key, value FROM (${points}) AS p
-        UNION ALL (${ranges('ASC', 2)}) UNION ALL (${ranges('DESC', 6)})`,
+        UNION ALL (${ranges('ASC', 2)}) UNION ALL (${ranges('DESC', 6)})
+        UNION ALL SELECT NULL, key, found FROM (${changed(10)}) AS c`,
     },
     forward: { name: 'allot_forward', text: page('ASC') },
     reverse: { name: 'allot_reverse', text: page('DESC') },
     commit: {
       name: 'allot_commit',
       text: `WITH
-        stale AS (
-          SELECT e.key, e.found FROM (
-            SELECT e.key, e.value, (SELECT t.value FROM ${entry} AS t WHERE t.key = e.key) AS found
-            FROM unnest($1::bytea[], $2::bytea[]) AS e (key, value)
-          ) AS e WHERE e.found IS DISTINCT FROM e.value),
+        stale AS (${changed(1)}),
         moved AS (
           SELECT r.start FROM unnest($3::bytea[], $4::bytea[], $5::int8[]) AS r (start, stop, expected)
           WHERE r.expected <> (SELECT count(*) FROM ${entry} AS t WHERE t.key >= r.start AND t.key < r.stop)),

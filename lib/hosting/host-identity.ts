@@ -39,6 +39,7 @@ export const createHostIdentities = (
       scopes: host.scopes === undefined ? EVERY_SCOPE : new Set(host.scopes),
     }
   },
+  nameOf: () => undefined,
   revoked: () => undefined,
   changed: () => undefined,
 })

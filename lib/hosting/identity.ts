@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { AllotError } from '../errors.ts'
-import { type Account, accounts, tokens } from '../records/schema.ts'
+import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { addressOf } from './addresses.ts'
 import type { Attempts } from './attempts.ts'
@@ -16,9 +16,22 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>
 }
 
+/** What somebody signed in with: the account's password as it was then, or a token. */
+export interface SignedIn {
+  readonly account: Account
+  readonly token: Token | null
+}
+
 export interface Identities {
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong; too_many_requests for too many. */
   authenticate(req: IncomingMessage): Identity | null | Promise<Identity | null>
+  /** The same for the same credentials; undefined where more than records decides, as it does for passwords. */
+  nameOf(req: IncomingMessage): string | undefined
+  /**
+   * For pages: a name or an email with a password, or a token. Undefined where the host has its own login.
+   * @throws AllotError as `authenticate` does
+   */
+  readonly signIn?: (req: IncomingMessage, name: string, secret: string) => Promise<SignedIn>
   /** Forgets what is memoized of a revoked token. */
   revoked(hash: string): void
   /** Forgets what is memoized of an account that changed. */
@@ -80,13 +93,23 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
     return identityOfPassword(login, { login: name, address: addressOf(req, proxies) }, password)
   }
 
+  const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<SignedIn> => {
+    const address = addressOf(req, proxies)
+    const found = TOKEN.test(secret) ? await holderOf(store, hashToken(secret)) : undefined
+    if (found !== undefined) return found
+    if (name === '') {
+      attempts.wrongToken(address)
+      throw wrong('there is no such access token')
+    }
+    return { account: await accountOf(login, { login: name, address }, secret), token: null }
+  }
+
   return {
+    signIn,
     authenticate(req) {
-      const header = req.headers.authorization
-      if (header === undefined) return null
-      const [scheme, value, ...more] = header.trim().split(/[ \t]+/)
-      if (value === undefined || more.length > 0) return null
-      switch (scheme?.toLowerCase()) {
+      const [scheme, value] = credentialsOf(req)
+      if (value === undefined) return null
+      switch (scheme) {
         case 'token':
         case 'bearer':
           return withToken(value, req)
@@ -96,10 +119,23 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
           return null
       }
     },
+    nameOf(req) {
+      const [scheme, value] = credentialsOf(req)
+      if (value === undefined) return 'nobody'
+      return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
+    },
     revoked: (hash) => void byToken.delete(hash),
     changed: () => byToken.clear(),
   }
 }
+
+/** The scheme in small letters, and what follows it; nothing for what is no credentials. */
+const credentialsOf = (req: IncomingMessage): [scheme?: string, value?: string] => {
+  const [scheme, value, ...more] = req.headers.authorization?.trim().split(/[ \t]+/) ?? []
+  return value === undefined || more.length > 0 ? [] : [scheme!.toLowerCase(), value]
+}
+
+const isToken = (scheme: string | undefined) => scheme === 'token' || scheme === 'bearer'
 
 export const wrong = (message: string) => new AllotError('unauthenticated', message)
 
@@ -107,22 +143,33 @@ export const refuseInactive = (account: Account) => {
   if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
 }
 
-const identityOfToken = (store: Store, hash: string): Promise<Identity | undefined> =>
+const holderOf = (store: Store, hash: string): Promise<{ token: Token; account: Account } | undefined> =>
   store.read(async (tx) => {
     const token = await tokens.findBy(tx, 'hash', [hash])
     const account = token && (await accounts.get(tx, [token.account]))
     if (token === undefined || account === undefined) return undefined
     refuseInactive(account)
-    return { id: account.id, username: account.name, admin: account.admin, scopes: new Set(token.scopes) }
-  })
+    return { token, account }
+  }, `holder of ${hash}`)
 
-const identityOfPassword = async (
-  login: Login,
-  attempt: Parameters<Login>[0],
-  password: string,
-): Promise<Identity> => {
+const identityOfToken = async (store: Store, hash: string): Promise<Identity | undefined> => {
+  const holder = await holderOf(store, hash)
+  return holder && identityOf(holder)
+}
+
+export const identityOf = ({ account, token }: SignedIn): Identity => ({
+  id: account.id,
+  username: account.name,
+  admin: account.admin,
+  scopes: token === null ? EVERY_SCOPE : new Set(token.scopes),
+})
+
+const accountOf = async (login: Login, attempt: Parameters<Login>[0], password: string): Promise<Account> => {
   const account = await login(attempt, password)
   if (account === undefined) throw wrong('the user name or password is wrong')
   refuseInactive(account)
-  return { id: account.id, username: account.name, admin: account.admin, scopes: EVERY_SCOPE }
+  return account
 }
+
+const identityOfPassword = async (...given: Parameters<typeof accountOf>): Promise<Identity> =>
+  identityOf({ account: await accountOf(...given), token: null })

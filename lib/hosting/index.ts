@@ -24,6 +24,7 @@ import { createReleases, type Releases } from './releases.ts'
 import { createRemoval, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { tellingFollows, tellingRelations } from './unsettled.ts'
 import { createUsageListings, type UsageListings } from './usage.ts'
@@ -43,6 +44,7 @@ export interface Hosting {
   readonly sshKeys: SshKeys
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
+  readonly sessions: Sessions
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
   readonly usage: UsageListings
@@ -76,6 +78,8 @@ export interface HostingOptions {
   login: AttemptLimits | false
   /** How many reverse proxies say where a request comes from. */
   trustedProxies: number
+  /** Seconds. */
+  sessionLifetime: number
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
@@ -117,6 +121,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     sshKeys: createSshKeys(store),
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),
+    sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
     usage: createUsageListings(store, quota),

@@ -25,6 +25,7 @@ import {
   ownerUsages,
   type Relation,
   repositories,
+  sessions,
   sshKeys,
   stars,
   tokens,
@@ -125,7 +126,7 @@ const lookAtOwned = (of: typeof sshKeys | typeof gpgKeys | typeof tokens, word: 
     needsAccount(known, account, `the ${word} ${id} is of account`),
   )
 
-const lookAtUsage = look(ownerUsages, ({ owner, ...usage }, known) => {
+const lookAtUsage = look(ownerUsages, ({ owner, day: _, ...usage }, known) => {
   const mend: Mend = async (tx) => (await ownerUsages.remove(tx, [owner])) !== undefined
   // What somebody still counts for is no leftover.
   const isLeftover = Object.values(usage).every((size) => size === 0)
@@ -190,6 +191,7 @@ export const hostingProof: Proof = {
     lookAtFollow,
     lookAtMembership,
     lookAtOwned(tokens, 'token'),
+    look(sessions, ({ account }, known) => needsAccount(known, account, 'a session is of account')),
     lookAtOwned(sshKeys, 'SSH key'),
     lookAtOwned(gpgKeys, 'GPG key'),
     lookAtUsage,

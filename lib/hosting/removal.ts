@@ -17,6 +17,7 @@ import type { Change, Store } from '../records/store.ts'
 import { ownsRepositories } from './accounts.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
+import { endSessions } from './sessions.ts'
 import { removeToken } from './tokens.ts'
 
 export interface Removal {
@@ -45,6 +46,7 @@ export const createRemoval = (
       await leaveOrganizations(tx, account)
       for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
         await removeToken(tx, token, told.revoked)
+      await endSessions(tx, id)
       for (const key of await sshKeys.list(tx, 'account', { prefix: [id] }))
         await sshKeys.remove(tx, [key.id])
       for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] }))

@@ -45,11 +45,14 @@ export const fetchOf =
     const givenUp = abortOf(request.signal, () => response?.destroy())
     const answer = await Promise.race([answering, givenUp])
     const hasBody = request.method !== 'HEAD' && !BODILESS.includes(answer.statusCode)
-    return new Response(hasBody ? Readable.toWeb(endingWith(answer.stream(), response!)) : null, {
+    return new Response(hasBody ? bodyOf(endingWith(answer.stream(), response!)) : null, {
       status: answer.statusCode,
       headers: headersOf(answer.headers),
     })
   }
+
+/** The streams of Node are those of the Web; the types of the two say each of the other that it is not. */
+const bodyOf = (stream: Readable): BodyInit => Readable.toWeb(stream) as unknown as BodyInit
 
 /** A caller who gives up is gone, as if a socket had been closed. */
 const abortOf = (signal: AbortSignal, leave: () => void): Promise<never> =>

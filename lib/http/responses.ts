@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 
 /** What a response can hold besides JSON that a schema describes. */
@@ -25,10 +26,23 @@ export type Responses = Readonly<Record<number, ResponseKind>>
 export class ReadyJson<T> {
   readonly bytes: Buffer
   declare readonly holds: T
+  #tag: string | undefined
   constructor(value: T) {
     this.bytes = Buffer.from(JSON.stringify(value))
   }
+
+  /** The entity tag of the content: the same for the same bytes, on every process. */
+  get tag(): string {
+    this.#tag ??= `"${createHash('sha1').update(this.bytes).digest('base64url')}"`
+    return this.#tag
+  }
 }
+
+/** What may be sent several times is serialised once. */
+export const readied = (reply: Reply): Reply =>
+  reply.body === undefined || reply.body instanceof ReadyJson
+    ? reply
+    : { ...reply, body: new ReadyJson(reply.body) }
 
 type BodyOf<K> = K extends v.GenericSchema
   ? v.InferOutput<K> | ReadyJson<v.InferOutput<K>>

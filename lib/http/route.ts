@@ -30,9 +30,18 @@ export interface Facts {
   scope?: string | readonly string[]
   paging?: Paging
   /** JSON when absent; else the body is the text as it came. */
-  accepts?: 'text/plain' | 'application/x-ndjson' | 'multipart/form-data'
+  accepts?:
+    | 'text/plain'
+    | 'application/x-ndjson'
+    | 'application/x-www-form-urlencoded'
+    | 'multipart/form-data'
   /** Bytes, where the server's own limit does not fit. */
   bodyLimit?: number
+  /**
+   * Of a GET: the answer follows from the request and the records alone, no clock and no disk, so that the one before may be
+   * given again while the records that it was made of are what they were.
+   */
+  ofRecords?: boolean
   /** The body of a 500, where it is not the usual one. */
   failure?: (message: string) => unknown
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endWithRequest } from './linger.ts'
 import { ReadyJson } from './responses.ts'
@@ -40,6 +39,9 @@ const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: st
 const bytesOf = (value: unknown): Buffer =>
   value instanceof ReadyJson ? value.bytes : Buffer.from(JSON.stringify(value))
 
+const readyOf = (value: unknown): ReadyJson<unknown> =>
+  value instanceof ReadyJson ? value : new ReadyJson(value)
+
 /** JSON with a tag of its content, or 304 for whoever has that content already. */
 export const sendTagged = (
   req: IncomingMessage,
@@ -48,8 +50,7 @@ export const sendTagged = (
   value: unknown,
   more: string[],
 ): void => {
-  const bytes = bytesOf(value)
-  const tag = `"${createHash('sha1').update(bytes).digest('base64url')}"`
+  const { bytes, tag } = readyOf(value)
   const tagged = ['ETag', tag, ...more]
   if (isHeld(req.headers['if-none-match'], tag)) send(res, 304, undefined, NOTHING, tagged)
   else send(res, status, JSON_TYPE, bytes, tagged)

@@ -9,12 +9,13 @@ import { ClientGone } from './gone.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { REFERENCE_PATH, serveReference } from './reference.ts'
-import { Html, Ndjson, type Produce, type Reply } from './responses.ts'
+import { Html, Ndjson, type Produce, type Reply, readied } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
 import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
 import { sendStream } from './stream.ts'
+import { nameOf, type Together } from './together.ts'
 import { inTurn } from './turns.ts'
 import { coerced, pathParams } from './validate.ts'
 
@@ -39,13 +40,6 @@ export interface ServingOptions<I extends Identity, S> {
   log: Log
   /** What is served beside the API: answers what it knows, and says false for the rest. */
   beside?: (req: IncomingMessage, res: ServerResponse) => boolean
-}
-
-export interface Together {
-  /** Runs what only reads, perhaps again. */
-  read: <T>(work: () => T | Promise<T>) => Promise<T>
-  /** Whether `authenticate` only reads too, and may run again. */
-  withCredentials: boolean
 }
 
 export type Next = (error?: unknown) => void
@@ -110,6 +104,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   /** All that a GET does before it is answered. */
   const read = (exchange: Exchange, match: Match<I, S>): void => {
     const { route } = match.served
+    const name = route.ofRecords ? nameOf(together!, exchange) : undefined
     let known: Route<I, S> | undefined
     const work = async () => {
       const identity = await authenticate(exchange.req)
@@ -117,10 +112,11 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
       if (identity !== null) checkScopes(identity, route)
       checkIdentity(identity, route)
       const asked = askedOf(exchange, match)
-      return { asked, reply: await route.handle(requestOf(exchange, asked, identity, undefined), services) }
+      const reply = await route.handle(requestOf(exchange, asked, identity, undefined), services)
+      return { asked, reply: name === undefined ? reply : readied(reply) }
     }
     together!
-      .read(work)
+      .read(work, name)
       .then(({ asked, reply }) => send(exchange, route, reply, asked))
       .catch((error) => fail(exchange, error, known))
   }

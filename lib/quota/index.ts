@@ -1,7 +1,9 @@
 import type { Errands } from '../records/errands.ts'
+import { ownerUsages, type PastUsage } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { type Containers, createContainers, removingEntries } from './containers.ts'
 import { type Crossing, createCrossings } from './crossings.ts'
+import { forgetDays, pastDays } from './days.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
@@ -10,7 +12,8 @@ import { listOver, type OverOwner, type OverQuery } from './over.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createRules, type Rules } from './rules.ts'
 import { createStandings, type QuotaDefaults, type Standing } from './standing.ts'
-import type { Subject } from './subjects.ts'
+import type { Subject, Usage } from './subjects.ts'
+import { totalUsage } from './survey.ts'
 import { createTally } from './tally.ts'
 
 /**
@@ -33,6 +36,10 @@ export interface QuotaEngine {
     query: OverQuery,
     at: { offset: number; limit: number },
   ): Promise<{ items: OverOwner[]; total: number }>
+  /** What an owner used at the end of each day on which that changed, the oldest first, up to now. */
+  growth(owner: number): Promise<PastUsage[]>
+  /** What all owners use together. */
+  totals(): Promise<Usage>
   /** Takes an owner that is being deleted out of every group. */
   forget(tx: Change, owner: number): Promise<void>
   /** Removes at most so many entries of such an owner, whose containers are gone already. @returns how many */
@@ -84,9 +91,16 @@ export const createQuota = (
       return explain(groups, subject, usage)
     },
     over: (query, at) => store.read((tx) => listOver(tx, defaults, query, at)),
+    growth: (owner) =>
+      store.read(async (tx) => [
+        ...(await pastDays(tx, owner)),
+        ...(await ownerUsages.getMany(tx, [[owner]])).filter((one) => one !== undefined),
+      ]),
+    totals: () => store.read(totalUsage),
     forget: unassignAll,
     async clear(tx, owner, limit) {
-      const did = await ledger.removeOwned(tx, owner, limit)
+      const entries = await ledger.removeOwned(tx, owner, limit)
+      const did = entries + (await forgetDays(tx, owner, limit - entries))
       if (did < limit) await tally.forget(tx, owner)
       return did
     },

@@ -8,11 +8,13 @@ import {
   groups,
   ledgerEntries,
   ownerUsages,
+  pastUsages,
   rules,
 } from '../records/schema.ts'
 import type { WriteTransaction } from '../storage/driver.ts'
+import { today } from './days.ts'
 import { countedAs, type ListedKind } from './ledger.ts'
-import { noUsage, type Usage } from './subjects.ts'
+import { noUsage } from './subjects.ts'
 
 const ownerOfContainer = fact(containers, (container) => container.owner)
 /** What is gone with its container, and not swept yet: see lib/records/errands.ts. */
@@ -21,6 +23,7 @@ const sweptContainer = fact(
   () => 1,
   ({ kind, id }) => (kind === 'entries' ? id : undefined),
 )
+const lastDay = fact(ownerUsages, ({ day }) => day)
 const largestKept = {
   attachments: fact(containers, ({ largest }) => largest.attachments ?? -1),
   artifacts: fact(containers, ({ largest }) => largest.artifacts ?? -1),
@@ -39,6 +42,8 @@ const sizes: Pick<Container, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'pack
   packages: 0,
 }
 
+const counted = { ...noUsage, days: 0 }
+
 /** "Usage is counted in the transaction that changes it": here it is summed, to prove it. */
 const usage: Recount = {
   name: 'usage of owner',
@@ -50,11 +55,17 @@ const usage: Recount = {
     claim(ledgerEntries, (entry) =>
       entry.container === null ? [[[entry.owner!, countedAs(entry)], entry.size]] : [],
     ),
+    claim(pastUsages, (one) => [[[one.owner, 'days'], 1]]),
   ],
-  kept: [claim(ownerUsages, (one) => members(noUsage).map((kind): Amount => [[one.owner, kind], one[kind]]))],
+  kept: [claim(ownerUsages, (one) => members(counted).map((kind): Amount => [[one.owner, kind], one[kind]]))],
   async mend(tx, [owner, kind], amount) {
-    const before = (await ownerUsages.get(tx, [owner!])) ?? { owner: owner as number, ...noUsage }
-    await ownerUsages.save(tx, { ...before, [kind as keyof Usage]: amount })
+    const before = (await ownerUsages.get(tx, [owner!])) ?? {
+      owner: owner as number,
+      ...noUsage,
+      day: today(),
+      days: 0,
+    }
+    await ownerUsages.save(tx, { ...before, [kind as keyof typeof counted]: amount })
     return true
   },
 }
@@ -92,7 +103,7 @@ const raiseLargest = async (
 /** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
 export const quotaProof: Proof = {
   derived: [ownerUsages.options.name, containers.options.name],
-  facts: [ownerOfContainer, sweptContainer, ...Object.values(largestKept), group, rule],
+  facts: [ownerOfContainer, sweptContainer, lastDay, ...Object.values(largestKept), group, rule],
   recounts: [usage, tallies],
   looks: [
     look(ledgerEntries, ({ kind, key, owner, container }, known) => {
@@ -118,6 +129,12 @@ export const quotaProof: Proof = {
           mend: (tx) => raiseLargest(tx, container!, kind, size),
         },
       ]
+    }),
+    look(pastUsages, ({ owner, day }, known) => {
+      const last = known(lastDay, owner)
+      return last === undefined || day < last
+        ? []
+        : [{ says: `the usage of owner ${owner} is kept for day ${day}, and it changed last on day ${last}` }]
     }),
     look(errands, ({ kind, id }, known) =>
       kind === 'entries' && known(ownerOfContainer, id) !== undefined

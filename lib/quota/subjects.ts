@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { OwnerUsage } from '../records/schema.ts'
 
 /** What an owner uses, in bytes, by the kinds that are counted apart. */
-export type Usage = Omit<OwnerUsage, 'owner'>
+export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>
 
 export const noUsage: Usage = {
   reposPublic: 0,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { accounts, assignments, ownerUsages } from '../records/schema.ts'
+import { accounts, assignments, type OwnerUsage, ownerUsages } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
@@ -37,7 +37,15 @@ export async function* survey(tx: ReadTransaction): AsyncGenerator<Surveyed> {
   }
 }
 
-const withoutOwner = ({ owner: _, ...usage }: Usage & { owner: number }): Usage => usage
+/** The sum of what every owner uses. */
+export const totalUsage = async (tx: ReadTransaction): Promise<Usage> => {
+  const total = { ...noUsage }
+  for await (const { usage } of survey(tx))
+    for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] += usage[kind]
+  return total
+}
+
+const withoutOwner = ({ owner: _, day: __, days: ___, ...usage }: OwnerUsage): Usage => usage
 
 /** Steps through records that lie in the order of their owners; owners are asked for in that order. */
 const byOwner = <R extends { owner: number }>(records: AsyncIterable<R>) => {

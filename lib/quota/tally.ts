@@ -1,7 +1,8 @@
 import { invalid } from '../errors.ts'
-import { ownerUsages } from '../records/schema.ts'
+import { type OwnerUsage, ownerUsages } from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { keepDay, today } from './days.ts'
 import { noUsage, type Usage, usedBy } from './subjects.ts'
 
 /** Bytes by kind to add to what an owner uses; negative to take away. */
@@ -40,23 +41,22 @@ export const createTally = (changed: UsageChanged): Tally => {
     tx.afterCommit((isKnown) => changed(owner, first.before, first.after, isKnown))
   }
 
-  const of = async (tx: ReadTransaction, owner: number): Promise<Usage> => {
-    const found = await ownerUsages.get(tx, [owner])
-    if (found === undefined) return noUsage
-    const { owner: _, ...usage } = found
-    return usage
-  }
+  const of = async (tx: ReadTransaction, owner: number): Promise<Usage> =>
+    usageIn(await ownerUsages.get(tx, [owner]))
   return {
     of,
     async add(tx, owner, delta) {
-      const before = await of(tx, owner)
+      const found = await ownerUsages.get(tx, [owner])
+      const before = usageIn(found)
       const usage = sum(before, delta)
       // Every sum of usages must stay exact, so the total itself has to be a safe integer.
       if (!Number.isSafeInteger(usedBy('size:all', usage)))
         throw invalid(
           'the total of this owner would pass 2^53-1 bytes, the largest that can be counted exactly',
         )
-      await ownerUsages.save(tx, { owner, ...usage })
+      const day = Math.max(found?.day ?? 0, today())
+      const days = await keepDay(tx, found, day)
+      await ownerUsages.save(tx, { owner, ...usage, day, days })
       note(tx, owner, before, usage)
     },
     async forget(tx, owner) {
@@ -65,6 +65,12 @@ export const createTally = (changed: UsageChanged): Tally => {
       note(tx, owner, before, noUsage)
     },
   }
+}
+
+const usageIn = (found: OwnerUsage | undefined): Usage => {
+  if (found === undefined) return noUsage
+  const { owner: _, day: __, days: ___, ...usage } = found
+  return usage
 }
 
 const sum = (usage: Usage, delta: UsageDelta): Usage => {

@@ -63,7 +63,8 @@ export interface Collection<
   /** The entry of a record that is held already, as a listing whose prefix has so many members shows it. */
   entryOf(index: O, depth: number, record: R): IndexEntry
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
-  all(tx: ReadTransaction): AsyncIterable<R>
+  /** @param below what the ids begin with */
+  all(tx: ReadTransaction, below?: KeyTuple): AsyncIterable<R>
   /** The same as the JSON that is kept: to hand on, nothing need be read out of it. */
   allJson(tx: ReadTransaction): AsyncIterable<Bytes>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
@@ -184,8 +185,8 @@ export const collection = <
       return { order: key.subarray(start.length), recordKey: recordKey(options.id(record)) }
     },
     load,
-    async *all(tx) {
-      for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield decodeValue<R>(value)
+    async *all(tx, below = []) {
+      for await (const [, value] of tx.range(rangeBelow([name, 'r', ...below]))) yield decodeValue<R>(value)
     },
     async *allJson(tx) {
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value

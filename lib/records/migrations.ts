@@ -70,10 +70,17 @@ export const steps: readonly Step[] = [
     derive: ['container', 'ledger', 'star', 'watch', 'follow'],
   },
   {
-    // 3 has files, issues and releases, which an older program would neither serve nor remove.
+    // 3 has files, issues and releases, which an older program would neither serve nor remove; it keeps sessions, and
+    // with what an owner uses the day on which that changed last: this one, as far as is known.
     from: 2,
     to: 3,
-    migrate: [],
+    migrate: [
+      {
+        over: ['usage', 'r'],
+        each: (tx, key, value) =>
+          tx.put(key, edited(value, { day: Math.floor(Date.now() / 86_400_000), days: 0 })),
+      },
+    ],
   },
 ]
 

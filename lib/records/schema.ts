@@ -116,6 +116,30 @@ export const tokens = collection({
   counted: { account: (token) => [token.account] },
 })
 
+const Session = v.object({
+  /** SHA-256 of what the browser holds, in hex. */
+  hash: v.string(),
+  account: id,
+  /** The token that it was begun with, without which it ends; null for a password. */
+  token: v.nullable(id),
+  /** SHA-256 of the password's hash at that time: whoever changes the password ends it. Null for a token. */
+  password: v.nullable(v.string()),
+  createdAt: seconds,
+  expiresAt: seconds,
+})
+export type Session = v.InferOutput<typeof Session>
+
+/** Who is signed in to the pages: see lib/hosting/sessions.ts. */
+export const sessions = collection({
+  name: 'session',
+  schema: Session,
+  id: (session) => [session.hash],
+  ordered: {
+    account: (session) => [session.account, session.createdAt],
+    expiry: (session) => [session.expiresAt],
+  },
+})
+
 const Repository = v.object({
   id,
   owner: id,
@@ -337,13 +361,32 @@ export const assignments = collection({
 const sizes = { lfs: bytes, issues: bytes, releases: bytes, artifacts: bytes, packages: bytes }
 
 /** What an owner uses, by kind: kept up in the transaction that changes what it counts, never summed on a request. */
-const OwnerUsage = v.object({ owner: id, reposPublic: bytes, reposPrivate: bytes, ...sizes })
+const OwnerUsage = v.object({
+  owner: id,
+  reposPublic: bytes,
+  reposPrivate: bytes,
+  ...sizes,
+  /** The last day on which it changed, since 1970 in UTC. */
+  day: count,
+  /** How many earlier ones are kept: see lib/quota/days.ts. */
+  days: count,
+})
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
 
 export const ownerUsages = collection({
   name: 'usage',
   schema: OwnerUsage,
   id: (usage) => [usage.owner],
+})
+
+/** What it came to on an earlier day on which it changed. */
+const PastUsage = v.omit(OwnerUsage, ['days'])
+export type PastUsage = v.InferOutput<typeof PastUsage>
+
+export const pastUsages = collection({
+  name: 'pastUsage',
+  schema: PastUsage,
+  id: (usage) => [usage.owner, usage.day],
 })
 
 const largest = v.nullable(bytes)
@@ -570,6 +613,7 @@ export const collections = [
   accounts,
   memberships,
   tokens,
+  sessions,
   repositories,
   strays,
   landings,
@@ -583,6 +627,7 @@ export const collections = [
   groups,
   assignments,
   ownerUsages,
+  pastUsages,
   containers,
   ledgerEntries,
   trackers,

@@ -12,13 +12,13 @@ export interface Store {
   readonly driver: StorageDriver
   /** Numbers for new records, never used twice. */
   readonly sequences: Sequences
-  /** May run `work` again, so it must change nothing outside of itself. */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T>
+  /** May run `work` again, so it must change nothing outside of itself. `as`: see the driver contract. */
+  read<T>(work: (tx: ReadTransaction) => Promise<T>, as?: string): Promise<T>
   /**
    * Whatever `work` reads by this store, in however many reads, is of one moment and costs as few round trips as one read
    * does. It must not write, and may run again.
    */
-  together<T>(work: () => T | Promise<T>): Promise<T>
+  together<T>(work: () => T | Promise<T>, as?: string): Promise<T>
   /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
   write<T>(work: (tx: Change) => Promise<T>): Promise<T>
 }
@@ -28,14 +28,14 @@ export const createStore = (driver: StorageDriver): Store => {
   return {
     driver,
     sequences: createSequences(driver),
-    read(work) {
+    read(work, as) {
       const tx = around?.getStore()
-      return tx === undefined ? driver.read(work, { again: true }) : work(tx)
+      return tx === undefined ? driver.read(work, { again: true, as }) : work(tx)
     },
-    together: async (work) =>
+    together: async (work, as) =>
       around === undefined
         ? work()
-        : driver.read((tx) => around.run(tx, async () => work()), { again: true }),
+        : driver.read((tx) => around.run(tx, async () => work()), { again: true, as }),
     async write(work) {
       if (around?.getStore() !== undefined) throw new Error('what is read together must not write')
       let actions: Action[] = []

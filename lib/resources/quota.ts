@@ -50,7 +50,7 @@ export const quotaResource = ({ usage, shown }: Standing, named: boolean): Quota
   groups: shown.map((group) => groupResource(group, named)),
 })
 
-const sizesOf = (usage: Usage): QuotaInfo['used']['size'] => ({
+export const sizesOf = (usage: Usage): QuotaInfo['used']['size'] => ({
   repos: { public: usage.reposPublic, private: usage.reposPrivate },
   git: { LFS: usage.lfs },
   assets: {

@@ -22,7 +22,7 @@ import {
 } from './owner-quota.ts'
 import { AskedSubject } from './subject.ts'
 
-const ofOwners = { auth: 'required', scope: 'read:organization', tag: 'quota' } as const
+const ofOwners = { auth: 'required', scope: 'read:organization', tag: 'quota', ofRecords: true } as const
 
 /** The organization, for its owners and for administrators. */
 const owned = async (services: Services, user: Identity, name: string): Promise<Owner | undefined> => {

@@ -67,6 +67,7 @@ export const organizationRoutes = [
     summary: 'An organization',
     auth: 'optional',
     scope: 'read:organization',
+    ofRecords: true,
     responses: { 200: Organization, 404: NotFound },
     handle: async ({ user, params, baseUrl }, services) => {
       const organization = await organizationNamed(services, user, params.org)

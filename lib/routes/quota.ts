@@ -20,7 +20,7 @@ import {
 import { AskedSubject } from './subject.ts'
 
 /** "All operations act on the signed-in user." */
-const own = { auth: 'required', scope: 'read:user', tag: 'quota' } as const
+const own = { auth: 'required', scope: 'read:user', tag: 'quota', ofRecords: true } as const
 
 const ownerIn = ({ user }: { user: { id: number; username: string } }): Owner => ({
   id: user.id,

@@ -204,6 +204,7 @@ export const repositoryRoutes = [
     summary: 'A repository',
     auth: 'optional',
     scope: 'read:repository',
+    ofRecords: true,
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, { hosting, store }) => {
       const { user, params } = request

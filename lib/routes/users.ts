@@ -36,6 +36,7 @@ export const userRoutes = [
     summary: 'The signed-in user',
     auth: 'required',
     scope: 'read:user',
+    ofRecords: true,
     responses: { 200: User },
     handle: async (request, services) =>
       reply(200, await profile(services, request, await signedIn(services, request.user))),
@@ -69,6 +70,7 @@ export const userRoutes = [
     summary: 'A user',
     auth: 'optional',
     scope: 'read:user',
+    ofRecords: true,
     responses: { 200: User, 404: NotFound },
     handle: async (request, services) => {
       const account = await accountNamed(services, request.user, request.params.username)

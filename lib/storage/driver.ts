@@ -35,6 +35,11 @@ export interface ReadOptions {
    * what it read before. False when absent. A driver that has no use for it leaves it alone.
    */
   again?: boolean
+  /**
+   * A name for the work and all that it goes by besides what it reads: its outcome before may be given once more, the same
+   * object, where everything that it read then is still so.
+   */
+  as?: string | undefined
 }
 
 /**

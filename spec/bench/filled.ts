@@ -159,7 +159,7 @@ const fillStars = async (filler: Filler, about: number, people: number, repos: n
 }
 
 const none = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
-const usage = (owner: number) => ({ owner, reposPublic: 0, reposPrivate: 0, ...none })
+const usage = (owner: number) => ({ owner, reposPublic: 0, reposPrivate: 0, ...none, day: 20_000, days: 0 })
 
 const account = (id: number) => ({
   ...{

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { clone } from './clone.ts'
 import { type Measurement, ratioOf } from './measure.ts'
+import { postgres } from './postgres.ts'
 import { quota } from './quota.ts'
 import { startUp } from './start.ts'
 import { verification } from './verify.ts'
@@ -11,11 +12,13 @@ import { writes } from './writes.ts'
 
 /**
  * Measures each operation and its reference in turns, and prints medians and ratios.
- * `--only NAME`, `--rounds N`, `--json FILE`; `--readme` puts the table into the README.
+ * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME`, `--rounds N`, `--json FILE`; `--readme`
+ * puts the table into the README.
  */
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
+    storage: { type: 'string', default: 'level' },
     rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
     readme: { type: 'boolean' },
@@ -25,10 +28,13 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
-const benches = [quota, writes, startUp, verification, clone].filter(
-  ({ name }) => flags.only === undefined || flags.only === name,
-)
-if (benches.length === 0) fail(`--only ${flags.only}: expected quota, writes, start, verify or clone`)
+const all = { level: [quota, writes, startUp, verification, clone], postgres: [postgres] }
+if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
+const storage = flags.storage as keyof typeof all
+const names = all[storage].map(({ name }) => name).join(', ')
+
+const benches = all[storage].filter(({ name }) => flags.only === undefined || flags.only === name)
+if (benches.length === 0) fail(`--only ${flags.only}: expected ${names}`)
 
 function fail(words: string): never {
   process.stderr.write(`bench: ${words}\n`)
@@ -62,7 +68,8 @@ const withRatio = (measurement: Measurement) => ({ ...measurement, ratio: ratioO
 const intoReadme = (text: string): void => {
   const file = fileURLToPath(new URL('../../README.md', import.meta.url))
   const readme = readFileSync(file, 'utf8')
-  const [begin, end] = ['<!-- bench -->', '<!-- end of bench -->']
+  const what = flags.storage === 'level' ? 'bench' : `bench of ${flags.storage}`
+  const [begin, end] = [`<!-- ${what} -->`, `<!-- end of ${what} -->`]
   if (!readme.includes(begin) || !readme.includes(end)) fail(`README.md has no ${begin} and ${end}`)
   const before = readme.slice(0, readme.indexOf(begin) + begin.length)
   writeFileSync(file, `${before}\n${text}\n${readme.slice(readme.indexOf(end))}`)

@@ -18,8 +18,11 @@ export interface Hosted {
 }
 
 /** A server in a process of its own, so that the load does not share its event loop; it tells its port as JSON. */
-export const host = (kind: string, ...words: string[]): Promise<Hosted> => {
-  const file = fileURLToPath(new URL('./served.ts', import.meta.url))
+export const host = (kind: string, ...words: string[]): Promise<Hosted> => hostBy('served', kind, ...words)
+
+/** By one of the programs beside this. */
+export const hostBy = (program: string, kind: string, ...words: string[]): Promise<Hosted> => {
+  const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', file, kind, ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -38,12 +41,19 @@ export const host = (kind: string, ...words: string[]): Promise<Hosted> => {
 }
 
 /** Requests a second at 32 connections. */
-export const load = async (port: number, path: string, token: string): Promise<number> => {
+export const load = (port: number, path: string, token: string): Promise<number> =>
+  loadAs(port, path, [token])
+
+/** The same, each connection with the next of the tokens. */
+export const loadAs = async (port: number, path: string, tokens: readonly string[]): Promise<number> => {
+  let connections = 0
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
     connections: 32,
     duration: 1,
-    headers: { authorization: `token ${token}` },
+    setupClient(client) {
+      client.setHeaders({ authorization: `token ${tokens[connections++ % tokens.length]}` })
+    },
   })
   const bad = result.non2xx + result.errors + result.timeouts
   if (bad > 0) throw new Error(`${path}: ${bad} requests had no answer, or not a 2xx`)

@@ -25,6 +25,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/resources': { floor: 5 },
   'lib/routes': { floor: 5, beside: ['lib/resources'] },
   'lib/options.ts': { floor: 6 },
+  'lib/page': { floor: 6, beside: ['lib/options.ts'] },
   'lib/host.ts': { floor: 6 },
   'lib/verify.ts': { floor: 6 },
   'lib/server.ts': { floor: 7 },
@@ -38,7 +39,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
 
 const filesIn = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => join(folder, file))
 
 const files = ['lib', 'drivers', 'bin', 'examples'].flatMap(filesIn)

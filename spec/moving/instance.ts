@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import { gpgPair, sshPair } from '../keygen.ts'
 import { asker, type Running } from '../running.ts'
@@ -108,6 +109,16 @@ const contents = async (
 }
 
 /** An instance with something of everything. */
+/** As if the clock had been put back. */
+const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void> => {
+  mock.timers.enable({ apis: ['Date'], now: Date.now() - days * 86_400_000 })
+  try {
+    await work()
+  } finally {
+    mock.timers.reset()
+  }
+}
+
 export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secrets> => {
   const password = 'correct horse battery'
   const { accounts, organizations, repositories, relations, tokens } = hosting
@@ -121,6 +132,17 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
   const ben = await accounts.createUser({ name: 'ben', visibility: 'private' })
   const cleo = await accounts.createUser({ name: 'cleo', visibility: 'limited' })
   await accounts.edit(cleo.id, { active: false, website: 'https://cleo.example.test' })
+  await daysAgo(2, () =>
+    ledger.put({
+      kind: 'packages',
+      key: 'old',
+      owner: 'ann',
+      name: 'old',
+      size: 11,
+      type: 'npm',
+      version: '1',
+    }),
+  )
   const guild = await organizations.create(ann.id, { name: 'guild' })
   await organizations.setMember(guild.id, ben.id)
   const demo = await repositories.create(ann, ann, { name: 'demo', autoInit: true, readme: 'Default' })
@@ -137,6 +159,7 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
     await relations.follows.follow(viewer, 'ann')
   }
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
+  await hosting.sessions.begin({ account: (await accounts.byName('ann'))!, token: null })
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: sshPair('ed25519').key })
   await hosting.gpgKeys.add(ann.id, { armored: gpgPair('Ann <ann@example.test>').armored })
   await contents(hosting, ann)

@@ -5,7 +5,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot } from '../../lib/index.ts'
 import { decodeKey, encodeKey } from '../../lib/records/keys.ts'
 import { ComparedSides, SummedSides } from '../../lib/records/proof/sides.ts'
-import { type accounts, collections, repositories, stars } from '../../lib/records/schema.ts'
+import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema.ts'
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { repair, sentence, verify } from '../../lib/verify.ts'
@@ -127,7 +127,7 @@ const isHarmless = (key: string, raw: Raw): boolean => {
   // An owner who uses nothing needs no record of it.
   if (decodeKey(bytes(key))[0] === 'usage' && is === undefined && was !== undefined)
     return Object.entries(decodeValue<object>(bytes(was))).every(
-      ([name, size]) => name === 'owner' || size === 0,
+      ([name, size]) => name === 'owner' || name === 'day' || size === 0,
     )
   return false
 }
@@ -259,6 +259,27 @@ describe('verify names', () => {
       edit(['usage', 'r', 5], { releases: 2 ** 41 }),
       /^usage of owner 5 releases: 2199023255552 is kept, and the records give 1099511627776$/,
       true,
+    ],
+    [
+      'a day of the past that is missing',
+      edit(['usage', 'r', 2], { days: 2 }),
+      /^usage of owner 2 days: 2 is kept, and the records give 1$/,
+      true,
+    ],
+    [
+      'a day of the past that has not come',
+      edit(['usage', 'r', 2], { day: 1 }),
+      /^the usage of owner 2 is kept for day \d+, and it changed last on day 1$/,
+      false,
+    ],
+    [
+      'a session of nobody',
+      async (driver) => {
+        const [session] = await driver.read((tx) => sessions.list(tx, 'account', { prefix: [2] }))
+        await edit(['session', 'r', session!.hash], { account: 99 })(driver)
+      },
+      /^a session is of account 99, and there is no such account$/,
+      false,
     ],
     [
       'a repository that counts for another owner',

@@ -40,6 +40,7 @@ export const openHouse = async (driver: StorageDriver, bounds: Bounds, wakes = f
     authenticate: undefined,
     login: false,
     trustedProxies: 0,
+    sessionLifetime: 3600,
   })
   if (wakes) sweeper.wake()
   return {

@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http'
+import type { Location } from './location.ts'
+
+/** Where the data is far away: how all that a GET reads is read together. */
+export interface Together {
+  /** Runs what only reads, perhaps again. */
+  read: <T>(work: () => T | Promise<T>, as?: string) => Promise<T>
+  /** Whether `authenticate` only reads too, and may run again. */
+  withCredentials: boolean
+  /** A name for the credentials of a request; undefined where each time has to be looked at by itself. */
+  nameOf: (req: IncomingMessage) => string | undefined
+}
+
+interface Asking {
+  readonly req: IncomingMessage
+  readonly location: Location
+  readonly baseUrl: string
+}
+
+/** What the answer to a GET goes by besides the records that it is made of; undefined where that is not all. */
+export const nameOf = (together: Together, { req, location, baseUrl }: Asking): string | undefined => {
+  const who = together.nameOf(req)
+  return who === undefined ? undefined : `GET ${baseUrl} ${location.path}?${location.search} ${who}`
+}

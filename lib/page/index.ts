@@ -1,0 +1,27 @@
+import type { Log } from '../http/index.ts'
+import type { PageServices } from './route.ts'
+import { repositoryRoutes } from './routes/repository.ts'
+import { signInRoutes } from './routes/sign-in.ts'
+import { storageRoutes } from './routes/storage.ts'
+import { createPageServing, type PageServing } from './serving.ts'
+import { icon, style } from './style.ts'
+import { documentOf } from './views/document.tsx'
+import { failureView } from './views/failure.tsx'
+
+export interface PageFacts {
+  services: PageServices
+  baseUrl: string | undefined
+  hasOwnLogin: boolean
+  bodyLimit: number
+  log: Log
+}
+
+/** The pages for people: what somebody uses and has left, from the same functions as the API. */
+export const createPages = (facts: PageFacts): PageServing =>
+  createPageServing({
+    ...facts,
+    routes: [...storageRoutes, ...repositoryRoutes, ...(facts.hasOwnLogin ? [] : signInRoutes)],
+    assets: { '/-/style.css': style, '/-/icon.svg': icon },
+    failed: failureView,
+    render: documentOf,
+  })

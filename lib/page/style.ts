@@ -1,0 +1,97 @@
+import { asset } from './send.ts'
+
+/** Colours that can be told apart, and from what is behind them, by light and by dark; words say the rest. */
+const colours = `
+:root {
+  color-scheme: light dark;
+  --ground: #ffffff; --raised: #f5f6f8; --line: #cfd4dc; --text: #1b2330; --faint: #566073;
+  --link: #0b57b8; --over: #b3141d; --over-ground: #fdecec; --near: #7a4b00; --near-ground: #fff3d9;
+  --said-ground: #e8f1fd; --room: #e2e6ec; --limit: #b3141d; --sum: #2f6fbd;
+  --part0: #2563c4; --part1: #6d4bb8; --part2: #0f8075; --part3: #b45309; --part4: #be3a7c; --part5: #64748b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #12161d; --raised: #1a2029; --line: #3a4454; --text: #e6eaf0; --faint: #a3adbd;
+    --link: #86b8ff; --over: #ff9a96; --over-ground: #3d1a1c; --near: #f2c36b; --near-ground: #382a10;
+    --said-ground: #17293f; --room: #2b3442; --limit: #ff9a96; --sum: #6aa5ee;
+    --part0: #6aa5ee; --part1: #b39af0; --part2: #4fc3b5; --part3: #f0a659; --part4: #f08cbc; --part5: #a8b3c4;
+  }
+}
+`
+
+const page = `
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--text); overflow-wrap: anywhere;
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+a { color: var(--link); }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+main:focus { outline: none; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: 0; background: var(--ground); padding: .5rem 1rem; z-index: 1; }
+header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .6rem 1rem;
+  border-bottom: 1px solid var(--line); background: var(--raised); }
+header nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; flex: 1; }
+header a, .pages a { display: inline-block; padding: .25rem 0; }
+.brand { font-weight: 700; color: inherit; text-decoration: none; }
+main { max-width: 56rem; margin: 0 auto; padding: 1rem 1rem 4rem; }
+.narrow { max-width: 26rem; margin: 0 auto; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: .75rem 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+p { margin: .5rem 0; }
+.subtitle, .hint, .small { color: var(--faint); }
+.small, .hint { font-size: .875rem; }
+.notice { padding: .6rem .9rem; margin: .75rem 0; border-left: 4px solid; border-radius: 4px; }
+.notice.over { background: var(--over-ground); border-color: var(--over); }
+.notice.near { background: var(--near-ground); border-color: var(--near); }
+.notice.said { background: var(--said-ground); border-color: var(--link); }
+.state.over { color: var(--over); } .state.near { color: var(--near); } .state.unlimited { color: var(--faint); }
+`
+
+const bars = `
+.bar { display: block; width: 100%; height: 1.5rem; border-radius: 4px; margin: .5rem 0; }
+.bar.thin { height: .6rem; margin: .25rem 0; }
+.room { fill: var(--room); } .sum { fill: var(--sum); }
+.limit { stroke: var(--limit); stroke-width: 3; stroke-dasharray: 4 2; }
+.part0 { fill: var(--part0); } .part1 { fill: var(--part1); } .part2 { fill: var(--part2); }
+.part3 { fill: var(--part3); } .part4 { fill: var(--part4); } .part5 { fill: var(--part5); }
+.bar rect[class^=part] { stroke: var(--ground); stroke-width: 1; }
+.swatch { width: .8em; height: .8em; margin-right: .45em; border-radius: 2px; vertical-align: -.05em; }
+.legend, .measures { list-style: none; padding: 0; margin: .5rem 0; }
+.legend { display: flex; flex-wrap: wrap; gap: .15rem 1.25rem; }
+.legend data { color: var(--faint); }
+.measures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 1rem 2rem; }
+.line { display: flex; justify-content: space-between; gap: 1rem; }
+.line > :last-child { text-align: right; }
+`
+
+const tables = `
+table { width: 100%; border-collapse: collapse; }
+th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { font-size: .875rem; color: var(--faint); font-weight: 600; }
+.number { text-align: right; padding-right: 0; white-space: nowrap; font-variant-numeric: tabular-nums; }
+code { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--raised);
+  padding: .1em .3em; border-radius: 3px; }
+.pages { display: flex; gap: 1.5rem; align-items: center; margin: 1rem 0; }
+`
+
+const forms = `
+label { font-weight: 600; }
+input, select, textarea, button { font: inherit; color: inherit; max-width: 100%; }
+input:not([type=checkbox]), select, textarea { background: var(--ground); border: 1px solid var(--faint); border-radius: 4px;
+  padding: .45rem .6rem; width: 100%; }
+button { background: var(--link); color: var(--ground); border: 1px solid var(--link); border-radius: 4px;
+  padding: .45rem 1rem; cursor: pointer; font-weight: 600; }
+button.quiet { background: none; color: var(--link); border-color: var(--line); padding: .25rem .75rem; }
+button.grave { background: none; color: var(--over); border-color: var(--over); }
+.stacked { display: grid; gap: .35rem; justify-items: start; }
+.stacked label { margin-top: .6rem; }
+.stacked button { margin-top: 1rem; }
+.hint { margin: 0; }
+`
+
+export const style = asset('text/css;charset=utf-8', [colours, page, bars, tables, forms].join(''))
+
+export const icon = asset(
+  'image/svg+xml',
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563c4"/><rect x="3" y="4" width="10" height="3" fill="#fff"/><rect x="3" y="9" width="6" height="3" fill="#fff"/></svg>',
+)

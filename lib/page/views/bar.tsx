@@ -1,0 +1,101 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Usage } from '../../quota/subjects.ts'
+import { parts as all, type Measure, type Slice, slicesOf } from '../parts.ts'
+import { exactWords, sizeWords } from '../words.ts'
+
+/** In percent of the whole, with as many digits as a screen has points. */
+const percent = (bytes: number, whole: number): string =>
+  `${whole === 0 ? 0 : Number(((100 * bytes) / whole).toFixed(3))}%`
+
+/**
+ * What is used, in parts, against the limit. The figures are said in words beside it, and in its label. A bar is SVG and
+ * not styled boxes, for the widths would be inline styles, which the policy of the pages forbids.
+ */
+export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure }) => {
+  const slices = slicesOf(usage)
+  const measured = measure.room === undefined ? measure.used : measure.room.limit - measure.room.left
+  const whole = Math.max(measure.room?.limit ?? 0, measured, measure.used, 1)
+  let begin = 0
+  return (
+    <svg class="bar" role="img" aria-label={barWords(measure)}>
+      <rect class="room" width="100%" height="100%" />
+      {slices.map(({ bytes }, at) => {
+        const x = percent(begin, whole)
+        begin += bytes
+        return bytes > 0 && <rect class={`part${at}`} x={x} width={percent(bytes, whole)} height="100%" />
+      })}
+      {measure.state === 'over' && measure.room !== undefined && measure.room.limit > 0 && (
+        <line
+          class="limit"
+          x1={percent(measure.room.limit, whole)}
+          x2={percent(measure.room.limit, whole)}
+          y1="0"
+          y2="100%"
+        />
+      )}
+    </svg>
+  )
+}
+
+/** One sum against its limit. */
+export const PlainBar = ({ measure, part }: { measure: Measure; part?: number | undefined }) => {
+  const { used, room } = measure
+  const whole = Math.max(room?.limit ?? 0, used, 1)
+  return (
+    <svg class="bar thin" role="img" aria-label={barWords(measure)}>
+      <rect class="room" width="100%" height="100%" />
+      {used > 0 && (
+        <rect class={part === undefined ? 'sum' : `part${part}`} width={percent(used, whole)} height="100%" />
+      )}
+    </svg>
+  )
+}
+
+const barWords = ({ used, room }: Measure): string =>
+  room === undefined ? `${sizeWords(used)} used` : `${sizeWords(used)} used, limit ${sizeWords(room.limit)}`
+
+/** Which part of the bar is which, and how much. */
+export const Legend = ({ usage }: { usage: Usage }) => (
+  <ul class="legend">
+    {slicesOf(usage).map(({ name, bytes }: Slice, at) => (
+      <li key={name}>
+        <Swatch part={at} />
+        {name} <Size bytes={bytes} />
+      </li>
+    ))}
+  </ul>
+)
+
+export const Swatch = ({ part }: { part: number }) => (
+  <svg class="swatch" aria-hidden="true">
+    <rect class={`part${part}`} width="100%" height="100%" />
+  </svg>
+)
+
+/** For people, and to the byte for whoever points at it or reads the page by program. */
+export const Size = ({ bytes }: { bytes: number }) => (
+  <data value={bytes} title={exactWords(bytes)}>
+    {sizeWords(bytes)}
+  </data>
+)
+
+/** Over, near or within: in a word, and not only in a colour. */
+export const StateWord = ({ measure: { state, room } }: { measure: Measure }) => {
+  if (room === undefined) return <span class="state unlimited">no limit</span>
+  if (state === 'over')
+    return (
+      <span class="state over">
+        <strong>over</strong>
+        {room.left < 0 ? ` by ${sizeWords(-room.left)}` : ', nothing left'}
+      </span>
+    )
+  return (
+    <span class={`state ${state}`}>
+      {state === 'near' && <strong>near: </strong>}
+      {sizeWords(room.left)} left
+    </span>
+  )
+}
+
+export const partNames = all.map(({ name }) => name)

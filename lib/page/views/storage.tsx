@@ -1,0 +1,145 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Usage } from '../../quota/subjects.ts'
+import type { Account } from '../../records/schema.ts'
+import { type Measure, parts } from '../parts.ts'
+import type { Frame, View } from '../route.ts'
+import { listWords, sizeWords } from '../words.ts'
+import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './bar.tsx'
+import { Notice } from './document.tsx'
+import { Shelf, type ShelfFacts } from './shelf.tsx'
+
+/** All that is shown of one owner. */
+export interface StorageFacts {
+  readonly owner: Account
+  readonly usage: Usage
+  readonly total: Measure
+  /** In the order of the parts. */
+  readonly measures: readonly Measure[]
+  readonly shelves: readonly ShelfFacts[]
+  /** Organizations whose storage the owner answers for. */
+  readonly organizations: readonly { account: Account; total: Measure; usage: Usage }[]
+}
+
+export const storageView = (frame: Frame, facts: StorageFacts): View => {
+  const { owner, usage, total } = facts
+  return {
+    title: `Storage of ${owner.name}`,
+    body: (
+      <>
+        <h1>Storage of {owner.name}</h1>
+        {owner.fullName !== '' && <p class="subtitle">{owner.fullName}</p>}
+        <Over facts={facts} />
+        <section aria-labelledby="used">
+          <h2 id="used">Used and left</h2>
+          <Summary total={total} />
+          <PartsBar usage={usage} measure={total} />
+          <Legend usage={usage} />
+        </section>
+        <Limits facts={facts} />
+        <Organizations frame={frame} facts={facts} />
+        {facts.shelves.map((shelf) => (
+          <Shelf key={shelf.kind} frame={frame} owner={owner.name} shelf={shelf} />
+        ))}
+      </>
+    ),
+  }
+}
+
+export const Summary = ({ total: { used, room, state } }: { total: Measure }) => (
+  <p class="summary">
+    <strong>{sizeWords(used)}</strong> used ({used.toLocaleString('en')} bytes)
+    {room === undefined && '. There is no limit on the whole.'}
+    {room !== undefined && state === 'over' && <>, and the limit is {sizeWords(room.limit)}.</>}
+    {room !== undefined && state !== 'over' && (
+      <>
+        , <strong>{sizeWords(room.left)}</strong> left of {sizeWords(room.limit)}.
+      </>
+    )}
+  </p>
+)
+
+/** What is over, in words. */
+const Over = ({ facts }: { facts: StorageFacts }) => {
+  const named = [
+    { name: 'everything together', measure: facts.total },
+    ...facts.measures.map((measure, at) => ({ name: parts[at]!.name.toLowerCase(), measure })),
+  ]
+  // What the whole says holds for each kind, too: to say it once is enough.
+  const own = named.filter(({ measure }, at) => at === 0 || isTighter(measure, facts.total))
+  const over = own.filter(({ measure }) => measure.state === 'over')
+  const near = own.filter(({ measure }) => measure.state === 'near')
+  const words = (some: typeof named) => listWords(some.map(({ name }) => name.replace(/^lfs$/, 'LFS')))
+  return (
+    <>
+      {over.length > 0 && (
+        <Notice kind="over">
+          <strong>Over quota</strong> for {words(over)}.
+        </Notice>
+      )}
+      {over.length === 0 && near.length > 0 && (
+        <Notice kind="near">
+          <strong>Nearly full:</strong> {words(near)}.
+        </Notice>
+      )}
+    </>
+  )
+}
+
+/** Those kinds that have less left than the whole: of the others the whole says all. */
+const Limits = ({ facts: { measures, total } }: { facts: StorageFacts }) => {
+  const tighter = measures
+    .map((measure, at) => ({ measure, at }))
+    .filter(({ measure }) => isTighter(measure, total))
+  return tighter.length === 0 ? null : (
+    <section aria-labelledby="limits">
+      <h2 id="limits">Limits of their own</h2>
+      <ul class="measures">
+        {tighter.map(({ measure, at }) => (
+          <li key={measure.subject}>
+            <div class="line">
+              <span>
+                <Swatch part={at} />
+                {parts[at]!.name}
+              </span>
+              <StateWord measure={measure} />
+            </div>
+            <PlainBar measure={measure} part={at} />
+            <Against measure={measure} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const isTighter = ({ room }: Measure, total: Measure): boolean =>
+  room !== undefined && (total.room === undefined || room.left < total.room.left)
+
+const Against = ({ measure: { used, room } }: { measure: Measure }) => (
+  <div class="line small">
+    <span>
+      <Size bytes={used} /> used
+    </span>
+    {room !== undefined && <span>limit {sizeWords(room.limit)}</span>}
+  </div>
+)
+
+const Organizations = ({ frame, facts: { organizations } }: { frame: Frame; facts: StorageFacts }) =>
+  organizations.length === 0 ? null : (
+    <section aria-labelledby="organizations">
+      <h2 id="organizations">Organizations</h2>
+      <ul class="measures">
+        {organizations.map(({ account, total, usage }) => (
+          <li key={account.id}>
+            <div class="line">
+              <a href={frame.at(`/-/storage/${account.name}`)}>{account.name}</a>
+              <StateWord measure={total} />
+            </div>
+            <PartsBar usage={usage} measure={total} />
+            <Against measure={total} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { Agent, get } from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+import { missing } from '../postgres/cluster.ts'
+import { emptyStore } from '../postgres/shared.ts'
+import { asker } from '../running.ts'
+import { aFolder, allot, begin, type Served, served } from './program.ts'
+
+const COUNT = 3
+
+const serving = async (t: TestContext): Promise<Served> => {
+  const { url, drop } = await emptyStore()
+  const server = await served(['--workers', String(COUNT), '--storage', url, '--data', aFolder()])
+  t.after(async () => {
+    await server.stop('SIGTERM')
+    await drop()
+  })
+  return server
+}
+
+const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  for (let tries = 0; tries < 600; tries++) {
+    if (await isSo()) return
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  assert.fail(`it did not come to be: ${isSo}`)
+}
+
+/** The processes that a process has started. */
+const childrenOf = async (pid: number): Promise<number[]> => {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+const isLinux = process.platform === 'linux'
+
+describe('allot serve --workers', { skip: missing }, () => {
+  it('answers on one port from several processes, and makes one administrator', async (t) => {
+    const server = await serving(t)
+    assert.match(server.printed(), new RegExp(`, by ${COUNT} workers$`, 'm'))
+    const tokens = [...server.printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!)
+    assert.equal(tokens.length, 1)
+    const ask = asker(server.api)
+    const [token] = tokens
+    assert.equal((await ask('POST', '/user/repos', { token: token!, body: { name: 'demo' } })).status, 201)
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => ask('GET', '/repos/root/demo', { token: token! })),
+    )
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.equal(await server.stop(), 0)
+    assert.equal((await ask('GET', '/version').catch(() => 'refused')) as string, 'refused')
+  })
+
+  it('replaces a worker that is killed, says which, and goes on answering', { skip: !isLinux }, async (t) => {
+    const server = await serving(t)
+    await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
+    const [victim] = await childrenOf(server.child.pid!)
+    process.kill(victim!, 'SIGKILL')
+    await until(() => /worker \d has ended with SIGKILL; another begins in 200 ms/.test(server.printed()))
+    await until(async () => {
+      const now = await childrenOf(server.child.pid!)
+      return now.length >= COUNT && !now.includes(victim!)
+    })
+    const answers = async () => (await asker(server.api)('GET', '/version')).status === 200
+    await until(() => answers().catch(() => false))
+  })
+
+  it('answers what was asked when it is told to stop, and ends with 0', async (t) => {
+    const server = await serving(t)
+    const agent = new Agent({ keepAlive: true })
+    t.after(() => agent.destroy())
+    const { port } = new URL(server.api)
+    const statuses: (number | undefined)[] = []
+    let isStopping = false
+    const client = async () => {
+      for (;;) {
+        const asked = get({ host: '127.0.0.1', port, path: '/api/v1/users/root', agent })
+        try {
+          const [res] = await once(asked, 'response')
+          res.resume()
+          await once(res, 'end')
+          statuses.push(res.statusCode)
+          if (res.headers.connection === 'close') return
+        } catch (error) {
+          const { code } = error as { code?: string }
+          assert.ok(isStopping && code === 'ECONNREFUSED', `only what comes too late is refused: ${code}`)
+          return
+        }
+      }
+    }
+    const clients = Array.from({ length: 12 }, client)
+    await until(() => statuses.length > 100)
+    isStopping = true
+    assert.equal(await server.stop(), 0)
+    await Promise.all(clients)
+    assert.deepEqual(new Set(statuses), new Set([200]))
+  })
+
+  it('says once what is wrong with all of them', async () => {
+    const words = ['--workers', '3', '--storage', 'postgres://me:secret@127.0.0.1:1/gone']
+    const { code, err } = await allot(['serve', '--port', '0', ...words])
+    assert.equal(code, 1)
+    assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*\n$/)
+  })
+
+  it('ends the workers when whoever keeps them is killed', { skip: !isLinux }, async (t) => {
+    const { url, drop } = await emptyStore()
+    const child = begin(['serve', '--port', '0', '--workers', '2', '--storage', url, '--data', aFolder()])
+    const ended = once(child, 'exit')
+    t.after(drop)
+    let printed = ''
+    child.stdout!.on('data', (chunk) => {
+      printed += chunk
+    })
+    await until(() => /by 2 workers/.test(printed))
+    const workers = await childrenOf(child.pid!)
+    child.kill('SIGKILL')
+    await ended
+    await until(() => workers.every((pid) => !isThere(pid)))
+  })
+})
+
+const isThere = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('allot serve --workers without a store that processes share', () => {
+  for (const [storage, words] of [
+    [[], /--workers 4: LevelDB belongs to one process; several need a database that they share/],
+    [['--storage', 'level:./x'], /LevelDB belongs to one process/],
+    [['--storage', 'memory:'], /a store in memory belongs to one process/],
+  ] as const)
+    it(`is refused: ${storage.join(' ') || 'LevelDB in the data folder'}`, async () => {
+      const { code, err } = await allot(['serve', '--workers', '4', '--data', aFolder(), ...storage])
+      assert.equal(code, 2)
+      assert.match(err, words)
+    })
+
+  for (const count of ['0', '-1', 'many', '1.5', '129'])
+    it(`${count} workers are refused`, async () => {
+      const { code, err } = await allot(['serve', `--workers=${count}`])
+      assert.equal(code, 2)
+      assert.match(err, /expected a number from 1 to 128/)
+    })
+})

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { type Paged, startPages, visitorAt } from './browser.ts'
+
+const PASSWORD = 'a long password'
+
+describe('Signing in to the pages', () => {
+  let allot: Paged
+  before(async () => {
+    allot = await startPages()
+    await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
+  })
+  after(() => allot.stop())
+
+  it('is what whoever has not is sent to, with the page that was asked for', async () => {
+    for (const [path, to] of [
+      ['/', '/-/sign-in'],
+      ['/-/storage/ann', '/-/sign-in?to=%2F-%2Fstorage%2Fann'],
+      ['/-/storage/nobody', '/-/sign-in?to=%2F-%2Fstorage%2Fnobody'],
+    ]) {
+      const { status, headers } = await allot.visitor().get(path!)
+      assert.deepEqual([status, headers.get('location')], [303, to])
+    }
+  })
+
+  it('takes a name or an email with the password, or a token, and goes on to that page', async () => {
+    const bob = await allot.person('bob')
+    for (const [name, secret, shown] of [
+      ['ann', PASSWORD, 'ann'],
+      ['ANN@example.test', PASSWORD, 'ann'],
+      ['', bob.token, 'bob'],
+      ['bob', ` ${bob.token} `, 'bob'],
+    ] as const) {
+      const visitor = allot.visitor()
+      await visitor.get('/-/sign-in')
+      const { status, headers } = await visitor.post('/-/sign-in', {
+        name,
+        secret,
+        to: `/-/storage/${shown}`,
+      })
+      assert.deepEqual([status, headers.get('location')], [303, `/-/storage/${shown}`])
+      assert.match((await visitor.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
+    }
+  })
+
+  it('says what is wrong, keeps the name and never the password', async () => {
+    const visitor = allot.visitor()
+    const wrong = await visitor.signIn('a<b>"nn', 'wrong password')
+    assert.equal(wrong.status, 422)
+    assert.match(wrong.text, /The user name or password is wrong\./)
+    assert.match(wrong.text, /value="a&lt;b>&quot;nn"/)
+    assert.doesNotMatch(wrong.text, /wrong password/)
+    assert.equal((await visitor.get('/')).status, 303)
+    assert.match((await allot.visitor().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
+  })
+
+  it('goes nowhere else afterwards', async () => {
+    for (const to of [
+      'https://evil.test/',
+      '//evil.test',
+      '/\\evil.test',
+      '/-/../..//evil.test',
+      '/-//x?y',
+      'javascript:1',
+    ]) {
+      const visitor = allot.visitor()
+      await visitor.get('/-/sign-in')
+      const { headers } = await visitor.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to })
+      const { origin } = new URL(headers.get('location')!, allot.base)
+      assert.equal(origin, new URL(allot.base).origin, to)
+    }
+  })
+
+  it('gives another cookie than the visitor had, which scripts cannot read and other sites do not send', async () => {
+    const visitor = allot.visitor()
+    await visitor.get('/-/sign-in')
+    const planted = visitor.cookie
+    const { headers } = await visitor.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
+    assert.match(
+      headers.get('set-cookie')!,
+      /^allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/,
+    )
+    assert.notEqual(visitor.cookie, planted)
+    assert.equal((await visitorAt(allot.base).get('/', { cookie: planted })).status, 303)
+  })
+
+  it('keeps nothing in the store by which somebody could sign in', async () => {
+    const visitor = allot.visitor()
+    await visitor.signIn('ann', PASSWORD)
+    const chunks: Uint8Array[] = []
+    await allot.allot.export(async (bytes) => void chunks.push(bytes))
+    const text = Buffer.concat(chunks).toString()
+    assert.match(text, /"collection":"session"/)
+    assert.ok(!text.includes(visitor.cookie.replace('allot=', '')))
+  })
+
+  it('ends with signing out, here or everywhere', async () => {
+    const [one, other, third] = [allot.visitor(), allot.visitor(), allot.visitor()]
+    for (const visitor of [one, other, third]) await visitor.signIn('ann', PASSWORD)
+    const held = one.cookie
+    assert.equal((await one.post('/-/sign-out', {})).headers.get('location'), '/-/sign-in')
+    assert.equal((await visitorAt(allot.base).get('/', { cookie: held })).status, 303)
+    assert.equal((await other.get('/')).status, 200)
+    await other.post('/-/sign-out', { everywhere: 'yes' })
+    assert.equal((await third.get('/')).status, 303)
+  })
+
+  it('ends when the password is changed, the token revoked, or the account suspended or deleted', async () => {
+    const { hosting } = allot.allot
+    const changes: Record<string, (id: number) => Promise<unknown>> = {
+      changed: (id) => hosting.accounts.edit(id, { password: 'another password' }),
+      suspended: (id) => hosting.accounts.edit(id, { active: false }),
+      deleted: (id) => hosting.removeAccount(id),
+    }
+    for (const [name, change] of Object.entries(changes)) {
+      const { id } = await allot.person(name, { password: PASSWORD })
+      const visitor = allot.visitor()
+      await visitor.signIn(name, PASSWORD)
+      assert.equal((await visitor.get('/')).status, 200)
+      await change(id)
+      assert.equal((await visitor.get('/')).status, 303, name)
+    }
+    const { id, token } = await allot.person('revoked', { password: PASSWORD })
+    const [byToken, byPassword] = [allot.visitor(), allot.visitor()]
+    await byToken.signIn('', token)
+    await byPassword.signIn('revoked', PASSWORD)
+    await hosting.tokens.remove(id, 'spec')
+    assert.deepEqual([(await byToken.get('/')).status, (await byPassword.get('/')).status], [303, 200])
+  })
+
+  it('lets a token do no more on the pages than it may', async () => {
+    const person = await allot.person('careful', { admin: true })
+    const token = await allot.scoped(person, 'read:repository')
+    const visitor = allot.visitor()
+    await visitor.signIn('', token)
+    const { status, text } = await visitor.get('/')
+    assert.equal(status, 403)
+    assert.match(text, /required scope\(s\): \[read:user\]/)
+  })
+
+  it('is over when its time is, whatever was done in it', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    try {
+      const visitor = allot.visitor()
+      await visitor.signIn('ann', PASSWORD)
+      mock.timers.tick(11 * 3600_000)
+      assert.equal((await visitor.get('/')).status, 200)
+      mock.timers.tick(3600_000)
+      assert.equal((await visitor.get('/')).status, 303)
+    } finally {
+      mock.timers.reset()
+    }
+  })
+
+  it('leaves no more than fifty sessions of an account, nor the expired ones of others', async () => {
+    const { id } = await allot.person('often')
+    const account = (await allot.allot.hosting.accounts.byId(id))!
+    const secrets: string[] = []
+    for (let times = 0; times < 55; times++)
+      secrets.push(await allot.allot.hosting.sessions.begin({ account, token: null }))
+    const found = await Promise.all(secrets.map((one) => allot.allot.hosting.sessions.find(one)))
+    assert.equal(found.filter((one) => one !== undefined).length, 50)
+    assert.ok(found.at(-1))
+  })
+})
+
+describe('The limits on failed logins', () => {
+  it('hold for the pages, together with the API', async () => {
+    const allot = await startPages({ login: { failures: 3 } })
+    try {
+      await allot.person('ann', { password: PASSWORD })
+      const visitor = allot.visitor()
+      const statuses: number[] = []
+      for (let times = 0; times < 4; times++) statuses.push((await visitor.signIn('ann', 'wrong')).status)
+      assert.deepEqual(statuses, [422, 422, 422, 429])
+      const refused = await visitor.signIn('ann', PASSWORD)
+      assert.equal(refused.status, 429)
+      assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      const api = await allot.ask('GET', '/user', {
+        headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },
+      })
+      assert.equal(api.status, 429)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
