@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, files, markdown, cors, login, page, ...api } = Options.entries
+const { quota, repositories, git, files, lfs, markdown, cors, login, page, ...api } = Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -51,6 +51,7 @@ export const Config = v.strictObject({
   repositories,
   git,
   files,
+  lfs,
   markdown,
   cors,
   login,

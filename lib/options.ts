@@ -64,6 +64,15 @@ const FileOptions = v.strictObject({
   ),
 })
 
+const largestFile = v.optional(v.pipe(Size, v.minValue(1)))
+
+const LfsOptions = v.strictObject({
+  largest: v.pipe(
+    largestFile,
+    v.description('Bytes that one LFS object may have: a number, or `"2 GiB"`. Any number when absent.'),
+  ),
+})
+
 const GitOptions = v.strictObject({
   http: v.pipe(
     v.optional(v.boolean(), true),
@@ -182,6 +191,7 @@ export const Options = v.strictObject({
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   git: v.optional(GitOptions, {}),
   files: v.optional(FileOptions, {}),
+  lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),

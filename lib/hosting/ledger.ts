@@ -71,7 +71,10 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
       checkName(entry)
       return store.write((tx) => put(tx, entry))
     },
-    delete: ({ kind, key }) => store.write((tx) => quota.ledger.remove(tx, kind, key)),
+    async delete({ kind, key }) {
+      checkName({ kind, key })
+      return store.write((tx) => quota.ledger.remove(tx, kind, key))
+    },
     batch: (operations) =>
       store.write(async (tx) => {
         for await (const [at, operation] of paced(operations.entries()))
@@ -92,10 +95,14 @@ export const onLine = async <T>(line: number, work: () => T | Promise<T>): Promi
   }
 }
 
+/** How the keys of what lies on this server's own disk begin. */
+export const OWN = 'allot:'
+
 const checkName = ({ kind, key }: LedgerName) => {
   if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
   if (key === '' || Buffer.byteLength(key) > 255) throw invalid('key: must have 1 to 255 bytes')
   if (!key.isWellFormed()) throw invalid('key: is no valid text')
+  if (key.startsWith(OWN)) throw invalid(`key: what begins with ${OWN} is counted by the server itself`)
 }
 
 const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {
