@@ -24,8 +24,7 @@ import { prepareStore } from './records/opening.ts'
 import { createStore } from './records/store.ts'
 import { createSweeper } from './records/sweeper.ts'
 import { apiDocument } from './routes/document.ts'
-import { gitRoutes } from './routes/git.ts'
-import { routesWith } from './routes/index.ts'
+import { routesWith, streamRoutesFor } from './routes/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
 
@@ -129,23 +128,26 @@ export const createAllot = async ({
   })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const streamed = streamRoutesFor({ git: transport !== undefined, lfs: options.lfs !== false })
   const streaming =
-    transport &&
-    createStreaming({
-      routes: gitRoutes,
-      services: {
-        store,
-        hosting,
-        transport,
-        pushed: pushedTo(onPush, log),
-        failed: (error, fields) =>
-          log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),
-      },
-      authenticate: hosting.identities.authenticate,
-      baseUrl: options.baseUrl,
-      corsOrigins: options.cors.origins,
-      log,
-    })
+    streamed.length === 0
+      ? undefined
+      : createStreaming({
+          routes: streamed,
+          services: {
+            store,
+            hosting,
+            transport,
+            largest: { lfs: options.lfs ? options.lfs.largest : undefined, packages: undefined },
+            pushed: pushedTo(onPush, log),
+            failed: (error, fields) =>
+              log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),
+          },
+          authenticate: hosting.identities.authenticate,
+          baseUrl: options.baseUrl,
+          corsOrigins: options.cors.origins,
+          log,
+        })
   const routes = routesWith(options)
   const serving = createServing({
     routes,

@@ -71,6 +71,15 @@ const AttachmentOptions = v.strictObject({
   ),
 })
 
+const largestFile = v.optional(v.pipe(Size, v.minValue(1)))
+
+const LfsOptions = v.strictObject({
+  largest: v.pipe(
+    largestFile,
+    v.description('Bytes that one LFS object may have: a number, or `"2 GiB"`. Any number when absent.'),
+  ),
+})
+
 const GitOptions = v.strictObject({
   http: v.pipe(
     v.optional(v.boolean(), true),
@@ -192,6 +201,7 @@ export const Options = v.strictObject({
   git: v.optional(GitOptions, {}),
   files: v.optional(FileOptions, {}),
   attachments: v.optional(AttachmentOptions, {}),
+  lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),

@@ -16,6 +16,7 @@ import { createIssues, type Issues } from './issues.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
 import { createLandings, type Landings, type RepositoryDisk } from './landings.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
+import { createLfs, type Lfs } from './lfs.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
@@ -51,6 +52,7 @@ export interface Hosting {
   readonly identities: Identities
   readonly landings: Landings
   readonly files: HostedFiles
+  readonly lfs: Lfs
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
    * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
@@ -109,6 +111,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     identities,
     landings,
     files,
+    lfs: createLfs(store, quota, files),
     organizations: createOrganizations(store),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),

@@ -1,5 +1,6 @@
-export type { Log } from './errors.ts'
+export type { Failure, Log } from './errors.ts'
 export { type FetchFacts, fetchOf } from './fetch.ts'
+export { fileReply, type SentFile } from './file.ts'
 export { parseJson, withoutNulls } from './json.ts'
 export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'

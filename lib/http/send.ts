@@ -74,6 +74,15 @@ export const sendHtml = (res: ServerResponse, status: number, html: string): voi
 export const sendEmpty = (res: ServerResponse, status: number, more: string[] = []): void =>
   send(res, status, undefined, NOTHING, more)
 
+/** Text, with every header that it is to have but its length. */
+export const sendTyped = (res: ServerResponse, status: number, text: string, headers: string[]): void => {
+  if (res.headersSent || res.destroyed) return void res.end()
+  const bytes = Buffer.from(text)
+  const length = status === 204 || status === 304 ? [] : ['Content-Length', String(bytes.length)]
+  res.writeHead(status, ['X-Content-Type-Options', 'nosniff', ...length, ...headers])
+  endWithRequest(res, bytes)
+}
+
 /** What is no answer of the API: a page, a script. */
 export const sendFile = (res: ServerResponse, type: string, bytes: Buffer, more: string[]): void => {
   const headers = [

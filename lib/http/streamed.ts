@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { Failure } from './errors.ts'
 import type { Identity } from './route.ts'
 
 /** An answer whose body is a stream, or text. */
@@ -31,13 +32,15 @@ export interface StreamRequest<I extends Identity = Identity, Name extends strin
  * size does not matter. Whoever handles one says itself who may.
  */
 export interface StreamRoute<I extends Identity = Identity, S = unknown> {
-  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the root of the service; `{x}` marks a segment. */
   readonly path: string
   /** The content type that the request must have. */
   readonly accepts?: string
   /** Bytes of the unpacked body; absent: any number. */
   readonly bodyLimit?: number
+  /** What a failure is told as, where it is not one line of text. */
+  readonly refusal?: (failure: Failure) => { headers: Readonly<Record<string, string>>; body: string }
   handle(request: StreamRequest<I>, services: S): Promise<StreamReply>
 }
 

@@ -8,7 +8,7 @@ import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
 import type { Identity } from './route.ts'
-import { sendEmpty, sendText } from './send.ts'
+import { sendEmpty, sendText, sendTyped } from './send.ts'
 import type { StreamReply, StreamRoute } from './streamed.ts'
 import { inTurn } from './turns.ts'
 import { bodyOf } from './unpack.ts'
@@ -60,16 +60,29 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
     const request = { user, params, query, headers: req.headers, body, size, signal: gone.signal, baseUrl }
     const broken = new Promise<never>((_resolve, reject) => body.once('error', reject))
     broken.catch(() => undefined)
-    await deliver(res, await Promise.race([route.handle(request, services), broken]), broken)
+    const handled = route.handle(request, services)
+    handled.catch(() => undefined)
+    const reply = await Promise.race([handled, broken])
+    if (req.method === 'HEAD') sendHead(res, reply)
+    else await deliver(res, reply, broken)
   }
 
-  const refuse = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
+  const refuse = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    error: unknown,
+    route?: StreamRoute<I, S>,
+  ): void => {
     if (res.headersSent || res.destroyed) return void res.destroy()
     try {
-      const { status, message, retryAfter } = translate(error, log, req.method ?? '', req.url ?? '')
+      const failure = translate(error, log, req.method ?? '', req.url ?? '')
+      const { status, message, retryAfter } = failure
       // The rest of a refused body is not waited for.
       if (!req.complete) res.shouldKeepAlive = false
-      sendText(res, status, `${message}\n`, extraHeaders(status, retryAfter))
+      const extra = extraHeaders(status, retryAfter)
+      const refusal = route?.refusal?.(failure)
+      if (refusal === undefined) return sendText(res, status, `${message}\n`, extra)
+      sendTyped(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...extra])
     } catch {
       res.destroy()
     }
@@ -84,7 +97,7 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
       return void setImmediate(() => refuse(req, res, fault))
     }
     const match = allowed.includes(req.method ?? '') ? find(req.method as never, url) : undefined
-    if (match !== undefined) serve(req, res, match).catch((error) => refuse(req, res, error))
+    if (match !== undefined) serve(req, res, match).catch((error) => refuse(req, res, error, match.route))
     else sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', [...allowed, 'OPTIONS'].join(', ')])
   }
 
@@ -100,6 +113,12 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   }
 }
 
+/** What a GET is answered, without the body. */
+const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): void => {
+  if (typeof body !== 'string') body.destroy()
+  res.writeHead(status, Object.entries(headers).flat()).end()
+}
+
 /** The status is said with the first byte: until then what fails can still be told. */
 const deliver = async (
   res: ServerResponse,
@@ -107,7 +126,7 @@ const deliver = async (
   broken: Promise<never>,
 ): Promise<void> => {
   whole?.catch(() => undefined)
-  if (typeof body === 'string') return sendText(res, status, body, Object.entries(headers).flat())
+  if (typeof body === 'string') return sendTyped(res, status, body, Object.entries(headers).flat())
   await Promise.race([firstByte(body), broken]).catch((error) => {
     body.destroy()
     throw error

@@ -223,6 +223,11 @@ export const files = collection({
   name: 'file',
   schema: StoredFile,
   id: (file) => [file.area, file.keeper, file.name],
+  unique: {
+    // "Deduplicated per repository": an LFS object is found by its hash.
+    content: (file) =>
+      file.area === 'lfs' && file.state === 'kept' ? [file.keeper, file.sha256] : undefined,
+  },
   ordered: {
     keeper: (file) => (file.state === 'kept' ? [file.area, file.keeper] : undefined),
     unsettled: (file) => (file.state === 'kept' ? undefined : []),

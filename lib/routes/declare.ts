@@ -32,7 +32,10 @@ export const { route, reply, pageOf } = routesFor<Identity, Services>()
 export interface StreamServices {
   readonly store: Store
   readonly hosting: Hosting
-  readonly transport: Transport
+  /** Undefined where the routes that use it are not served. */
+  readonly transport: Transport | undefined
+  /** Bytes that a file of each kind may have; undefined: any number. */
+  readonly largest: { readonly lfs: number | undefined; readonly packages: number | undefined }
   /** Tells the host of a push that is counted. */
   readonly pushed: (push: Push) => void
   readonly failed: (error: unknown, fields: object) => void

@@ -1,44 +1,14 @@
 import { AllotError } from '../errors.ts'
 import type { Landing } from '../git/transport.ts'
-import { permissionOn } from '../hosting/access.ts'
 import { now } from '../hosting/clock.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { Push } from '../hosting/push.ts'
-import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
+import type { StreamReply, StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema.ts'
 import { type StreamServices, stream } from './declare.ts'
+import { readable, writable } from './git-access.ts'
 
 type Asked = StreamRequest<Identity, 'owner' | 'repo'>
-
-/** With and without `.git`, as Forgejo has it; once. */
-const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
-
-/**
- * The repository for whoever may read it. Whoever has not signed in is asked to, whether there is one or not: that alone
- * makes git ask for a password, and says nothing of what is private.
- */
-const readable = async ({ hosting }: StreamServices, { user, params }: Asked): Promise<Repository> => {
-  if (user !== null) checkScopes(user, { scope: 'read:repository' })
-  const repository = await hosting.repositories.find(user, params.owner, nameIn(params.repo))
-  if (repository !== undefined) return repository
-  if (user === null) throw signIn()
-  throw new AllotError('not_found', 'there is no such repository')
-}
-
-const signIn = () => new AllotError('unauthenticated', 'sign in with a password or a token')
-
-/** The repository for whoever may push to it, and who that is. */
-const writable = async (services: StreamServices, request: Asked): Promise<[Repository, Identity]> => {
-  const { user } = request
-  if (user === null) throw signIn()
-  checkScopes(user, { scope: 'write:repository' })
-  const repository = await readable(services, request)
-  const { push } = await services.store.read((tx) => permissionOn(tx, user, repository))
-  if (!push) throw new AllotError('forbidden', `${user.username} may not push to this repository`)
-  if (repository.archived)
-    throw new AllotError('forbidden', 'this repository is archived: nothing is pushed to it')
-  return [repository, user]
-}
 
 const protocolOf = ({ headers }: Asked): string | undefined => {
   const protocol = headers['git-protocol']
@@ -62,7 +32,7 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
   const repository =
     service === 'upload-pack' ? await readable(services, request) : (await writable(services, request))[0]
   const { signal } = request
-  const body = await services.transport.advertise(repository.id, service, {
+  const body = await services.transport!.advertise(repository.id, service, {
     protocol: protocolOf(request),
     signal,
   })
@@ -72,7 +42,7 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
 const upload = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { id } = await readable(services, request)
   const { body, signal } = request
-  const { output, whole } = await services.transport.upload(id, {
+  const { output, whole } = await services.transport!.upload(id, {
     body,
     signal,
     protocol: protocolOf(request),
@@ -85,7 +55,7 @@ const receive = async (request: Asked, services: StreamServices): Promise<Stream
   const [{ id }, user] = await writable(services, request)
   const { body, size, signal } = request
   const exchange = { body, size, signal, protocol: protocolOf(request) }
-  const output = await transport.receive(
+  const output = await transport!.receive(
     id,
     exchange,
     landingOf(services, id, async (repository, updates) => {
@@ -132,7 +102,7 @@ const uncounted = ({ failed }: StreamServices, error: unknown, repository: numbe
 /** Nobody waits for it. */
 const tidyLater = (services: StreamServices, id: number): void => {
   const landing = landingOf(services, id, async () => undefined)
-  services.transport.tidy(id, landing).catch((error) => services.failed(error, { repository: id }))
+  services.transport!.tidy(id, landing).catch((error) => services.failed(error, { repository: id }))
 }
 
 const tell = async (

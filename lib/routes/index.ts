@@ -3,9 +3,11 @@ import { attachmentRoutes } from './attachments.ts'
 import { commentRoutes } from './comments.ts'
 import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
+import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes } from './gpg-keys.ts'
 import { issueRoutes } from './issues.ts'
 import { ledgerRoutes } from './ledger.ts'
+import { lfsRoutes } from './lfs.ts'
 import { markdownRoutes } from './markdown.ts'
 import { organizationQuotaRoutes } from './organization-quota.ts'
 import { organizationRoutes } from './organizations.ts'
@@ -55,3 +57,9 @@ export const routes = [
 /** What is served: a host may keep issues and releases itself. */
 export const routesWith = ({ issues }: { issues: boolean }): typeof routes =>
   issues ? routes : routes.filter((route) => !contentRoutes.includes(route))
+
+/** What is served beside the API, as far as the host does not keep it itself. */
+export const streamRoutesFor = (served: { git: boolean; lfs: boolean }) => [
+  ...(served.git ? gitRoutes : []),
+  ...(served.lfs ? lfsRoutes : []),
+]

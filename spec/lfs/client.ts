@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process'
+import { describe } from 'node:test'
+
+const hasGitLfs = (): boolean => {
+  try {
+    execFileSync('git', ['lfs', 'version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Specs with the real `git lfs`; where it is missing they are skipped, and say so. Nowhere else may it be missing. */
+export const describeWithLfs = (name: string, work: () => void): void => {
+  const is = process.env.CI === 'true' || hasGitLfs()
+  if (!is) console.log(`# ${name}: skipped, for git lfs is not installed (apt-get install git-lfs)`)
+  describe(name, { skip: is ? false : 'git lfs is not installed' }, work)
+}

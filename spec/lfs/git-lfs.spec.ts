@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, it } from 'node:test'
+import { aCheckout, aFolder, attempt, commit, git, urlFor } from '../git/client.ts'
+import type { Person } from '../running.ts'
+import { describeWithLfs } from './client.ts'
+import { type ServedLfs, startLfs } from './served.ts'
+
+let allot: ServedLfs
+let alice: Person
+before(async () => {
+  allot = await startLfs()
+  alice = await allot.person('alice')
+})
+after(() => allot.stop())
+
+/** A repository whose `*.bin` are LFS objects, and how it is reached. */
+const tracked = async (path: string) => {
+  const folder = await aCheckout()
+  await git(folder, 'lfs', 'install', '--local')
+  await git(folder, 'remote', 'add', 'origin', urlFor(allot, path, alice))
+  await git(folder, 'lfs', 'track', '*.bin')
+  return folder
+}
+
+const cloned = async (path: string, who = alice) => {
+  const folder = aFolder()
+  await git(folder, 'clone', '--quiet', urlFor(allot, path, who), '.')
+  await git(folder, 'lfs', 'install', '--local')
+  await git(folder, 'lfs', 'pull')
+  return folder
+}
+
+describeWithLfs('git lfs', () => {
+  it('pushes objects, which are counted, and gets them back', async () => {
+    const path = await allot.repository(alice, 'demo', { private: true })
+    const folder = await tracked(path)
+    const [one, other] = [randomBytes(300_000), randomBytes(2_000_000)]
+    await commit(folder, { 'one.bin': one, 'other.bin': other })
+    await git(folder, 'push', '--quiet', 'origin', 'main')
+    assert.equal(await allot.lfsBytesOf('alice'), 2_300_000)
+    const clone = await cloned(path)
+    assert.ok(readFileSync(join(clone, 'one.bin')).equals(one))
+    assert.ok(readFileSync(join(clone, 'other.bin')).equals(other))
+    await git(clone, 'lfs', 'fsck')
+    await allot.assertCounted('alice')
+  })
+
+  it('sends what is there already once, under however many names and commits', async () => {
+    const path = await allot.repository(alice, 'dedup')
+    const before = await allot.lfsBytesOf('alice')
+    const folder = await tracked(path)
+    const content = randomBytes(50_000)
+    await commit(folder, { 'a.bin': content, 'b.bin': content })
+    await git(folder, 'push', '--quiet', 'origin', 'main')
+    await commit(folder, { 'a.bin': 'gone', 'c.bin': content })
+    await git(folder, 'push', '--quiet', 'origin', 'main')
+    assert.equal(await allot.lfsBytesOf('alice'), before + 50_004)
+    const again = await attempt(folder, ['lfs', 'push', '--all', 'origin'])
+    assert.equal(again.code, 0, again.err)
+    assert.equal(await allot.lfsBytesOf('alice'), before + 50_004)
+  })
+
+  it('is told why not by a server that does not let it', async () => {
+    const path = await allot.repository(alice, 'closed')
+    const bob = await allot.person('bob')
+    const folder = await tracked(path)
+    await commit(folder, { 'a.bin': randomBytes(1000) })
+    await git(folder, 'remote', 'set-url', 'origin', urlFor(allot, path, bob))
+    const { code, err } = await attempt(folder, ['lfs', 'push', 'origin', 'main'])
+    assert.notEqual(code, 0)
+    assert.match(err, /bob may not push to this repository/)
+  })
+
+  it('finds nothing counted and no file when the repository is deleted', async () => {
+    const carol = await allot.person('carol')
+    const path = await allot.repository(carol, 'short-lived')
+    const files = allot.filesOnDisk('lfs').length
+    const folder = await tracked(path)
+    await git(folder, 'remote', 'set-url', 'origin', urlFor(allot, path, carol))
+    await commit(folder, Object.fromEntries([1, 2, 3].map((at) => [`${at}.bin`, randomBytes(1000)])))
+    await git(folder, 'push', '--quiet', 'origin', 'main')
+    assert.equal(await allot.lfsBytesOf('carol'), 3000)
+    assert.equal(allot.filesOnDisk('lfs').length, files + 3)
+    await allot.as(carol, 'DELETE', `/repos/${path}`)
+    assert.equal(await allot.lfsBytesOf('carol'), 0)
+    assert.equal(allot.filesOnDisk('lfs').length, files)
+  })
+})
