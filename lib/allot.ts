@@ -128,7 +128,9 @@ export const createAllot = async ({
   })
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
-  const streamed = streamRoutesFor({ git: transport !== undefined, lfs: options.lfs !== false })
+  const streamed = streamRoutesFor({
+    ...{ git: transport !== undefined, lfs: options.lfs !== false, issues: options.issues },
+  })
   const streaming =
     streamed.length === 0
       ? undefined

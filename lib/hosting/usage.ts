@@ -12,7 +12,7 @@ export interface UsedEntry {
   /** Undefined for a package that belongs to its owner and to no repository. */
   readonly repository: string | undefined
   /** Of an attachment that this server keeps: what it hangs on. */
-  readonly attached: Attached | undefined
+  readonly attached?: Attached | undefined
 }
 
 export interface Attached {

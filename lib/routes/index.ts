@@ -1,6 +1,7 @@
 import { adminUserRoutes } from './admin-users.ts'
 import { attachmentRoutes } from './attachments.ts'
 import { commentRoutes } from './comments.ts'
+import { downloadRoutes } from './downloads.ts'
 import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
 import { gitRoutes } from './git.ts'
@@ -59,7 +60,8 @@ export const routesWith = ({ issues }: { issues: boolean }): typeof routes =>
   issues ? routes : routes.filter((route) => !contentRoutes.includes(route))
 
 /** What is served beside the API, as far as the host does not keep it itself. */
-export const streamRoutesFor = (served: { git: boolean; lfs: boolean }) => [
+export const streamRoutesFor = (served: { git: boolean; lfs: boolean; issues: boolean }) => [
   ...(served.git ? gitRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
+  ...(served.issues ? downloadRoutes : []),
 ]

@@ -328,8 +328,7 @@ describe('POST …/assets', () => {
     const answer = await fetch(`${allot.api}${path}/assets`, {
       method: 'POST',
       headers: { ...TYPE, authorization: `token ${ann!.token}` },
-      body: stream,
-      duplex: 'half',
+      ...{ body: stream, duplex: 'half' },
     })
     assert.equal(answer.status, 404)
     await allot.allot.hosting.idle()
@@ -350,4 +349,72 @@ describe('POST …/assets', () => {
     assertError(await send(`${holders.release.path}/assets`, form(part('x'))), 422, /500 attachments/)
     assertNoContent(await allot.as(ann, 'DELETE', holders.release.path))
   })
+})
+
+describe('GET /attachments/{uuid}', () => {
+  const get = (uuid: string, by?: Person, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${allot.base}/attachments/${uuid}`, {
+      method,
+      headers: { ...headers, ...(by === undefined ? {} : { authorization: `token ${by.token}` }) },
+    })
+  const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7) % 251))
+
+  it('sends the bytes, to be saved under the name, and counts what was sent whole', async () => {
+    const { holders } = await aRepository()
+    const { id, uuid, browser_download_url } = await attach(
+      holders.issue.path,
+      bytes,
+      '?name=%C3%A4%22%3Cb%3E.html',
+    )
+    const answer = await fetch(browser_download_url)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes)
+    const { headers } = answer
+    assert.equal(headers.get('content-length'), '70000')
+    assert.equal(headers.get('content-type'), 'application/octet-stream')
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.match(headers.get('content-security-policy')!, /sandbox/)
+    assert.equal(
+      headers.get('content-disposition'),
+      `attachment; filename="___b_.html"; filename*=UTF-8''%C3%A4%22%3Cb%3E.html`,
+    )
+    const count = async () =>
+      (await allot.as(ann, 'GET', `${holders.issue.path}/assets/${id}`)).body.download_count
+    assert.equal(await count(), 1)
+    const part = await get(uuid, undefined, { range: 'bytes=69990-' })
+    assert.deepEqual([part.status, part.headers.get('content-range')], [206, 'bytes 69990-69999/70000'])
+    assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(69_990))
+    const held = await get(uuid, undefined, { 'if-none-match': headers.get('etag')! })
+    assert.equal(held.status, 304)
+    const head = await get(uuid, undefined, {}, 'HEAD')
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, '70000'])
+    assert.equal(await count(), 1)
+    await Promise.all([1, 2, 3].map(async () => (await get(uuid)).arrayBuffer()))
+    assert.equal(await count(), 4)
+  })
+
+  it('is as visible as what it hangs on, and gone with it', async () => {
+    const { at, holders, release } = await aRepository({ private: true })
+    const { uuid } = await attach(holders.comment.path, 'secret')
+    const status = async (by?: Person, which = uuid) => (await get(which, by)).status
+    for (const who of [undefined, ben]) assert.equal(await status(who), 404)
+    assert.equal(await status(ann), 200)
+    assert.equal(await status({ ...ann!, token: await allot.scoped(ann!, 'write:repository') }), 403)
+    assert.equal(await status({ ...ann!, token: await allot.scoped(ann!, 'read:issue') }), 200)
+    assert.equal(await status({ ...ann!, token: 'f'.repeat(40) }), 401)
+    await allot.as(ann, 'PATCH', at, { private: false })
+    assert.equal(await status(), 200)
+    await allot.as(ann, 'PATCH', `${at}/releases/${release.id}`, { draft: true })
+    const draft = await attach(holders.release.path, 'draft')
+    assert.deepEqual([await status(ann, draft.uuid), await status(ben, draft.uuid)], [200, 404])
+    await allot.as(ann, 'DELETE', `${at}/issues/1`)
+    assert.equal(await status(ann), 404)
+    await allot.as(ann, 'DELETE', at)
+    assert.equal(await status(ann, draft.uuid), 404)
+  })
+
+  for (const uuid of ['x', '..%2f..%2fetc', '00000000-0000-0000-0000-000000000000', '%00', 'A'.repeat(200)])
+    it(`answers 404 for ${uuid.slice(0, 40)}, which there is not`, async () => {
+      assert.equal((await get(uuid, ann)).status, 404)
+    })
 })
