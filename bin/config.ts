@@ -4,7 +4,8 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, files, lfs, markdown, cors, login, page, ...api } = Options.entries
+const { quota, repositories, git, files, lfs, packages, markdown, cors, login, page, ...api } =
+  Options.entries
 
 /** What concerns the standalone server alone. */
 export const ServerOptions = v.strictObject({
@@ -52,6 +53,7 @@ export const Config = v.strictObject({
   git,
   files,
   lfs,
+  packages,
   markdown,
   cors,
   login,
