@@ -129,7 +129,10 @@ export const createAllot = async ({
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const streamed = streamRoutesFor({
-    ...{ git: transport !== undefined, lfs: options.lfs !== false, issues: options.issues },
+    git: transport !== undefined,
+    lfs: options.lfs !== false,
+    packages: options.packages !== false,
+    issues: options.issues,
   })
   const streaming =
     streamed.length === 0
@@ -140,7 +143,10 @@ export const createAllot = async ({
             store,
             hosting,
             transport,
-            largest: { lfs: options.lfs ? options.lfs.largest : undefined, packages: undefined },
+            largest: {
+              lfs: options.lfs ? options.lfs.largest : undefined,
+              packages: options.packages ? options.packages.largest : undefined,
+            },
             pushed: pushedTo(onPush, log),
             failed: (error, fields) =>
               log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),

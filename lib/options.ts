@@ -80,6 +80,15 @@ const LfsOptions = v.strictObject({
   ),
 })
 
+const PackageOptions = v.strictObject({
+  largest: v.pipe(
+    largestFile,
+    v.description(
+      'Bytes that one file of a package may have: a number, or `"2 GiB"`. Any number when absent.',
+    ),
+  ),
+})
+
 const GitOptions = v.strictObject({
   http: v.pipe(
     v.optional(v.boolean(), true),
@@ -202,6 +211,7 @@ export const Options = v.strictObject({
   files: v.optional(FileOptions, {}),
   attachments: v.optional(AttachmentOptions, {}),
   lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
+  packages: v.optional(v.union([v.literal(false), PackageOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),

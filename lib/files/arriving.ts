@@ -11,14 +11,25 @@ export interface Expected {
   readonly size?: number | undefined
   /** In lower case hexadecimal digits. */
   readonly sha256?: string | undefined
+  /** What else is wanted of it. */
+  readonly digests?: readonly Digest[]
+}
+
+/** Hashes besides the SHA-256, which old clients of registries ask for. */
+export type Digest = 'md5' | 'sha1' | 'sha512'
+
+/** What a content is known by. */
+export interface Facts {
+  /** Bytes */
+  readonly size: number
+  /** In hexadecimal digits, as those are that were asked for besides it. */
+  readonly sha256: string
+  readonly digests: Readonly<Partial<Record<Digest, string>>>
 }
 
 /** A content that is whole and on the disk, under a name that nobody looks for. */
-export interface Arrived {
+export interface Arrived extends Facts {
   readonly path: string
-  /** Bytes */
-  readonly size: number
-  readonly sha256: string
 }
 
 export const ARRIVING = 'arriving'
@@ -45,17 +56,15 @@ export const arrive = async (directory: string, content: Readable, expected: Exp
   }
 }
 
-const write = async (
-  file: FileHandle,
-  content: Readable,
-  expected: Expected,
-): Promise<{ size: number; sha256: string }> => {
+const write = async (file: FileHandle, content: Readable, expected: Expected): Promise<Facts> => {
   const hash = createHash('sha256')
+  const others = (expected.digests ?? []).map((name) => ({ name, hash: createHash(name) }))
   let size = 0
   for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     checkSize(size, expected)
     hash.update(chunk)
+    for (const other of others) other.hash.update(chunk)
     for (let written = 0; written < chunk.length; )
       written += (await file.write(chunk, written, chunk.length - written)).bytesWritten
   }
@@ -64,7 +73,8 @@ const write = async (
     throw invalid(`the content has ${size} bytes, and not ${expected.size}`)
   if (expected.sha256 !== undefined && sha256 !== expected.sha256)
     throw invalid(`the SHA-256 of the content is ${sha256}, and not ${expected.sha256}`)
-  return { size, sha256 }
+  const digests = Object.fromEntries(others.map(({ name, hash }) => [name, hash.digest('hex')]))
+  return { size, sha256, digests }
 }
 
 /** As soon as it is known: the rest is not waited for. */

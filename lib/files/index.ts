@@ -6,7 +6,7 @@ import { absentAs, filesIn, put, sweepArriving, take } from './disk.ts'
 import { createKeeping } from './keeping.ts'
 import { type FilePlace, pathOf } from './place.ts'
 
-export type { Arrived, Expected } from './arriving.ts'
+export type { Arrived, Expected, Facts } from './arriving.ts'
 export { checkPlace, type FileArea, type FilePlace } from './place.ts'
 
 /** From the first byte to the last one, both included. */

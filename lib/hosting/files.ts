@@ -5,6 +5,7 @@ import {
   type ByteRange,
   checkPlace,
   type Expected,
+  type Facts,
   type FileArea,
   type FilePlace,
   type FileStore,
@@ -34,7 +35,7 @@ export interface HostedFiles {
     place: FilePlace,
     content: Readable,
     expected: Expected,
-    save: (tx: Change, file: { size: number; sha256: string }) => Promise<T>,
+    save: (tx: Change, file: Facts) => Promise<T>,
   ): Promise<T>
   /** Undefined when there is none, or it is not kept yet or any more. */
   find(tx: ReadTransaction, place: FilePlace): Promise<StoredFile | undefined>
@@ -93,7 +94,7 @@ export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): 
         const { size, sha256 } = arrived
         const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
         await store.write((tx) => note(tx, file))
-        return await settle(arrived, file, (tx) => save(tx, { size, sha256 }))
+        return await settle(arrived, file, (tx) => save(tx, arrived))
       } finally {
         await disk.discard(arrived)
       }

@@ -19,6 +19,7 @@ import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createLfs, type Lfs } from './lfs.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
+import { createPackages, type Packages, removingPackage } from './packages.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
@@ -53,6 +54,7 @@ export interface Hosting {
   readonly landings: Landings
   readonly files: HostedFiles
   readonly lfs: Lfs
+  readonly packages: Packages
   /**
    * Deletes an account with all that is only its own; answers whether there was one.
    * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
@@ -105,6 +107,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
   errands.on('follows', tellingFollows)
   sweepContents(errands, attached)
   errands.on('files', removingFiles(files))
+  errands.on('package', removingPackage(files))
 
   return {
     accounts,
@@ -112,6 +115,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     landings,
     files,
     lfs: createLfs(store, quota, files),
+    packages: createPackages(store, parts),
     organizations: createOrganizations(store),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),

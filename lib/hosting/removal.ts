@@ -7,6 +7,7 @@ import {
   follows,
   gpgKeys,
   memberships,
+  packageVersions,
   repositories,
   sshKeys,
   stars,
@@ -15,6 +16,7 @@ import {
 } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { ownsRepositories } from './accounts.ts'
+import { ownsPackages } from './packages.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
 import { endSessions } from './sessions.ts'
@@ -23,9 +25,9 @@ import { removeToken } from './tokens.ts'
 export interface Removal {
   /**
    * Deletes an account with all that is only its own: it is gone at once, and what is much goes in steps.
-   * @param options.purge deletes its repositories too.
+   * @param options.purge deletes its repositories and packages too.
    * @returns whether there was one
-   * @throws AllotError invalid when it still owns repositories, or an organization has no other owner.
+   * @throws AllotError invalid when it still owns repositories or packages, or an organization has no other owner.
    */
   remove(id: number, options?: { purge?: boolean }): Promise<boolean>
 }
@@ -43,6 +45,8 @@ export const createRemoval = (
         throw invalid(
           'this account still owns repositories: delete or transfer them first, or ask with purge=true',
         )
+      if (options?.purge !== true && (await ownsPackages(tx, id)))
+        throw invalid('this account still owns packages: delete them first, or ask with purge=true')
       await leaveOrganizations(tx, account)
       for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
         await removeToken(tx, token, told.revoked)
@@ -102,6 +106,7 @@ export const removingOwner = (parts: RepositoryParts): Work => ({
     let did = 0
     for (const remove of [
       removeRepositories(parts),
+      removePackages(parts),
       removeRelations,
       removeFollows,
       removeMembers,
@@ -123,6 +128,19 @@ const removeRepositories =
     const owned = await repositories.list(tx, 'id', { prefix: [owner], limit })
     for await (const { id } of paced(owned)) {
       did += await removeRepository(tx, parts, id, limit - did)
+      if (did >= limit) break
+    }
+    return did
+  }
+
+const removePackages =
+  ({ errands }: RepositoryParts): Removing =>
+  async (tx, owner, limit) => {
+    let did = 0
+    const owned = await packageVersions.list(tx, 'created', { prefix: [owner], limit })
+    for await (const { id } of paced(owned)) {
+      await packageVersions.remove(tx, [id])
+      did += 1 + (await errands.begin(tx, 'package', id, limit - did - 1))
       if (did >= limit) break
     }
     return did

@@ -15,6 +15,8 @@ export const SCOPES = [
   'write:repository',
   'read:organization',
   'write:organization',
+  'read:package',
+  'write:package',
   'read:issue',
   'write:issue',
   'read:admin',

@@ -593,14 +593,62 @@ export const attachments = collection({
   counted: { holder: ({ on, holder }) => [on, holder] },
 })
 
+const PackageVersion = v.object({
+  id,
+  owner: id,
+  type: v.picklist(['generic']),
+  name: v.string(),
+  version: v.string(),
+  creator: id,
+  /** Of all its files. */
+  size: bytes,
+  files: count,
+  createdAt: seconds,
+})
+export type PackageVersion = v.InferOutput<typeof PackageVersion>
+
+export const packageVersions = collection({
+  name: 'packageVersion',
+  schema: PackageVersion,
+  id: (one) => [one.id],
+  unique: { path: (one) => [one.owner, one.type, one.name.toLowerCase(), one.version.toLowerCase()] },
+  ordered: { created: (one) => [one.owner, one.createdAt] },
+  counted: { owner: (one) => [one.owner] },
+})
+
+const PackageFile = v.object({
+  id,
+  version: id,
+  owner: id,
+  name: v.string(),
+  /** What the file is called on the disk. */
+  stored: v.string(),
+  size: bytes,
+  md5: v.string(),
+  sha1: v.string(),
+  sha256: v.string(),
+  sha512: v.string(),
+  createdAt: seconds,
+})
+export type PackageFile = v.InferOutput<typeof PackageFile>
+
+export const packageFiles = collection({
+  name: 'packageFile',
+  schema: PackageFile,
+  id: (file) => [file.id],
+  unique: { name: (file) => [file.version, file.name.toLowerCase()] },
+  ordered: { version: (file) => [file.version, file.name.toLowerCase()] },
+})
+
 const Errand = v.object({
   /**
    * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
    * is gone, or known to others than before. `follows`: the same of an account. `owner`: all that an account had which
    * is gone. `files`, `contents`: the files, the issues and releases of a repository that is gone. `comments`: those of an
-   * issue that is. The id is that container's, repository's, account's or issue's.
+   * issue that is. `package`: the files of a version that is gone. The id is that container's, repository's, account's,
+   * issue's or version's.
    */
-  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments']),
+  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments', 'package']),
   id,
 })
 export type Errand = v.InferOutput<typeof Errand>
@@ -640,6 +688,8 @@ export const collections = [
   comments,
   releases,
   attachments,
+  packageVersions,
+  packageFiles,
   errands,
 ] as const
 
@@ -657,4 +707,6 @@ export const numbered = [
   numbers('comment', comments, (comment) => [comment.id]),
   numbers('release', releases, (release) => [release.id]),
   numbers('attachment', attachments, (attachment) => [attachment.id]),
+  numbers('packageVersion', packageVersions, (one) => [one.id]),
+  numbers('packageFile', packageFiles, (file) => [file.id]),
 ]

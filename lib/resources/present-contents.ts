@@ -95,4 +95,5 @@ const accountsById = async (
 }
 
 /** Whoever wrote something and was deleted since, as a Forgejo names them. */
-const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }
+/** In the place of who is gone. */
+export const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }

@@ -12,11 +12,13 @@ import { lfsRoutes } from './lfs.ts'
 import { markdownRoutes } from './markdown.ts'
 import { organizationQuotaRoutes } from './organization-quota.ts'
 import { organizationRoutes } from './organizations.ts'
+import { packageRoutes } from './packages.ts'
 import { quotaRoutes } from './quota.ts'
 import { quotaGroupRoutes } from './quota-groups.ts'
 import { quotaPlanRoutes } from './quota-plans.ts'
 import { quotaRuleRoutes } from './quota-rules.ts'
 import { referenceRoutes } from './reference.ts'
+import { registryRoutes } from './registry.ts'
 import { releaseRoutes } from './releases.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { settingsRoutes } from './settings.ts'
@@ -53,15 +55,26 @@ export const routes = [
   ...ledgerRoutes,
   ...adminUserRoutes,
   ...exportRoutes,
+  ...packageRoutes,
 ]
 
-/** What is served: a host may keep issues and releases itself. */
-export const routesWith = ({ issues }: { issues: boolean }): typeof routes =>
-  issues ? routes : routes.filter((route) => !contentRoutes.includes(route))
+/** What is served: a host may keep issues and releases itself, and packages. */
+export const routesWith = (options: { issues: boolean; packages: unknown }): typeof routes =>
+  routes.filter(
+    (route) =>
+      (options.issues || !contentRoutes.includes(route)) &&
+      (options.packages !== false || !packageRoutes.includes(route)),
+  )
 
 /** What is served beside the API, as far as the host does not keep it itself. */
-export const streamRoutesFor = (served: { git: boolean; lfs: boolean; issues: boolean }) => [
+export const streamRoutesFor = (served: {
+  git: boolean
+  lfs: boolean
+  packages: boolean
+  issues: boolean
+}) => [
   ...(served.git ? gitRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
+  ...(served.packages ? registryRoutes : []),
   ...(served.issues ? downloadRoutes : []),
 ]
