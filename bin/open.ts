@@ -3,7 +3,7 @@ import { type Allot, createAllot } from '../lib/allot.ts'
 import type { Log } from '../lib/http/index.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
-import { driverFor, placeOf, type StoreFlags } from './place.ts'
+import { driverFor, filesIn, placeOf, type StoreFlags } from './place.ts'
 
 export type { StoreFlags }
 
@@ -46,17 +46,14 @@ const repositoriesIn = ({ repositories }: Config, data: string): Config['reposit
 }
 const DEFAULT_DIRECTORY = 'data/repositories'
 
-const filesIn = ({ files }: Config, data: string): Config['files'] =>
-  files.directory === DEFAULT_FILES ? { ...files, directory: join(data, 'files') } : files
-const DEFAULT_FILES = 'data/files'
-
-/** What an import goes into: the store and the folder of the repositories, neither of them opened. */
+/** What an import goes into: the store and the folders of the repositories and files, none of them opened. */
 export const unopened = async (
   flags: StoreFlags,
-): Promise<{ driver: StorageDriver; repositories: Config['repositories']; data: string }> => {
+): Promise<{ driver: StorageDriver; data: string } & Pick<Config, 'repositories' | 'files'>> => {
   const { storage, data, options } = placeOf(flags)
-  const repositories = repositoriesIn(readConfig(flags.config), data)
-  return { driver: await driverFor(storage, data, options), repositories, data }
+  const config = readConfig(flags.config)
+  const lies = { repositories: repositoriesIn(config, data), files: filesIn(config, data) }
+  return { driver: await driverFor(storage, data, options), ...lies, data }
 }
 
 /** Opens, works and closes: for commands that come and go. */

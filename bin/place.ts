@@ -44,3 +44,8 @@ export const driverFor = async (
 }
 
 const withoutPassword = (storage: string): string => storage.replace(/:[^:@/]*@/, ':…@')
+
+/** The files lie beside the store, unless the file says where. */
+export const filesIn = ({ files }: Config, data: string): Config['files'] =>
+  files.directory === DEFAULT_FILES ? { ...files, directory: join(data, 'files') } : files
+const DEFAULT_FILES = 'data/files'

@@ -164,7 +164,7 @@ export const createAllot = async ({
       hosting,
       quota,
       markdown,
-      exportTo: (write) => exportStore({ driver, git }, write),
+      exportTo: (write) => exportStore({ driver, git, files }, write),
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
@@ -211,8 +211,8 @@ export const createAllot = async ({
     hosting,
     on: (event, listener) => void events.on(event, listener),
     off: (event, listener) => void events.off(event, listener),
-    verify: () => verify(driver),
-    export: (write, told) => exportStore({ driver, git }, write, told),
+    verify: () => verify(driver, files),
+    export: (write, told) => exportStore({ driver, git, files }, write, told),
     async close() {
       await serving.idle()
       await pages.idle()

@@ -1,3 +1,4 @@
+import { createFileStore } from './files/index.ts'
 import { createGitStore } from './git/index.ts'
 import type { LastLine } from './moving/format.ts'
 import { importStore } from './moving/import.ts'
@@ -10,15 +11,15 @@ import { type AllotOptions, checked, Options } from './options.ts'
  * @throws AllotError conflict when the store is not empty; invalid naming the line when the file is cut short or changed.
  */
 export const importAllot = async (
-  { driver, repositories }: Pick<AllotOptions, 'driver' | 'repositories'>,
+  { driver, ...folders }: Pick<AllotOptions, 'driver' | 'repositories' | 'files'>,
   source: AsyncIterable<Uint8Array>,
   told?: Told,
 ): Promise<LastLine> => {
-  const options = checked(Options, { repositories })
+  const options = checked(Options, folders)
   const git = options.repositories === false ? undefined : createGitStore(options.repositories)
   await driver.open()
   try {
-    return await importStore({ driver, git }, source, told)
+    return await importStore({ driver, git, files: createFileStore(options.files) }, source, told)
   } finally {
     await driver.close()
   }

@@ -1,5 +1,8 @@
+import type { FileStore } from './files/index.ts'
 import { attachmentsProof } from './hosting/attachments-proof.ts'
 import { contentsProof } from './hosting/contents-proof.ts'
+import { type FileFault, findFileFaults } from './hosting/files-on-disk.ts'
+import { filesProof } from './hosting/files-proof.ts'
 import { hostingProof } from './hosting/proof.ts'
 import { quotaProof } from './quota/proof.ts'
 import { prepareStore } from './records/opening.ts'
@@ -19,17 +22,19 @@ export interface Verification {
 }
 
 const NAMED = 100
-const proofs = [quotaProof, hostingProof, contentsProof, attachmentsProof]
+const proofs = [quotaProof, hostingProof, contentsProof, filesProof, attachmentsProof]
 
 /**
  * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may
- * read and write meanwhile.
+ * read and write meanwhile. Files are held against their records, and records against their files.
+ * @param disk where the files lie, unless they are to be left out
  * @param told how far it has come, now and then
  * @throws AllotError unavailable for a store that is not of this program's layout.
  */
-export const verify = async (driver: StorageDriver, told?: Told): Promise<Verification> => {
+export const verify = async (driver: StorageDriver, disk?: FileStore, told?: Told): Promise<Verification> => {
   const faults = list()
   const counted = await driver.read((tx) => verifyRecords(tx, proofs, { found: faults.add, told }))
+  if (disk !== undefined) await findFileFaults(driver, disk, faults.add)
   return verification(counted, faults)
 }
 
@@ -42,19 +47,36 @@ export interface Repaired {
 }
 
 /**
- * Mends what follows from records: indexes, counters, sequences and derived numbers; never a record of something else.
- * To be run while nobody writes.
+ * Mends what follows from records: indexes, counters, sequences and derived numbers; never a record of something else,
+ * but that of an LFS object which is lost, and takes away files that belong to nothing. To be run while nobody writes.
  */
-export const repair = async (driver: StorageDriver, told?: Told): Promise<Repaired> => {
+export const repair = async (driver: StorageDriver, disk?: FileStore, told?: Told): Promise<Repaired> => {
   await prepareStore(driver)
   const mended = list()
+  const left = disk === undefined ? [] : await mendFiles(driver, disk, mended.add)
   let faults = list()
   const begin = () => {
     faults = list()
+    for (const one of left) faults.add(one)
     return faults.add
   }
   const counted = await repairRecords(driver, proofs, { mended: mended.add, begin, told })
   return { mended: mended.total(), named: mended.first, after: verification(counted, faults) }
+}
+
+/** @returns what nothing can mend but a person */
+const mendFiles = async (
+  driver: StorageDriver,
+  disk: FileStore,
+  mended: (fault: FileFault) => void,
+): Promise<FileFault[]> => {
+  const found: FileFault[] = []
+  const left: FileFault[] = []
+  await findFileFaults(driver, disk, (fault) => found.push(fault))
+  for (const fault of found)
+    if (await fault.mend()) mended(fault)
+    else left.push(fault)
+  return left
 }
 
 const verification = (

@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { level } from '../../drivers/level/index.ts'
 import { repairLevel } from '../../drivers/level/repair.ts'
+import { createFileStore, type FileStore } from '../../lib/files/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
 import { barOf, withBar } from '../bar.ts'
-import { driverFor, folderOf, placeOf, type StoreFlags } from '../place.ts'
+import { readConfig } from '../config.ts'
+import { driverFor, filesIn, folderOf, placeOf, type StoreFlags } from '../place.ts'
 
 /**
  * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times
@@ -31,23 +33,28 @@ export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags)
   if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
   const driver = folder === undefined ? await driverFor(storage, data, options) : level(folder, FEW)
   try {
-    if (isRepair) await repairIn(driver, folder)
-    else await verifyIn(driver)
+    const files = createFileStore(filesIn(readConfig(flags.config), data))
+    if (isRepair) await repairIn(driver, files, folder)
+    else await verifyIn(driver, files)
   } finally {
     await driver.close()
   }
 }
 
-const verifyIn = async (driver: StorageDriver): Promise<void> => {
+const verifyIn = async (driver: StorageDriver, files: FileStore): Promise<void> => {
   await driver.open()
-  const found = await withBar(barOf('recounting'), (told) => verify(driver, told))
+  const found = await withBar(barOf('recounting'), (told) => verify(driver, files, told))
   tell(found)
   if (found.faults > 0)
     throw new Error('not everything agrees: `allot verify --repair` mends what follows from records')
 }
 
-const repairIn = async (driver: StorageDriver, folder: string | undefined): Promise<void> => {
-  const { mended, named, after } = await opened(driver, folder)
+const repairIn = async (
+  driver: StorageDriver,
+  files: FileStore,
+  folder: string | undefined,
+): Promise<void> => {
+  const { mended, named, after } = await opened(driver, files, folder)
   for (const one of named) process.stdout.write(`mended: ${one}\n`)
   if (mended > named.length) process.stdout.write(`mended: ${mended - named.length} more\n`)
   tell(after)
@@ -58,10 +65,14 @@ const repairIn = async (driver: StorageDriver, folder: string | undefined): Prom
 }
 
 /** The repair of a store that opens; of one that does not, LevelDB's own comes first. */
-const opened = async (driver: StorageDriver, folder: string | undefined): Promise<Repaired> => {
+const opened = async (
+  driver: StorageDriver,
+  files: FileStore,
+  folder: string | undefined,
+): Promise<Repaired> => {
   const mend = async () => {
     await driver.open()
-    return withBar(barOf('mending'), (told) => repair(driver, told))
+    return withBar(barOf('mending'), (told) => repair(driver, files, told))
   }
   try {
     return await mend()

@@ -1,15 +1,17 @@
+import type { FileStore } from '../files/index.ts'
 import type { GitStore } from '../git/index.ts'
 import { SCHEMA } from '../records/migrations.ts'
-import { collections, repositories } from '../records/schema.ts'
+import { collections, files, repositories } from '../records/schema.ts'
 import { sequencesIn } from '../records/sequence.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import { type FirstLine, FORMAT, type LastLine, PART, timeNow, VERSION } from './format.ts'
 import { type LineWriter, lineWriter, type Told, type Write } from './lines.ts'
 
-/** What is moved: the records, and the repositories unless the host keeps them itself. */
+/** What is moved: the records, and the repositories and files unless the host keeps them itself. */
 export interface Moved {
   driver: StorageDriver
   git: GitStore | undefined
+  files: FileStore | undefined
 }
 
 /**
@@ -18,21 +20,23 @@ export interface Moved {
  * @returns what the last line says
  */
 export const exportStore = async (
-  { driver, git }: Moved,
+  { driver, git, files: disk }: Moved,
   write: Write,
   told: Told = () => undefined,
 ): Promise<LastLine> => {
-  const letGo = git?.keep()
+  const [letGo, letFilesGo] = [git?.keep(), disk?.keep()]
   try {
     return await driver.read(async (tx) => {
       const to = lineWriter(write, told)
       await to.line(JSON.stringify(firstLine()))
       await writeRecords(tx, to)
       if (git !== undefined) await writeRepositories(tx, git, to)
+      if (disk !== undefined) await writeFiles(tx, disk, to)
       return to.end()
     })
   } finally {
     await letGo?.()
+    await letFilesGo?.()
   }
 }
 
@@ -61,6 +65,18 @@ const writeRepositories = async (tx: ReadTransaction, git: GitStore, to: LineWri
       for await (const part of inParts(parts))
         await to.line(JSON.stringify({ repository: id, part: part.toString('base64') }))
     await to.line(JSON.stringify({ repository: id, head }))
+  }
+}
+
+/** Likewise. */
+const writeFiles = async (tx: ReadTransaction, disk: FileStore, to: LineWriter): Promise<void> => {
+  for await (const { area, keeper, name, state } of files.all(tx)) {
+    const place = { area, keeper, name }
+    if (state !== 'kept' || (await disk.size(place)) === undefined) continue
+    const file = [area, keeper, name]
+    for await (const part of inParts(await disk.read(place)))
+      await to.line(JSON.stringify({ file, part: part.toString('base64') }))
+    await to.line(JSON.stringify({ file, whole: true }))
   }
 }
 

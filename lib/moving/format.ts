@@ -4,7 +4,8 @@ import * as v from 'valibot'
  * An export is NDJSON. The first line says what it is, the last one how many lines lie between them and the SHA-256 of
  * every byte before it, so that a file that was cut short or changed is noticed. Between them, in this order:
  * where each sequence goes on; the records of each collection, without indexes; the git data of each repository, as
- * parts of a bundle in base64 (none for an empty one) and then what its HEAD is.
+ * parts of a bundle in base64 (none for an empty one) and then what its HEAD is; the content of each file, as parts in
+ * base64 (none for an empty one) and then that it is whole.
  */
 export const FORMAT = 'allot-export'
 export const VERSION = 1
@@ -35,7 +36,15 @@ export const HeadLine = v.strictObject({
   ),
 })
 
-/** Bytes of a bundle in one line. */
+const file = v.strictTuple([
+  v.picklist(['lfs', 'packages', 'attachments']),
+  id,
+  v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
+])
+export const FilePartLine = v.strictObject({ file, part: v.pipe(v.string(), v.base64()) })
+export const FileWholeLine = v.strictObject({ file, whole: v.literal(true) })
+
+/** Bytes of a bundle or a file in one line. */
 export const PART = 48 * 1024
 
 /** Bytes that no line needs: the largest record that the API takes is far below this. */

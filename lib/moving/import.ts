@@ -3,11 +3,17 @@ import { importing, schemaVersion } from '../records/mark.ts'
 import { SCHEMA } from '../records/migrations.ts'
 import { type Arrivals, repositoryArrivals } from './arrivals.ts'
 import type { Moved } from './export.ts'
+import { type FileArrivals, fileArrivals } from './file-arrivals.ts'
 import { type FirstLine, type LastLine, timeNow } from './format.ts'
 import type { Told } from './lines.ts'
 import { exportReader, type Line } from './reader.ts'
 import { leaveRoom, makeRoom } from './room.ts'
 import { type Content, contentOf, onItsLine, saveAll } from './saving.ts'
+
+interface All {
+  repositories: Arrivals
+  files: FileArrivals
+}
 
 /** Lines that are saved in one transaction. */
 const AT_ONCE = 500
@@ -23,7 +29,7 @@ export const importStore = async (
   told: Told = () => undefined,
 ): Promise<LastLine> => {
   await makeRoom(moved, timeNow())
-  const arrivals = repositoryArrivals(moved)
+  const arrivals = { repositories: repositoryArrivals(moved), files: fileArrivals(moved) }
   try {
     const last = await readAll(moved, arrivals, source, told)
     await moved.driver.write(async (tx) => {
@@ -32,7 +38,8 @@ export const importStore = async (
     })
     return last
   } catch (error) {
-    await arrivals.abandon()
+    await arrivals.repositories.abandon()
+    await arrivals.files.abandon()
     if (error instanceof AllotError && error.code === 'invalid') await leaveRoom(moved)
     throw error
   }
@@ -40,7 +47,7 @@ export const importStore = async (
 
 const readAll = async (
   moved: Moved,
-  arrivals: Arrivals,
+  arrivals: All,
   source: AsyncIterable<Uint8Array>,
   told: Told,
 ): Promise<LastLine> => {
@@ -55,12 +62,13 @@ const readAll = async (
     told(progress)
   }
   const last = reader.end()
-  arrivals.end()
+  arrivals.repositories.end()
+  arrivals.files.end()
   return last
 }
 
-/** Records by the transaction, repositories one by one; they come after the records. */
-const take = async ({ driver }: Moved, arrivals: Arrivals, lines: readonly Line[]): Promise<void> => {
+/** Records by the transaction, repositories and files one by one; they come after the records. */
+const take = async ({ driver }: Moved, arrivals: All, lines: readonly Line[]): Promise<void> => {
   const read = lines.map((line) => ({ number: line.number, ...contentOf(line) }))
   const stored = read.filter((one) => one.kind === 'stored')
   if (stored.length > 0) await saveAll(driver, stored)
@@ -71,10 +79,14 @@ const take = async ({ driver }: Moved, arrivals: Arrivals, lines: readonly Line[
       })
 }
 
-const arrive = (arrivals: Arrivals, content: Exclude<Content, { kind: 'stored' }>): Promise<void> =>
-  content.kind === 'part'
-    ? arrivals.part(content.repository, content.part)
-    : arrivals.head(content.repository, content.head)
+const arrive = (
+  { repositories, files }: All,
+  content: Exclude<Content, { kind: 'stored' }>,
+): Promise<void> => {
+  if (content.kind === 'part') return repositories.part(content.repository, content.part)
+  if (content.kind === 'head') return repositories.head(content.repository, content.head)
+  return content.kind === 'filePart' ? files.part(content.file, content.part) : files.whole(content.file)
+}
 
 /** Only a store of the same layout has the same records; the way from one layout to the next leads through a store. */
 const acceptLayout = ({ schema }: FirstLine): void => {

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { contents, importing, isEmpty, schemaVersion } from '../records/mark.ts'
 import { refuseNewer } from '../records/opening.ts'
-import { repositories } from '../records/schema.ts'
+import { files, repositories } from '../records/schema.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { Moved } from './export.ts'
 
@@ -14,6 +14,7 @@ const AT_ONCE = 500
  */
 export const makeRoom = async (moved: Moved, since: string): Promise<void> => {
   await moved.git?.sweep()
+  await moved.files?.sweep()
   const isPart = await moved.driver.write((tx) => claim(tx, since))
   if (isPart) await clear(moved)
 }
@@ -33,7 +34,11 @@ const claim = async (tx: WriteTransaction, since: string): Promise<boolean> => {
   return isPart
 }
 
-const clear = async ({ driver, git }: Moved): Promise<void> => {
+const clear = async ({ driver, git, files: disk }: Moved): Promise<void> => {
+  if (disk !== undefined)
+    await driver.read(async (tx) => {
+      for await (const { area, keeper, name } of files.all(tx)) await disk.remove({ area, keeper, name })
+    })
   if (git !== undefined)
     await driver.read(async (tx) => {
       for await (const { id } of repositories.all(tx)) await git.remove(id)

@@ -1,17 +1,20 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
+import type { FilePlace } from '../files/index.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema.ts'
 import { setSequence } from '../records/sequence.ts'
 import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
-import { HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
+import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
 import type { Line } from './reader.ts'
 
-/** What a line holds: something for the store, or a piece of a repository. */
+/** What a line holds: something for the store, or a piece of a repository or a file. */
 export type Content =
   | { kind: 'stored'; save(tx: WriteTransaction): Promise<void> }
   | { kind: 'part'; repository: number; part: Buffer }
   | { kind: 'head'; repository: number; head: string }
+  | { kind: 'filePart'; file: FilePlace; part: Buffer }
+  | { kind: 'fileWhole'; file: FilePlace }
 
 const named = new Map(
   (collections as unknown as readonly Collection<unknown>[]).map((one) => [one.options.name, one]),
@@ -26,9 +29,19 @@ const read = (value: object): Content => {
     const { sequence, next } = parsed(SequenceLine, value)
     return { kind: 'stored', save: async (tx) => setSequence(tx, sequence, next) }
   }
+  if ('file' in value) return fileOf(value)
   if ('head' in value) return { kind: 'head', ...parsed(HeadLine, value) }
   const { repository, part } = parsed(PartLine, value)
   return { kind: 'part', repository, part: Buffer.from(part, 'base64') }
+}
+
+const fileOf = (value: object): Content => {
+  const { file, ...rest } = parsed('whole' in value ? FileWholeLine : FilePartLine, value)
+  const [area, keeper, name] = file
+  const place = { area, keeper, name }
+  return 'part' in rest
+    ? { kind: 'filePart', file: place, part: Buffer.from(rest.part, 'base64') }
+    : { kind: 'fileWhole', file: place }
 }
 
 const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): Content => {

@@ -85,11 +85,11 @@ describe('Whatever is in a store', () => {
         for (const name of sequences) if (name !== '') await createSequences(driver).next(name)
         const chunks: Uint8Array[] = []
         const written = await exportStore(
-          { driver, git: undefined },
+          { driver, git: undefined, files: undefined },
           async (bytes) => void chunks.push(bytes),
         )
         const read = await importStore(
-          { driver: copy, git: undefined },
+          { driver: copy, git: undefined, files: undefined },
           inChunks(Buffer.concat(chunks), chunk),
         )
         assert.deepEqual(read, written)

@@ -1,0 +1,47 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { memory } from '../../drivers/memory/index.ts'
+import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
+import { aFolder } from '../git/client.ts'
+import { contentOf } from '../lfs/served.ts'
+
+const quiet = { error: () => undefined, info: () => undefined }
+
+/** A store with its folders, which a server is opened on and closed again. */
+export interface Ground {
+  driver: StorageDriver
+  folder: string
+  files: { directory: string }
+  repositories: { directory: string }
+  open(): Promise<Allot>
+  clear(): void
+}
+
+export const aGround = (): Ground => {
+  const [driver, folder] = [memory(), aFolder()]
+  const files = { directory: join(folder, 'files') }
+  const repositories = { directory: join(folder, 'repositories') }
+  return {
+    ...{ driver, folder, files, repositories },
+    open: () => createAllot({ driver, files, repositories, log: quiet }),
+    clear: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export const LARGE = contentOf(Buffer.alloc(200_000, 'large'))
+export const SMALL = contentOf('small')
+export const EMPTY = contentOf('')
+
+/** LFS objects and packages of alice; `attachments` counts none. */
+export const fill = async ({ hosting }: Allot): Promise<number> => {
+  const alice = await hosting.accounts.createUser({ name: 'alice' })
+  const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })
+  for (const { oid, size, bytes } of [LARGE, SMALL, EMPTY])
+    await hosting.lfs.add(id, { oid, size }, Readable.from([bytes]), undefined)
+  const viewer = { id: alice.id, admin: false }
+  const at = { owner: 'alice', type: 'generic', name: 'tool', version: '1' }
+  for (const file of ['a', 'b'])
+    await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]), undefined)
+  return id
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { createFileStore } from '../../lib/files/index.ts'
+import type { Allot } from '../../lib/index.ts'
+import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema.ts'
+import { createStore } from '../../lib/records/store.ts'
+import { repair, verify } from '../../lib/verify.ts'
+import { aGround, fill, type Ground, SMALL } from './ground.ts'
+
+const within = async (work: (ground: Ground, repository: number) => Promise<void>) => {
+  const ground = aGround()
+  const allot = await ground.open()
+  const repository = await fill(allot)
+  await allot.close()
+  await ground.driver.open()
+  await work(ground, repository)
+  await ground.driver.close()
+  ground.clear()
+}
+
+const diskOf = ({ files }: Ground) => createFileStore(files)
+
+const verified = (ground: Ground) => verify(ground.driver, diskOf(ground))
+
+const pathOf = ({ files: { directory } }: Ground, part: string): string =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name))
+    .find((path) => path.includes(part))!
+
+const used = async (ground: Ground, work: (allot: Allot) => Promise<void>) => {
+  await ground.driver.close()
+  const allot = await ground.open()
+  await work(allot)
+  await allot.close()
+  await ground.driver.open()
+}
+
+describe('allot verify', () => {
+  it('finds that files and records agree', () =>
+    within(async (ground) => assert.deepEqual((await verified(ground)).named, [])))
+
+  it('finds a file without a record, and a repair takes it away', () =>
+    within(async (ground) => {
+      const stray = join(ground.files.directory, 'attachments/07/7/ab/abcdef')
+      mkdirSync(join(stray, '..'), { recursive: true })
+      writeFileSync(stray, 'x')
+      const { named } = await verified(ground)
+      assert.deepEqual(named, ['the file attachments/7/abcdef is on the disk and belongs to nothing'])
+      const { mended, after } = await repair(ground.driver, diskOf(ground))
+      assert.deepEqual([mended, after.faults], [1, 0])
+      assert.equal(pathOf(ground, 'attachments'), undefined)
+    }))
+
+  for (const [what, harm] of [
+    ['is lost', (path: string) => rmSync(path)],
+    ['is longer than it was', (path: string) => appendFileSync(path, 'x')],
+  ] as const)
+    it(`finds an LFS object whose file ${what}, and a repair forgets it, so that it can come again`, () =>
+      within(async (ground, repository) => {
+        harm(pathOf(ground, SMALL.oid))
+        const { named } = await verified(ground)
+        assert.equal(named.length, 1)
+        assert.match(
+          named[0]!,
+          new RegExp(`lfs/${repository}/${SMALL.oid}.* must have 5 bytes, and (is not|has 6)`),
+        )
+        const { after } = await repair(ground.driver, diskOf(ground))
+        assert.deepEqual(after.named, [])
+        assert.deepEqual((await verified(ground)).named, [])
+        await used(ground, async ({ hosting, quota }) => {
+          assert.deepEqual(await hosting.lfs.find(repository, [SMALL.oid]), [undefined])
+          assert.equal((await quota.info('alice')).used.size.git.LFS, 200_000)
+        })
+      }))
+
+  it('finds a package file that is lost, which only a person can mend', () =>
+    within(async (ground) => {
+      rmSync(pathOf(ground, '/packages/'))
+      assert.match(
+        (await verified(ground)).named.join(),
+        /packages\/.* must have 1 bytes, and is not on the disk/,
+      )
+      const { after } = await repair(ground.driver, diskOf(ground))
+      assert.equal(after.faults, 1)
+    }))
+
+  it('finds what is counted and is not there, is there and not counted, and totals that are wrong', () =>
+    within(async (ground) => {
+      await createStore(ground.driver).write(async (tx) => {
+        for await (const entry of ledgerEntries.all(tx))
+          if (entry.name === SMALL.oid) await ledgerEntries.remove(tx, [entry.kind, entry.key])
+        for await (const one of packageVersions.all(tx))
+          await packageVersions.save(tx, { ...one, size: 7, files: 9 })
+      })
+      const { named } = await verified(ground)
+      const all = named.join('\n')
+      assert.match(all, /LFS object/)
+      assert.match(all, /size of package version/)
+      assert.match(all, /files of package version/)
+      assert.match(all, /counts for the package version/)
+    }))
+
+  it('finds files and versions of what is gone', () =>
+    within(async (ground) => {
+      await createStore(ground.driver).write(async (tx) => {
+        for await (const one of packageVersions.all(tx)) await packageVersions.remove(tx, [one.id])
+        const stray = { area: 'attachments' as const, keeper: 99, name: 'abcdef', size: 0, sha256: '' }
+        await files.save(tx, { ...stray, state: 'kept', since: 0 })
+        for await (const one of packageFiles.all(tx))
+          if (one.name === 'a') await packageFiles.remove(tx, [one.id])
+      })
+      const all = (await verified(ground)).named.join('\n')
+      assert.match(all, /of version 1, and there is no such version/)
+      assert.match(all, /the file attachments abcdef is of repository 99, and there is no such repository/)
+      assert.match(all, /the package file/)
+    }))
+
+  it('looks on while files come and go', () =>
+    within(async (ground) => {
+      await used(ground, async (allot) => {
+        const { Readable } = await import('node:stream')
+        const owner = (await allot.hosting.accounts.byName('alice'))!
+        const viewer = { id: owner.id, admin: false }
+        let isOver = false
+        const play = async (version: string) => {
+          const at = { owner: 'alice', type: 'generic', name: 'played', version }
+          while (!isOver) {
+            await allot.hosting.packages.add(viewer, at, 'a', Readable.from([Buffer.from('x')]), undefined)
+            await allot.hosting.packages.remove(viewer, at)
+          }
+        }
+        const playing = ['1', '2', '3'].map(play)
+        for (let times = 0; times < 20; times++) assert.deepEqual((await allot.verify()).named, [])
+        isOver = true
+        await Promise.all(playing)
+      })
+      assert.deepEqual((await verified(ground)).named, [])
+    }))
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { importAllot } from '../../lib/index.ts'
+import { aGround, EMPTY, fill, type Ground, LARGE, SMALL } from '../files/ground.ts'
+import { exported, inChunks } from './instance.ts'
+
+const filled = async () => {
+  const from = aGround()
+  const allot = await from.open()
+  const repository = await fill(allot)
+  const bytes = await exported(allot)
+  await allot.close()
+  from.clear()
+  return { bytes, repository }
+}
+
+const into = ({ driver, files, repositories }: Ground, bytes: Uint8Array) =>
+  importAllot({ driver, files, repositories }, inChunks(bytes))
+
+const filesOnDisk = ({ files: { directory } }: Ground): number => {
+  try {
+    return readdirSync(directory, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+      .length
+  } catch {
+    return 0
+  }
+}
+
+/** The same export with other lines, sealed again. */
+const changed = (bytes: Buffer, change: (lines: string[]) => string[]): Buffer => {
+  const lines = bytes.toString('utf8').trimEnd().split('\n').slice(0, -1)
+  const body = change(lines).map((line) => `${line}\n`)
+  const sha256 = createHash('sha256').update(body.join('')).digest('hex')
+  return Buffer.from(`${body.join('')}${JSON.stringify({ end: true, records: body.length - 1, sha256 })}\n`)
+}
+
+const isFile = (line: string) => line.startsWith('{"file":')
+const isWhole = (line: string) => isFile(line) && line.includes('"whole"')
+
+describe('Files', () => {
+  it('come along, byte for byte, and are counted as before', async () => {
+    const { bytes, repository } = await filled()
+    const ground = aGround()
+    await into(ground, bytes)
+    const allot = await ground.open()
+    assert.deepEqual((await allot.verify()).named, [])
+    for (const { oid, bytes: content } of [LARGE, SMALL, EMPTY]) {
+      const [found] = await allot.hosting.lfs.find(repository, [oid])
+      assert.ok((await buffer(await allot.hosting.files.read(found!))).equals(content))
+    }
+    const { size } = (await allot.quota.info('alice')).used
+    assert.deepEqual([size.git.LFS, size.assets.packages.all], [200_005, 2])
+    await allot.close()
+    ground.clear()
+  })
+
+  const wrong: [what: string, change: (lines: string[]) => string[], error: RegExp][] = [
+    [
+      'a content that is cut short',
+      (lines) => lines.filter((line, at) => !(isFile(line) && !isWhole(line) && !isWhole(lines[at + 1]!))),
+      /line \d+: the content has \d+ bytes, and not 200000/,
+    ],
+    [
+      'a content that is another',
+      (lines) => lines.map((line) => line.replace(Buffer.from('small').toString('base64'), 'b3RoZXI=')),
+      /line \d+: the SHA-256 of the content is/,
+    ],
+    [
+      'a content that does not end',
+      (lines) => lines.filter((line, at) => !isWhole(line) || lines.slice(at + 1).some(isWhole)),
+      /the content of file .* is cut short/,
+    ],
+    [
+      'a content of no record',
+      (lines) => [...lines, '{"file":["lfs",9,"abcdef"],"whole":true}'],
+      /line \d+: there is no file lfs 9 abcdef for this content/,
+    ],
+    [
+      'a path for a name',
+      (lines) => [...lines, '{"file":["lfs",9,"../../etc/passwd"],"whole":true}'],
+      /line \d+: .*expected the name of a file/,
+    ],
+    ['another area', (lines) => [...lines, '{"file":["etc",9,"abcdef"],"whole":true}'], /line \d+:/],
+  ]
+  for (const [what, change, error] of wrong)
+    it(`are refused with ${what}, and nothing is kept`, async () => {
+      const { bytes } = await filled()
+      const ground = aGround()
+      await assert.rejects(into(ground, changed(bytes, change)), { message: error, code: 'invalid' })
+      assert.equal(filesOnDisk(ground), 0)
+      await into(ground, bytes)
+      ground.clear()
+    })
+
+  it('that nobody sends whole leave nothing, and another import begins anew', async () => {
+    const { bytes } = await filled()
+    const ground = aGround()
+    async function* broken() {
+      yield bytes.subarray(0, bytes.length - 100_000)
+      throw new Error('the network is gone')
+    }
+    const { driver, files, repositories } = ground
+    await assert.rejects(importAllot({ driver, files, repositories }, broken()), /the network is gone/)
+    await into(ground, bytes)
+    const allot = await ground.open()
+    assert.deepEqual((await allot.verify()).named, [])
+    await allot.close()
+    ground.clear()
+  })
+})
