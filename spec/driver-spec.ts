@@ -7,6 +7,7 @@ import { sharing } from './driver-spec/fleet.ts'
 import { isolation } from './driver-spec/isolation.ts'
 import { life } from './driver-spec/life.ts'
 import { model } from './driver-spec/model.ts'
+import { namedReads } from './driver-spec/named.ts'
 import { ranges } from './driver-spec/ranges.ts'
 import { serialisability } from './driver-spec/serialisability.ts'
 import { values } from './driver-spec/values.ts'
@@ -19,6 +20,7 @@ const parts = [
   ranges,
   isolation,
   readAgain,
+  namedReads,
   serialisability,
   sharing,
   durability,

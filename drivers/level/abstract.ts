@@ -6,6 +6,7 @@ import {
   guarded,
   type KeyRange,
   Lifetime,
+  Outcomes,
   oneByOne,
   type Pending,
   type ReadTransaction,
@@ -86,20 +87,41 @@ export const overAbstractLevel = (
     name,
     shared: false,
     open: () => life.open(),
-    read: (work) => life.use(({ database }) => readOnce(database, work)).catch(explained),
+    read: (work, { as } = {}) => life.use((open) => readNamed(open, work, as)).catch(explained),
     write: (work) => life.use(({ commits }) => commits.run(work)).catch(explained),
     close: () => life.close(),
   }
 }
 
-const start = async (database: Database): Promise<{ database: Database; commits: GroupCommit }> => {
+interface Open {
+  readonly database: Database
+  readonly commits: GroupCommit
+  readonly outcomes: Outcomes
+}
+
+const start = async (database: Database): Promise<Open> => {
   await database.open()
-  const commits = new GroupCommit(readerOf(database), (changes) => writeSynced(database, changes))
-  return { database, commits }
+  const outcomes = new Outcomes()
+  const commits = new GroupCommit(readerOf(database), (given) => {
+    const changes = [...given]
+    return outcomes.during(changes, () => writeSynced(database, changes))
+  })
+  return { database, commits, outcomes }
 }
 
 const isOfDatabase = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
+
+const readNamed = <T>(
+  { database, outcomes }: Open,
+  work: (tx: ReadTransaction) => Promise<T>,
+  name: string | undefined,
+): Promise<T> => {
+  if (name === undefined) return readOnce(database, work)
+  const known = outcomes.get(name)
+  if (known !== undefined) return Promise.resolve(known.value as T)
+  return outcomes.keep(name, (watching) => readOnce(database, (tx) => work(watching(tx))))
+}
 
 const readOnce = async <T>(database: Database, work: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
   const snapshot = database.snapshot()

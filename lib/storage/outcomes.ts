@@ -1,0 +1,170 @@
+import { LRUCache } from 'lru-cache'
+import type { KeyRange, ReadTransaction } from './driver.ts'
+import { keyText, type Pending } from './layer.ts'
+
+/** What a read came to, and all that it went by. */
+interface Outcome {
+  readonly value: unknown
+  readonly keys: readonly string[]
+  readonly ranges: readonly string[]
+}
+
+interface Range {
+  readonly start: string
+  readonly end: string
+}
+
+/** A read that is under way. */
+interface Reading {
+  readonly begun: number
+  readonly keys: Set<string>
+  readonly ranges: Map<string, Range>
+}
+
+/** A batch on its way to the database, or one that came there while somebody read who may not have seen it. */
+interface Flight {
+  readonly keys: ReadonlySet<string>
+  ended: number
+}
+
+/** Bytes that outcomes may take, as far as they can be told: those of keys, and what an object takes or so. */
+const ROOM = 32 * 1024 * 1024
+const EACH = 2000
+const EACH_KEY = 300
+
+/** Each key that is written is held against every range that an outcome went by: the outcomes of others are not kept. */
+const RANGES = 32
+
+/**
+ * What named reads came to, kept for as long as nothing that they went by has been written: for a store that only this
+ * process writes. A write drops what it touches before it leaves for the database, and what is read while it is under way
+ * is not kept, so that no outcome is older than any answer before it.
+ */
+export class Outcomes {
+  readonly #kept = new LRUCache<string, Outcome>({
+    maxSize: ROOM,
+    sizeCalculation: ({ keys }, name) =>
+      EACH + 2 * name.length + keys.reduce((sum, key) => sum + key.length + EACH_KEY, 0),
+    dispose: (outcome, name) => this.#unlink(outcome, name),
+  })
+  readonly #byKey = new Map<string, Set<string>>()
+  readonly #byRange = new Map<string, Range & { readonly names: Set<string> }>()
+  readonly #readings = new Set<Reading>()
+  readonly #flights = new Set<Flight>()
+  #clock = 0
+
+  /** In a box, since what a read came to may be undefined. */
+  get(name: string): { readonly value: unknown } | undefined {
+    return this.#kept.get(name)
+  }
+
+  /**
+   * Does the read and keeps what it comes to, if it may be kept.
+   * @param read takes its snapshot before it first waits, and reads by what it is given around its transaction
+   */
+  async keep<T>(
+    name: string,
+    read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
+  ): Promise<T> {
+    const reading: Reading = { begun: ++this.#clock, keys: new Set(), ranges: new Map() }
+    this.#readings.add(reading)
+    try {
+      const value = await read((tx) => watching(tx, reading))
+      if (this.#holds(reading)) this.#link(name, value, reading)
+      return value
+    } finally {
+      this.#readings.delete(reading)
+      this.#forgetFlights()
+    }
+  }
+
+  /** Drops what goes by any of the keys, and keeps nothing that goes by them until they are written. */
+  async during(changes: Iterable<Pending>, write: () => Promise<void>): Promise<void> {
+    const keys = new Set<string>()
+    for (const [key] of changes) keys.add(keyText(key))
+    const flight: Flight = { keys, ended: Number.POSITIVE_INFINITY }
+    this.#flights.add(flight)
+    for (const key of keys) this.#drop(key)
+    try {
+      await write()
+    } finally {
+      flight.ended = ++this.#clock
+      this.#forgetFlights()
+    }
+  }
+
+  #drop(key: string): void {
+    for (const name of this.#byKey.get(key) ?? []) this.#kept.delete(name)
+    for (const { start, end, names } of this.#byRange.values())
+      if (start <= key && key < end) for (const name of names) this.#kept.delete(name)
+  }
+
+  /** Whether nothing that the reading went by was written while it went on. */
+  #holds({ begun, keys, ranges }: Reading): boolean {
+    for (const flight of this.#flights) {
+      if (flight.ended < begun) continue
+      for (const key of keys) if (flight.keys.has(key)) return false
+      for (const { start, end } of ranges.values())
+        for (const key of flight.keys) if (start <= key && key < end) return false
+    }
+    return true
+  }
+
+  #link(name: string, value: unknown, { keys, ranges }: Reading): void {
+    const unknown = [...ranges.keys()].filter((range) => !this.#byRange.has(range))
+    if (this.#byRange.size + unknown.length > RANGES) return
+    this.#kept.set(name, { value, keys: [...keys], ranges: [...ranges.keys()] })
+    // What is too large is not kept.
+    if (this.#kept.peek(name)?.value !== value) return
+    for (const key of keys) namesIn(this.#byKey, key).add(name)
+    for (const [text, range] of ranges) {
+      const held = this.#byRange.get(text) ?? { ...range, names: new Set() }
+      held.names.add(name)
+      this.#byRange.set(text, held)
+    }
+  }
+
+  #unlink({ keys, ranges }: Outcome, name: string): void {
+    for (const key of keys) {
+      const names = this.#byKey.get(key)
+      names?.delete(name)
+      if (names?.size === 0) this.#byKey.delete(key)
+    }
+    for (const range of ranges) {
+      const held = this.#byRange.get(range)
+      held?.names.delete(name)
+      if (held?.names.size === 0) this.#byRange.delete(range)
+    }
+  }
+
+  /** Those that came to an end before every reading under way began. */
+  #forgetFlights(): void {
+    // In the order of their beginning.
+    const [first] = this.#readings
+    const begun = first?.begun ?? Number.MAX_SAFE_INTEGER
+    for (const flight of this.#flights) if (flight.ended < begun) this.#flights.delete(flight)
+  }
+}
+
+const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {
+  const names = index.get(key) ?? new Set()
+  index.set(key, names)
+  return names
+}
+
+/** Notes all that is read; a range as a whole, however much of it is looked at. */
+const watching = (source: ReadTransaction, { keys, ranges }: Reading): ReadTransaction => ({
+  get(key) {
+    keys.add(keyText(key))
+    return source.get(key)
+  },
+  getMany(wanted) {
+    for (const key of wanted) keys.add(keyText(key))
+    return source.getMany(wanted)
+  },
+  range(range: KeyRange) {
+    const [start, end] = [keyText(range.start), keyText(range.end)]
+    ranges.set(`${start.length} ${start}${end}`, { start, end })
+    return source.range(range)
+  },
+})
