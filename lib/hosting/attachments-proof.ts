@@ -1,17 +1,14 @@
-import { amend, readable } from '../records/proof/amend.ts'
 import { claim, fact, type Known, look, type Proof, type Recount } from '../records/proof/declare.ts'
 import {
-  type Attachment,
   attachments,
   comments,
-  containers,
   files,
   issues,
   ledgerEntries,
   releases,
   repositories,
 } from '../records/schema.ts'
-import { attachmentIdIn, ledgerKey } from './attached.ts'
+import { attachmentIdIn } from './attached.ts'
 
 const repository = fact(repositories, () => 1)
 const holders = {
@@ -24,9 +21,12 @@ const holders = {
 const stands = (known: Known, id: number | null): boolean =>
   id !== null && known(repository, id) !== undefined
 
+/** A record that was lost is for a person to look at, whichever it was. */
+const unmendable = async (): Promise<boolean> => false
+
 /** "Files without a record and records without a file are found." Sizes are counted with one added, so that none is 0. */
 const counted: Recount = {
-  name: 'bytes counted of attachment',
+  name: 'a byte more than what counts for the attachment',
   counted: [
     claim(attachments, (one, known) => (stands(known, one.repository) ? [[[one.id], one.size + 1]] : [])),
   ],
@@ -36,34 +36,11 @@ const counted: Recount = {
       return id === undefined ? [] : [[[id], size + 1]]
     }),
   ],
-  async mend(tx, [id]) {
-    const attachment = await readable(tx, attachments, [id!])
-    const entry = ['attachments', ledgerKey({ id: id as number })] as const
-    if (attachment === 'broken') return false
-    if (attachment === undefined) return (await ledgerEntries.remove(tx, entry)) !== undefined
-    if (await amend(tx, ledgerEntries, entry, { size: attachment.size })) return true
-    return countAgain(tx, attachment)
-  },
-}
-
-const countAgain = async (
-  tx: Parameters<Recount['mend']>[0],
-  { id, repository: container, on, holder, name, size, createdAt }: Attachment,
-): Promise<boolean> => {
-  const owner = (await containers.get(tx, [container]))?.owner
-  if (owner === undefined) return false
-  const comment = on === 'comment' ? await comments.get(tx, [holder]) : undefined
-  const issue = on === 'release' ? undefined : await issues.get(tx, [comment?.issue ?? holder])
-  await ledgerEntries.save(tx, {
-    ...{ kind: 'attachments', key: ledgerKey({ id }), owner, container, name, size, createdAt },
-    ...{ on: on === 'release' ? on : 'issue', index: on === 'release' ? holder : (issue?.number ?? null) },
-    ...{ run: null, type: null, version: null },
-  })
-  return true
+  mend: unmendable,
 }
 
 const stored: Recount = {
-  name: 'bytes on the disk of attachment',
+  name: 'a byte more than the file of the attachment',
   counted: [
     claim(attachments, ({ repository: at, uuid, size }, known) =>
       stands(known, at) ? [[[at, uuid], size + 1]] : [],
@@ -74,9 +51,7 @@ const stored: Recount = {
       area === 'attachments' && state === 'kept' && stands(known, keeper) ? [[[keeper, name], size + 1]] : [],
     ),
   ],
-  /** A file that nothing belongs to is removed at the next start; one that is missing is lost. */
-  mend: async (tx, [at, uuid], amount) =>
-    amount === 0 && amend(tx, files, ['attachments', at!, uuid!], { state: 'leaving' }),
+  mend: unmendable,
 }
 
 /** What attachments need of what they hang on, of the ledger and of the disk, for `verify`. */

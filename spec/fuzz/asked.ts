@@ -129,8 +129,13 @@ const ledgerLine = fc.oneof(
   fc.constant(''),
 )
 
+const FORM = 'multipart/form-data'
+
 const typeOf = ({ accepts }: AnyRoute): fc.Arbitrary<string | undefined> =>
   fc.oneof(
-    { weight: 30, arbitrary: fc.constant(accepts ?? 'application/json') },
+    {
+      weight: 30,
+      arbitrary: fc.constant(accepts === FORM ? `${FORM}; boundary=x` : (accepts ?? 'application/json')),
+    },
     { weight: 1, arbitrary: fc.constantFrom('text/html', 'application/json; charset=utf-8', 'x') },
   )
