@@ -4,9 +4,10 @@ import type { Errands } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { type Attachments, createAttachments } from './attachments.ts'
 import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
 import { type Comments, createComments } from './comments.ts'
-import { removingComments, removingContents } from './contents.ts'
+import { sweepContents } from './contents.ts'
 import { createHostedFiles, type HostedFiles, removingFiles } from './files.ts'
 import { createFolders } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
@@ -43,6 +44,7 @@ export interface Hosting {
   readonly issues: Issues
   readonly comments: Comments
   readonly releases: Releases
+  readonly attachments: Attachments
   readonly sshKeys: SshKeys
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
@@ -101,11 +103,11 @@ export const createHosting = (options: HostingOptions): Hosting => {
   const files = createHostedFiles({ store, disk: options.files, failed })
   const landings = createLandings({ store, quota, disk, failed })
   const parts = { quota, errands, folders, files }
+  const attached = { store, quota, files }
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
   errands.on('follows', tellingFollows)
-  errands.on('contents', removingContents)
-  errands.on('comments', removingComments)
+  sweepContents(errands, attached)
   errands.on('files', removingFiles(files))
   errands.on('package', removingPackage(files))
 
@@ -122,9 +124,10 @@ export const createHosting = (options: HostingOptions): Hosting => {
     relations: createRelations(store),
     profiles: createProfiles(store),
     search: createSearch(store),
-    issues: createIssues(store, errands),
-    comments: createComments(store),
-    releases: createReleases(store),
+    issues: createIssues(attached, errands),
+    comments: createComments(attached),
+    releases: createReleases(attached),
+    attachments: createAttachments(attached, errands.bounds.inOne),
     sshKeys: createSshKeys(store),
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),
