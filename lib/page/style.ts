@@ -32,6 +32,8 @@ header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25re
   border-bottom: 1px solid var(--line); background: var(--raised); }
 header nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; flex: 1; }
 header a, .pages a { display: inline-block; padding: .25rem 0; }
+header form { margin-left: auto; }
+@media (max-width: 30rem) { header nav { order: 1; flex-basis: 100%; } }
 .brand { font-weight: 700; color: inherit; text-decoration: none; }
 main { max-width: 56rem; margin: 0 auto; padding: 1rem 1rem 4rem; }
 .narrow { max-width: 26rem; margin: 0 auto; }
@@ -61,7 +63,7 @@ const bars = `
 .legend { display: flex; flex-wrap: wrap; gap: .15rem 1.25rem; }
 .legend data { color: var(--faint); }
 .measures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 1rem 2rem; }
-.line { display: flex; justify-content: space-between; gap: 1rem; }
+.line { display: flex; align-items: baseline; justify-content: space-between; gap: 1rem; }
 .line > :last-child { text-align: right; }
 `
 

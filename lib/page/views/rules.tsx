@@ -5,6 +5,7 @@ import { limitText } from '../limits.ts'
 import type { Frame, View } from '../route.ts'
 import { AdminNav } from './admin.tsx'
 import { Post } from './document.tsx'
+import { SubjectCode } from './subject.tsx'
 import { Buttons, Told } from './told.tsx'
 
 /** A rule as a form has it. */
@@ -80,7 +81,7 @@ const Fields = ({ given }: { given: GivenRule }) => (
       {subjects.map((subject) => (
         <label key={subject} class="box">
           <input type="checkbox" name="subject" value={subject} checked={given.subjects.includes(subject)} />
-          <code>{subject}</code>
+          <SubjectCode subject={subject} />
         </label>
       ))}
     </fieldset>

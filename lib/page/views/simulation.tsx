@@ -2,7 +2,9 @@
 import type { ChangedAnswer } from '../../quota/plans.ts'
 import type { Frame, View } from '../route.ts'
 import { countWords, sizeWords } from '../words.ts'
+import { Size } from './bar.tsx'
 import { Notice, Post } from './document.tsx'
+import { SubjectCode } from './subject.tsx'
 
 /** Whose answer would be another one. */
 export interface Changed {
@@ -52,34 +54,48 @@ const backFrom = (path: string, fields: SimulationFacts['fields']): string => {
 }
 
 const Owners = ({ frame, changed }: { frame: Frame; changed: readonly Changed[] }) => (
-  <table>
-    <thead>
-      <tr>
-        <th scope="col">Owner</th>
-        <th scope="col">What would change</th>
-      </tr>
-    </thead>
-    <tbody>
-      {changed.map(({ name, answers }) => (
-        <tr key={name}>
-          <td>
-            <a href={frame.at(`/-/storage/${name}`)}>{name}</a>
-          </td>
-          <td>
-            <ul class="plain">
-              {answers.map((answer) => (
-                <li key={answer.subject}>
-                  <code>{answer.subject}</code> <strong>{answer.after.over ? 'over' : 'within'}</strong>
-                  {`, ${sizeWords(answer.used)} used, limit ${limitWords(answer.after)}`}
-                  <span class="small">{` (now ${answer.before.over ? 'over' : 'within'})`}</span>
-                </li>
-              ))}
-            </ul>
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <>
+    {changed.map(({ name, answers }) => (
+      <section key={name}>
+        <h2>
+          <a href={frame.at(`/-/storage/${name}`)}>{name}</a>
+        </h2>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Subject</th>
+              <th scope="col" class="number">
+                Used
+              </th>
+              <th scope="col" class="number">
+                Limit
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {answers.map((answer) => (
+              <Answer key={answer.subject} answer={answer} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+    ))}
+  </>
+)
+
+const Answer = ({ answer: { subject, used, before, after } }: { answer: ChangedAnswer }) => (
+  <tr>
+    <td>
+      <SubjectCode subject={subject} />
+      <div class={`small state ${after.over ? 'over' : 'within'}`}>
+        {before.over ? 'over' : 'within'} now, <strong>{after.over ? 'over' : 'within'}</strong> then
+      </div>
+    </td>
+    <td class="number">
+      <Size bytes={used} />
+    </td>
+    <td class="number">{limitWords(after)}</td>
+  </tr>
 )
 
 const limitWords = ({ room }: ChangedAnswer['after']): string =>

@@ -7,7 +7,7 @@ import { type Measure, parts } from '../parts.ts'
 import type { Frame, View } from '../route.ts'
 import { listWords, sizeWords } from '../words.ts'
 import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './bar.tsx'
-import { Notice } from './document.tsx'
+import { Notice, Post } from './document.tsx'
 import { groupHref } from './groups.tsx'
 import { Growth } from './growth.tsx'
 import { Shelf, type ShelfFacts } from './shelf.tsx'
@@ -49,6 +49,7 @@ export const storageView = (frame: Frame, facts: StorageFacts): View => {
         {facts.shelves.map((shelf) => (
           <Shelf key={shelf.kind} frame={frame} owner={owner.name} shelf={shelf} />
         ))}
+        {owner.id === frame.user?.id && frame.hasSessions && <Everywhere frame={frame} />}
       </>
     ),
   }
@@ -84,6 +85,18 @@ const Groups = ({ frame, facts: { groups } }: { frame: Frame; facts: StorageFact
       ))}
     </p>
   )
+
+const Everywhere = ({ frame }: { frame: Frame }) => (
+  <section aria-labelledby="signed-in">
+    <h2 id="signed-in">Signed in</h2>
+    <p>A change of the password ends this, too, and so does revoking the token that it was begun with.</p>
+    <Post frame={frame} to="/-/sign-out">
+      <button type="submit" class="quiet" name="everywhere" value="yes">
+        Sign out everywhere
+      </button>
+    </Post>
+  </section>
+)
 
 /** What is over, in words. */
 const Over = ({ facts }: { facts: StorageFacts }) => {
