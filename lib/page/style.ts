@@ -80,7 +80,7 @@ const tables = `
 table { width: 100%; border-collapse: collapse; }
 th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-size: .875rem; color: var(--faint); font-weight: 600; }
-.number { text-align: right; padding-right: 0; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.number { text-align: right; padding: .4rem 0 .4rem .75rem; white-space: nowrap; font-variant-numeric: tabular-nums; }
 code { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--raised);
   padding: .1em .3em; border-radius: 3px; }
 .pages { display: flex; gap: 1.5rem; align-items: center; margin: 1rem 0; }
