@@ -104,7 +104,7 @@ await allot.close()
         .filter((one) => one.includes('curl'))
         .join('\n')
       const script = `set -eu\n${session
-        .replace(/^T=.*$/m, '')
+        .replace(/^T=.*$/gm, '')
         .replaceAll('127.0.0.1:3000', new URL(server.api).host)
         .replaceAll('curl -s', 'curl -sS --fail-with-body')}`
       const { stdout } = await exec('bash', ['-c', script], {
