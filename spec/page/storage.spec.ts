@@ -203,6 +203,22 @@ describe('The administration', () => {
       assert.equal((await root.get(`/-/admin${query}`)).status, 200)
   })
 
+  it('leads to the storage of whoever is named', async () => {
+    const root = await as('root')
+    for (const [owner, status] of [
+      ['ben', 200],
+      [' Acme ', 200],
+      ['../admin', 404],
+      ['//evil.test', 404],
+      ['', 404],
+    ] as const) {
+      const { headers } = await root.get(`/-/storage?owner=${encodeURIComponent(owner)}`)
+      const to = headers.get('location')!
+      assert.match(to, /^\/-\/storage\/[^/]+$/)
+      assert.equal((await root.get(to)).status, status, to)
+    }
+  })
+
   it('creates, edits and deletes rules, whatever they are called', async () => {
     const root = await as('root')
     for (const name of ['../a b/?&#', MARKUP]) {

@@ -61,6 +61,14 @@ export const storageRoutes = [
   }),
   page({
     method: 'GET',
+    path: '/-/storage',
+    who: 'user',
+    handle: async ({ query }) => ({
+      to: `/-/storage/${encodeURIComponent(query.get('owner')?.trim() || '-')}`,
+    }),
+  }),
+  page({
+    method: 'GET',
     path: '/-/storage/{owner}',
     who: 'user',
     handle: async ({ user, frame, params }, services) =>

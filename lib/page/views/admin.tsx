@@ -40,6 +40,13 @@ export const adminView = (frame: Frame, facts: AdminFacts): View => {
             measure={{ subject: 'size:all', used, room: undefined, state: 'unlimited' }}
           />
           <Legend usage={totals} />
+          <form method="get" action={frame.at('/-/storage')} class="inline">
+            <div>
+              <label for="owner">The storage of a user or an organization</label>
+              <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
+            </div>
+            <button type="submit">Show</button>
+          </form>
         </section>
         <section aria-labelledby="over">
           <h2 id="over">Over and near</h2>
