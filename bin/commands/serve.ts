@@ -65,7 +65,8 @@ const serveHere = async (
     const url = `${urlOf(server)}${config.api.basePath}`
     if (workerNumber() === undefined) greet({ url, data })
     // One of several that begin at once makes the administrator, and that is not one that others have died before.
-    if ((workerNumber() ?? 1) === 1) await welcome(allot, url)
+    if ((workerNumber() ?? 1) === 1)
+      await welcome(allot, url, config.server.page ? `${urlOf(server)}/` : undefined)
     tellServing({ url, data })
   } catch (error) {
     await stop()
@@ -105,7 +106,7 @@ const urlOf = (server: Server): string => {
 }
 
 /** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
-const welcome = async ({ hosting }: Allot, url: string): Promise<void> => {
+const welcome = async ({ hosting }: Allot, url: string, page: string | undefined): Promise<void> => {
   const users = await hosting.accounts.count('user')
   const root = users === 0 ? await firstUser(hosting) : users === 1 ? await keyless(hosting) : undefined
   if (root === undefined) return
@@ -118,7 +119,7 @@ There is now an administrator named root. This token is shown once; keep it:
 Try it:
 
   curl -H 'Authorization: token ${secret}' ${url}/user
-
+${page === undefined ? '' : `\nor sign in with it at ${page}\n`}
 `)
 }
 
