@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { type Allot, createAllot } from '../lib/allot.ts'
-import type { Log } from '../lib/http/index.ts'
+import type { HostParts } from '../lib/options.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
 import { driverFor, placeOf, type StoreFlags } from './place.ts'
 
 export type { StoreFlags }
+
+type Parts = Pick<HostParts, 'log' | 'authenticate'>
 
 export interface Opened {
   allot: Allot
@@ -14,7 +16,7 @@ export interface Opened {
   data: string
 }
 
-export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
+export const open = async (flags: StoreFlags, parts: Parts = {}): Promise<Opened> => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
   const { api, quota, git, markdown, cors, login, page } = config
@@ -29,7 +31,7 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     repositories: repositoriesIn(config, data),
     files: filesIn(config, data),
     driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
-    ...(log === undefined ? {} : { log }),
+    ...parts,
   })
   return { allot, config, data }
 }

@@ -56,7 +56,7 @@ const serveHere = async (
   wanted: number | undefined,
   log: Logger,
 ): Promise<void> => {
-  const { allot, config, data } = await open(store, log)
+  const { allot, config, data } = await open(store, { log })
   const listener = config.server.page ? withPages(allot) : allot.handler
   const server = createLimitedServer(withProbes(allot, listener), limitsIn(config))
   const stop = farewell(server, () => allot.close())
