@@ -7,7 +7,10 @@ import { driverFor, placeOf, type StoreFlags } from './place.ts'
 
 export type { StoreFlags }
 
-type Parts = Pick<HostParts, 'log' | 'authenticate'>
+interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
+  /** What is put around the driver for a configuration, such as what measures it. */
+  around?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
+}
 
 export interface Opened {
   allot: Allot
@@ -16,10 +19,11 @@ export interface Opened {
   data: string
 }
 
-export const open = async (flags: StoreFlags, parts: Parts = {}): Promise<Opened> => {
+export const open = async (flags: StoreFlags, { around, ...parts }: Parts = {}): Promise<Opened> => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
   const { api, quota, git, markdown, cors, login, page } = config
+  const driver = await driverFor(flags.storage ?? config.server.storage, data, config.storage)
   const allot = await createAllot({
     ...api,
     quota,
@@ -30,7 +34,7 @@ export const open = async (flags: StoreFlags, parts: Parts = {}): Promise<Opened
     page,
     repositories: repositoriesIn(config, data),
     files: filesIn(config, data),
-    driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
+    driver: around === undefined ? driver : await around(driver, config),
     ...parts,
   })
   return { allot, config, data }

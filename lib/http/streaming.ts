@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
 import { allowOrigin } from './cors.ts'
-import { type Log, translate } from './errors.ts'
+import { failedOf, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
@@ -66,7 +66,8 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   const refuse = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
     if (res.headersSent || res.destroyed) return void res.destroy()
     try {
-      const { status, message, retryAfter } = translate(error, log, req.method ?? '', req.url ?? '')
+      const failed = failedOf(req, res, (req.url ?? '').split('?', 1)[0]!)
+      const { status, message, retryAfter } = translate(error, log, failed)
       // The rest of a refused body is not waited for.
       if (!req.complete) res.shouldKeepAlive = false
       sendText(res, status, `${message}\n`, extraHeaders(status, retryAfter))
