@@ -8,14 +8,27 @@ interface Told {
   cache?: { size: number }
 }
 
+interface Seen {
+  name: string
+  hit: number
+  miss: number
+}
+
 /** lru-cache makes nothing of what it tells while nobody listens, so that this costs nothing when it is off. */
 export const measureCaches = (registry: Registry): void => {
-  const seen = new Map<object, string>()
-  const asked = new Counter({
+  const seen = new Map<{ size: number }, Seen>()
+  new Counter({
     name: 'allot_cache_requests_total',
     help: 'What was looked for in memory: the quota of owners, and who has which token.',
     labelNames: ['cache', 'outcome'],
     registers: [registry],
+    collect() {
+      this.reset()
+      for (const { name: cache, hit, miss } of seen.values()) {
+        this.inc({ cache, outcome: 'hit' }, hit)
+        this.inc({ cache, outcome: 'miss' }, miss)
+      }
+    },
   })
   new Gauge({
     name: 'allot_cache_entries',
@@ -23,15 +36,19 @@ export const measureCaches = (registry: Registry): void => {
     labelNames: ['cache'],
     registers: [registry],
     collect() {
-      for (const [cache, name] of seen) this.set({ cache: name }, (cache as { size: number }).size)
+      for (const [{ size }, { name }] of seen) this.set({ cache: name }, size)
     },
   })
   subscribe('lru-cache:metrics', (message) => {
     const { op, get, cache } = message as Told
     if (op !== 'get' || cache === undefined) return
-    const name = seen.get(cache) ?? nameOfCache(cache)
-    if (name === undefined) return
-    seen.set(cache, name)
-    asked.inc({ cache: name, outcome: get === 'hit' ? 'hit' : 'miss' })
+    let counts = seen.get(cache)
+    if (counts === undefined) {
+      const name = nameOfCache(cache)
+      if (name === undefined) return
+      counts = { name, hit: 0, miss: 0 }
+      seen.set(cache, counts)
+    }
+    counts[get === 'hit' ? 'hit' : 'miss']++
   })
 }

@@ -44,26 +44,38 @@ export const measuredListener = (
     buckets: SECONDS,
     registers: [registry],
   })
-  const flying = new Gauge({
+  let open = 0
+  new Gauge({
     name: 'allot_http_requests_in_flight',
     help: 'Requests whose answer is not out yet.',
     registers: [registry],
+    collect() {
+      this.set(open)
+    },
   })
   const nameOf = routeNamer(basePath)
+  // What is labelled once need not be looked for among all labels at each request.
+  const timers = new Map<string, Histogram.Internal<string>>()
+  const timerOf = (method: string, route: string, status: string) => {
+    const key = `${method} ${route} ${status}`
+    let timer = timers.get(key)
+    if (timer === undefined) {
+      timer = time.labels({ method, route, status })
+      timers.set(key, timer)
+    }
+    return timer
+  }
   return (req, res) => {
     const begun = performance.now()
-    flying.inc()
+    open++
     // A host's router may change them on the way.
     const { method = 'GET', url = '/' } = req
     res.once('close', () => {
-      flying.dec()
-      const labels = {
-        method: METHODS.includes(method) ? method : 'other',
-        route: nameOf(method, url),
-        // Whoever goes before the answer has begun is not answered.
-        status: res.headersSent ? String(res.statusCode) : 'none',
-      }
-      time.observe(labels, (performance.now() - begun) / 1000)
+      open--
+      // Whoever goes before the answer has begun is not answered.
+      const status = res.headersSent ? String(res.statusCode) : 'none'
+      const timer = timerOf(METHODS.includes(method) ? method : 'other', nameOf(method, url), status)
+      timer.observe((performance.now() - begun) / 1000)
     })
     listener(req, res)
   }

@@ -22,23 +22,28 @@ export const measuredDriver = (registry: Registry, driver: StorageDriver): Stora
     labelNames: ['operation', 'reason'],
     registers,
   })
-  const flying = new Gauge({
+  const open = { read: 0, write: 0 }
+  new Gauge({
     name: 'allot_store_operations_in_flight',
     help: 'Transactions that are under way.',
     labelNames: ['operation'],
     registers,
+    collect() {
+      for (const [operation, count] of Object.entries(open)) this.set({ operation }, count)
+    },
   })
+  const timers = { read: time.labels('read'), write: time.labels('write') }
   const measured = async <T>(operation: Operation, work: () => Promise<T>): Promise<T> => {
     const begun = performance.now()
-    flying.inc({ operation })
+    open[operation]++
     try {
       return await work()
     } catch (error) {
       if (error instanceof StorageError) failures.inc({ operation, reason: error.reason })
       throw error
     } finally {
-      flying.dec({ operation })
-      time.observe({ operation }, (performance.now() - begun) / 1000)
+      open[operation]--
+      timers[operation].observe((performance.now() - begun) / 1000)
     }
   }
   return {
