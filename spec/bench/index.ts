@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { clone } from './clone.ts'
 import { hot } from './hot.ts'
+import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
 import { type Measurement, ratioOf } from './measure.ts'
 import { postgres } from './postgres.ts'
@@ -23,6 +24,7 @@ const { values: flags } = parseArgs({
     storage: { type: 'string', default: 'level' },
     rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
+    scale: { type: 'string', default: '0.1' },
     readme: { type: 'boolean' },
   },
 })
@@ -30,8 +32,11 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
+const scale = Number(flags.scale)
+if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
+
 const all = {
-  level: [quota, writes, startUp, verification, clone, lfs],
+  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale)],
   postgres: [postgres, hot],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
@@ -51,11 +56,12 @@ const say = (words: string) => process.stderr.write(`… ${words}\n`)
 const figure = (number: number) => (number < 10 ? number.toFixed(2) : Math.round(number).toLocaleString('en'))
 
 const row = (measurement: Measurement): string => {
-  const { name, value, unit, reference, against = '', goal = '', isReached } = measurement
+  const { name, value, unit, reference, against = '', goal = '', isReached, latency } = measurement
   const ratio = ratioOf(measurement)?.toFixed(2) ?? ''
   const compared = reference === undefined ? '' : `${against}: ${figure(reference)}`
   const reached = isReached === undefined ? '' : isReached ? ', reached' : ', not reached'
-  return `| ${name} | ${figure(value)} ${unit} | ${compared} | ${ratio} | ${goal}${reached} |`
+  const times = latency === undefined ? '' : `, p50 ${figure(latency.p50)} ms, p99 ${figure(latency.p99)} ms`
+  return `| ${name} | ${figure(value)} ${unit}${times} | ${compared} | ${ratio} | ${goal}${reached} |`
 }
 
 const table = (all: readonly Measurement[]): string =>

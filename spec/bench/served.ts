@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot, type LedgerOperation } from '../../lib/index.ts'
 import { git, httpBackend } from './served-git.ts'
+import { instance } from './served-instance.ts'
 import type { Sample } from './servers.ts'
 
 /** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
-const [kind, word] = process.argv.slice(2)
+const [kind, word, number] = process.argv.slice(2)
 
 // The pipe from whoever started this ends with them, however they end: no server outlives the run.
 process.stdin.resume().once('end', () => process.exit())
@@ -87,4 +88,5 @@ const allot = async (many: number) => {
 if (kind === 'bare') bare(JSON.parse(word!))
 else if (kind === 'git') await git(listen)
 else if (kind === 'http-backend') httpBackend(listen, word!)
+else if (kind === 'instance') await instance(listen, word!, Number(number))
 else await allot(Number(word))

@@ -11,6 +11,7 @@ export interface Sample {
 
 export interface Hosted {
   port: number
+  pid: number
   /** What the server said of itself when it was ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind of server tells something else
   told: any
@@ -34,7 +35,7 @@ export const hostBy = (program: string, kind: string, ...words: string[]): Promi
   return new Promise((resolve, reject) => {
     child.stdout!.once('data', (chunk: Buffer) => {
       const told = JSON.parse(chunk.toString())
-      resolve({ port: told.port, told, stop })
+      resolve({ port: told.port, pid: child.pid!, told, stop })
     })
     child.once('close', (code) => reject(new Error(`the server ${kind} ended with ${code}`)))
   })
@@ -45,20 +46,37 @@ export const load = (port: number, path: string, token: string): Promise<number>
   loadAs(port, path, [token])
 
 /** The same, each connection with the next of the tokens. */
-export const loadAs = async (port: number, path: string, tokens: readonly string[]): Promise<number> => {
+export const loadAs = async (port: number, path: string, tokens: readonly string[]): Promise<number> =>
+  (await loadWith({ port, path, tokens })).rate
+
+export interface Load {
+  port: number
+  path: string
+  tokens: readonly string[]
+  /** In turns on each connection, in the place of GET of the path. */
+  requests?: { method: 'PUT' | 'DELETE' | 'POST'; path: string; body?: string }[]
+}
+
+/** A second at 32 connections: requests a second, and milliseconds that half of them and 99 of 100 took at most. */
+export const loadWith = async ({ port, path, tokens, requests }: Load) => {
   let connections = 0
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
     connections: 32,
     duration: 1,
     setupClient(client) {
-      client.setHeaders({ authorization: `token ${tokens[connections++ % tokens.length]}` })
+      const headers = { authorization: `token ${tokens[connections++ % tokens.length]}` }
+      if (requests === undefined) client.setHeaders(headers)
+      else client.setRequests(requests.map((one) => ({ ...one, headers: { ...headers, ...JSON_TYPE } })))
     },
   })
   const bad = result.non2xx + result.errors + result.timeouts
   if (bad > 0) throw new Error(`${path}: ${bad} requests had no answer, or not a 2xx`)
-  return result.requests.total / result.duration
+  const { p50, p99 } = result.latency
+  return { rate: result.requests.total / result.duration, p50, p99 }
 }
+
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 const agent = new Agent({ keepAlive: true })
 

@@ -1,0 +1,241 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HtmlRenderer, Parser } from 'commonmark'
+import { barOf, withBar } from '../../bin/bar.ts'
+import { fill, INSTANCE, type Shape } from './filled.ts'
+import { type Bench, inTurns, type Measurement, median } from './measure.ts'
+import { ask, type Hosted, host, type Load, loadWith } from './servers.ts'
+import { syncedBatches } from './synced.ts'
+
+const API = '/api/v1'
+
+/** A tenth of {@link INSTANCE}, unless the whole is asked for. */
+export const scaled = (scale: number): Shape => ({
+  people: INSTANCE.people * scale,
+  repos: INSTANCE.repos * scale,
+  entries: INSTANCE.entries * scale,
+  stars: INSTANCE.stars * scale,
+})
+
+/** What is asked for again and again, against a bare server that gives the same bytes. */
+const READS: readonly [name: string, path: string, goal: number | undefined][] = [
+  ['`GET /version`', '/version', 0.85],
+  ['`GET /user/quota`', '/user/quota', 0.75],
+  ['`GET /user/quota/check`', '/user/quota/check?subject=size:all', 0.75],
+  ['`GET /user/quota/explain`', '/user/quota/explain?subject=size:all', undefined],
+  ['`GET /user`', '/user', 0.7],
+  ['`GET /user/quota/artifacts`, 20 of them', '/user/quota/artifacts?limit=20', undefined],
+  ['`GET /users/{username}/repos`, by size', '/users/user-1/repos?order_by=size&limit=20', undefined],
+]
+
+const LOADS_PER_ROUND = 2
+
+const reads = async (served: Hosted, rounds: number): Promise<Measurement[]> => {
+  const measured: Measurement[] = []
+  for (const [name, path, goal] of READS) {
+    const token = served.told.largest
+    const bare = await host('bare', JSON.stringify(await ask(served.port, API + path, token)))
+    const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
+      () => rate({ port: served.port, path: API + path, tokens: [token] }),
+      () => rate({ port: bare.port, path: API + path, tokens: [token] }),
+    ]).finally(bare.stop)) as [number, number]
+    const reached =
+      goal === undefined ? {} : { goal: `at least ${goal}`, isReached: value / reference >= goal }
+    measured.push({
+      ...{ name, value, reference, unit: 'requests/s', against: 'bare node:http, the same bytes' },
+      ...{ ...reached, latency: await latencyOf({ port: served.port, path: API + path, tokens: [token] }) },
+    })
+  }
+  return measured
+}
+
+const rate = async (load: Load): Promise<number> => (await loadWith(load)).rate
+
+const latencyOf = async (load: Load) => {
+  const { p50, p99 } = await loadWith(load)
+  return { p50, p99 }
+}
+
+const besideFastify = async (served: Hosted, rounds: number): Promise<Measurement> => {
+  const token = served.told.largest
+  const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
+    () => rate({ port: served.port, path: `${API}/user/quota`, tokens: [token] }),
+    () => rate({ port: served.port, path: '/fastify/quota', tokens: [token] }),
+  ])) as [number, number]
+  return {
+    ...{ name: '`GET /user/quota`', value, reference, unit: 'requests/s' },
+    against: 'Fastify with a map of tokens and the quota in process',
+  }
+}
+
+/** The owner of the most against the one of the least. */
+const flat = async (served: Hosted, rounds: number): Promise<Measurement[]> => {
+  const measured: Measurement[] = []
+  for (const path of ['/user/quota', '/user/quota/artifacts?limit=20']) {
+    const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
+      () => rate({ port: served.port, path: API + path, tokens: [served.told.largest] }),
+      () => rate({ port: served.port, path: API + path, tokens: [served.told.smallest] }),
+    ])) as [number, number]
+    measured.push({
+      ...{ name: `\`GET ${path}\` of the largest owner`, value, reference, unit: 'requests/s' },
+      against: 'of the smallest',
+    })
+  }
+  return measured
+}
+
+const stars = async (served: Hosted, rounds: number): Promise<Measurement> => {
+  const token = served.told.largest
+  const path = `${API}/user/starred/user-1/`
+  const names = (await ask(served.port, `${API}/users/user-1/repos?limit=50`, token)).text
+  const repositories = (JSON.parse(names) as { name: string }[]).map(({ name }) => name)
+  const requests = repositories.flatMap((name) =>
+    (['PUT', 'DELETE'] as const).map((method) => ({ method, path: path + name })),
+  )
+  const raw = await syncedBatches()
+  const [value, reference] = (await inTurns(rounds, [
+    () => rate({ port: served.port, path: '/', tokens: [token], requests }),
+    raw.rate,
+  ]).finally(raw.close)) as [number, number]
+  return {
+    ...{ name: '`PUT` and `DELETE` of a star, durable', value, reference, unit: 'requests/s' },
+    against: 'classic-level, synced batches of 32 with as many keys',
+    ...{ goal: 'at least 0.5', isReached: value / reference >= 0.5 },
+  }
+}
+
+/** 4 KiB of what people write. */
+const TEXT =
+  `${'# A title\n\nSome *words*, a [link](https://example.test/a) and `code`.\n\n- one\n- two\n\n'.repeat(64)}`.slice(
+    0,
+    4096,
+  )
+
+const markdown = async (served: Hosted, rounds: number): Promise<Measurement> => {
+  const token = served.told.largest
+  const [parser, renderer] = [new Parser(), new HtmlRenderer()]
+  const alone = async () => {
+    const begun = performance.now()
+    let texts = 0
+    for (; performance.now() - begun < 1000; texts++) renderer.render(parser.parse(TEXT))
+    return (texts / (performance.now() - begun)) * 1000
+  }
+  const body = JSON.stringify({ Text: TEXT, Mode: 'markdown' })
+  const requests = [{ method: 'POST' as const, path: `${API}/markdown`, body }]
+  const [value, reference] = (await inTurns(rounds, [
+    () => rate({ port: served.port, path: '/', tokens: [token], requests }),
+    alone,
+  ])) as [number, number]
+  return {
+    ...{
+      name: '`POST /markdown` of 4 KiB',
+      value,
+      reference,
+      unit: 'requests/s',
+      against: 'commonmark alone',
+    },
+    ...{ goal: 'at least 0.8', isReached: value / reference >= 0.8 },
+  }
+}
+
+/** Words that few and that many repositories have in their names, each asked for once, one after another. */
+const WORDS = [
+  'ratomi',
+  'kel',
+  'sunvor',
+  'gu',
+  'ra',
+  'rarara',
+  'r',
+  '77',
+  '4242',
+  'lan',
+  'denden',
+  'zzz',
+  'tokelra-',
+]
+const LEAST_LETTERS = 3
+
+const search = async (served: Hosted): Promise<Measurement> => {
+  const times: number[] = []
+  for (let round = 0; round < 20; round++)
+    for (const word of WORDS.filter(({ length }) => length >= LEAST_LETTERS)) {
+      const begun = performance.now()
+      await ask(
+        served.port,
+        `${API}/repos/search?q=${word}&limit=20&page=${1 + (round % 3)}`,
+        served.told.smallest,
+      )
+      times.push(performance.now() - begun)
+    }
+  times.sort((one, other) => one - other)
+  const p99 = times[Math.floor(times.length * 0.99)]!
+  return {
+    ...{ name: '`GET /repos/search`, three letters and more, p99', value: p99, unit: 'ms' },
+    ...{ latency: { p50: median(times), p99 }, goal: 'under 20 ms', isReached: p99 < 20 },
+  }
+}
+
+const memory = ({ pid }: Hosted): Measurement[] => {
+  const [, kibibytes] = /VmRSS:\s+(\d+)/.exec(statusOf(pid)) ?? []
+  if (kibibytes === undefined) return []
+  const value = Number(kibibytes) / 1024
+  return [
+    { name: 'memory after all that', value, unit: 'MiB', goal: 'under 350 MiB', isReached: value < 350 },
+  ]
+}
+
+const statusOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Kept between runs, for it takes minutes to make. */
+const filledStore = async (shape: Shape): Promise<string> => {
+  const folder = join(tmpdir(), `allot-bench-instance-${shape.repos}`)
+  const mark = join(folder, 'filled')
+  try {
+    readFileSync(mark)
+  } catch {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder)
+    await withBar(barOf('filling an instance'), (told) =>
+      fill(join(folder, 'store'), shape, (done, total) => told({ done, total })),
+    )
+    writeFileSync(mark, '')
+  }
+  return join(folder, 'store')
+}
+
+/** @param scale 1 for a hundred thousand users, a million repositories and ten million ledger entries */
+export const instanceOf = (scale: number): Bench => ({
+  name: 'instance',
+  async run({ rounds, say }) {
+    const shape = scaled(scale)
+    say(
+      `an instance of ${shape.repos.toLocaleString('en')} repositories and ${shape.entries.toLocaleString('en')} ledger entries`,
+    )
+    const store = await filledStore(shape)
+    const served = await host('instance', store, String(shape.people))
+    try {
+      const measured = [
+        ...(await reads(served, rounds)),
+        await besideFastify(served, rounds),
+        ...(await flat(served, rounds)),
+      ]
+      say('writing stars')
+      measured.push(await stars(served, rounds))
+      say('rendering')
+      measured.push(await markdown(served, rounds))
+      say('searching')
+      measured.push(await search(served), ...memory(served))
+      return measured.map((one) => ({ ...one, name: `${one.name}` }))
+    } finally {
+      await served.stop()
+    }
+  },
+})
