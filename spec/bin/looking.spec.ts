@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { exitCodeOf, lineOf } from '../../bin/outcome.ts'
+import { createProgram, forEach } from '../../bin/words/index.ts'
 import { asker } from '../running.ts'
 import { aFolder, allot, type Outcome, type Served, served } from './program.ts'
 
 const MIB = 1024 * 1024
+
+const several = async (all: readonly string[][], env: Record<string, string>): Promise<Outcome[]> => {
+  const file = fileURLToPath(new URL('several.ts', import.meta.url))
+  const args = ['--import', import.meta.resolve('tsx'), file, JSON.stringify(all)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
+  return JSON.parse(stdout) as Outcome[]
+}
 
 /** One store with something to see in it, first served, and then alone. */
 describe('The command line shows', () => {
@@ -30,8 +42,8 @@ describe('The command line shows', () => {
     repositories: ['repo', 'list'],
     'those of an owner': ['repo', 'list', 'acme', '--by', 'largest'],
   }
-  const there = (...words: string[]) =>
-    allot(words, undefined, { env: { ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token } })
+  const environment = () => ({ ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token })
+  const there = (...words: string[]) => allot(words, undefined, { env: environment() })
 
   before(async () => {
     token = (await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])).out.trim()
@@ -46,7 +58,10 @@ describe('The command line shows', () => {
     await there('quota', 'rules', 'set', 'total', '--limit', '1 GiB', '--subjects', 'size:all')
     await there('quota', 'groups', 'set', 'free', '--rules', 'few,total')
     await there('quota', 'groups', 'assign', 'acme', 'free')
-    for (const [what, words] of Object.entries(LOOKS)) asked[what] = await there(...words)
+    const outcomes = await several(Object.values(LOOKS), environment())
+    Object.keys(LOOKS).forEach((what, at) => {
+      asked[what] = outcomes[at]!
+    })
   })
   after(() => server.stop())
 
@@ -125,20 +140,16 @@ describe('The command line shows', () => {
 
   it('the same of a store that no server has, and leaves it as it was', async () => {
     await server.stop()
-    for (const what of [
-      'show',
-      'explain',
-      'over --json',
-      'rules',
-      'groups',
-      'organizations',
-      'repositories',
-    ]) {
-      const { code, out, err } = await allot([...LOOKS[what]!, '--data', data])
-      const links = new RegExp(new URL(server.api).origin, 'g')
-      assert.deepEqual([code, err, out], [0, '', asked[what]!.out.replace(links, 'http://localhost')], what)
-    }
-    const { out } = await allot(['user', 'list', '--json', '--data', data])
+    const links = new RegExp(new URL(server.api).origin, 'g')
+    const same = ['show', 'explain', 'over --json', 'rules', 'groups', 'organizations', 'repositories']
+    const users = ['user', 'list', '--json']
+    const words = [...same.map((what) => LOOKS[what]!), users].map((args) => [...args, '--data', data])
+    const outcomes = await several(words, environment())
+    same.forEach((what, at) => {
+      const out = asked[what]!.out.replace(links, 'http://localhost')
+      assert.deepEqual(outcomes[at], { code: 0, err: '', out }, what)
+    })
+    const { out } = outcomes.at(-1)!
     assert.deepEqual(
       JSON.parse(out).map((one: { login: string }) => one.login),
       ['bob', 'ci'],
@@ -148,6 +159,11 @@ describe('The command line shows', () => {
 })
 
 describe('What a tired person types', () => {
+  before(() => {
+    delete process.env.ALLOT_URL
+    delete process.env.ALLOT_TOKEN
+  })
+
   const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
     ['a word too few', ['quota'], 2, /Commands:/],
     ['a word that is nearly one', ['quota', 'shwo', 'acme'], 2, /Did you mean show\?/],
@@ -196,18 +212,32 @@ describe('What a tired person types', () => {
     ['a shell that is none', ['completion', 'tcsh'], 2, /bash, zsh, fish/],
     ['a name with a slash', ['quota', 'show', '..'], 2, /is no name/],
   ]
-  it('is answered with a sentence, and no store is made for it', async () => {
+  for (const [what, args, code, err] of WRONG)
+    it(`is answered with a sentence: ${what}`, async () => {
+      const program = createProgram()
+      let said = ''
+      const hear = (text: string) => {
+        said += text
+      }
+      forEach(program, (command) =>
+        command.configureOutput({ writeErr: hear, writeOut: () => assert.fail() }),
+      )
+      const error = await program.parseAsync(args, { from: 'user' }).then(
+        () => assert.fail(),
+        (error) => error,
+      )
+      said += lineOf(error)
+      assert.equal(exitCodeOf(error), code, said)
+      assert.match(said, err)
+      assert.doesNotMatch(said, /secret/)
+    })
+
+  it('ends with 2, or with 1 for what is not there, and makes no store', async () => {
     const cwd = aFolder()
-    await Promise.all(
-      WRONG.map(async ([what, args, code, err]) => {
-        const outcome = await allot(args, cwd, { env: { ALLOT_URL: '', ALLOT_TOKEN: '' } })
-        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
-        assert.match(outcome.err, err, what)
-        assert.equal(outcome.out, '', what)
-        assert.doesNotMatch(outcome.err, /secret|\n {4}at /, `${what}: ${outcome.err}`)
-      }),
-    )
-    const none = await allot(['user', 'list'], cwd)
+    const env = { ALLOT_URL: '', ALLOT_TOKEN: '' }
+    const misused = await allot(['quota', 'shwo'], cwd, { env })
+    assert.deepEqual([misused.code, misused.out], [2, ''])
+    const none = await allot(['user', 'list'], cwd, { env })
     assert.deepEqual([none.code, none.out], [1, ''])
     assert.match(none.err, /^allot: there is no store in .*--data.*--url\n$/)
     assert.ok(!existsSync(join(cwd, 'data')))

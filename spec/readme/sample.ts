@@ -5,7 +5,7 @@ import { membersOf, type Row, rowsOf } from './options.ts'
 
 export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))
 
-/** What may stand for options that have no default: absent is what they mostly are. */
+/** What may stand for options that have no default, by their names alone where several mean the same. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
   'storage.schema': '"allot"',
@@ -17,6 +17,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'api.baseUrl': '"https://git.example.org"',
   'quota.defaultTotal': '"20 GiB"',
   'git.largestPush': '"2 GiB"',
+  largest: '"2 GiB"',
 }
 
 const WIDTH = 100
@@ -31,7 +32,10 @@ const wrapped = (text: string): string[] => {
 }
 
 const exampleOf = ({ option, fallback }: Row): string => {
-  const value = fallback === '' ? EXAMPLES[option] : fallback.replaceAll('`', '')
+  const value =
+    fallback === ''
+      ? (EXAMPLES[option] ?? EXAMPLES[option.replace(/^.*\./, '')])
+      : fallback.replaceAll('`', '')
   if (value === undefined) throw new Error(`${option} has no default: give it an example`)
   return value
 }

@@ -1,0 +1,18 @@
+import { CommanderError } from 'commander'
+import { Usage } from './usage.ts'
+
+/** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
+const FAILED = 1
+const MISUSED = 2
+
+export const exitCodeOf = (error: unknown): number => {
+  // Help and version end this way too, with 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
+  return error instanceof Usage ? MISUSED : FAILED
+}
+
+/** The line for a failure; commander has said by now what is wrong with the words. */
+export const lineOf = (error: unknown): string => {
+  if (error instanceof CommanderError) return ''
+  return `allot: ${error instanceof Error ? error.message : String(error)}\n`
+}

@@ -1,0 +1,31 @@
+import { exitCodeOf, lineOf } from '../../bin/outcome.ts'
+import { createProgram } from '../../bin/words/index.ts'
+
+/** Several command lines in one process, one after another: `several.ts '[["user","list"],…]'` prints what each has said. */
+const [stdout, stderr] = [
+  process.stdout.write.bind(process.stdout),
+  process.stderr.write.bind(process.stderr),
+]
+
+const outcomes = []
+for (const args of JSON.parse(process.argv[2]!) as string[][]) {
+  const outcome = { code: 0, out: '', err: '' }
+  process.stdout.write = (text: string | Uint8Array) => {
+    outcome.out += text
+    return true
+  }
+  process.stderr.write = (text: string | Uint8Array) => {
+    outcome.err += text
+    return true
+  }
+  try {
+    await createProgram().parseAsync(args, { from: 'user' })
+  } catch (error) {
+    outcome.code = exitCodeOf(error)
+    outcome.err += lineOf(error)
+  }
+  outcomes.push(outcome)
+}
+Object.assign(process.stdout, { write: stdout })
+Object.assign(process.stderr, { write: stderr })
+process.stdout.write(JSON.stringify(outcomes))
