@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../lib/options.ts'
 import { ServerLimits } from '../lib/server.ts'
 
-const { quota, repositories, git, files, lfs, packages, markdown, cors, login, page, ...api } =
+const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, page, ...api } =
   Options.entries
 
 /** What concerns the standalone server alone. */
@@ -52,6 +52,7 @@ export const Config = v.strictObject({
   repositories,
   git,
   files,
+  attachments,
   lfs,
   packages,
   markdown,

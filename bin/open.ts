@@ -17,11 +17,12 @@ export interface Opened {
 export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
-  const { api, quota, git, lfs, packages, markdown, cors, login, page } = config
+  const { api, quota, git, attachments, lfs, packages, markdown, cors, login, page } = config
   const allot = await createAllot({
     ...api,
     quota,
     git,
+    attachments,
     lfs,
     packages,
     markdown,

@@ -132,6 +132,7 @@ export const createAllot = async ({
     git: transport !== undefined,
     lfs: options.lfs !== false,
     packages: options.packages !== false,
+    issues: options.issues,
   })
   const streaming =
     streamed.length === 0
@@ -167,6 +168,7 @@ export const createAllot = async ({
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
+      largestAttachment: options.attachments.largest,
       documentFor: documentOf(routes),
     },
     authenticate: hosting.identities.authenticate,

@@ -64,6 +64,13 @@ const FileOptions = v.strictObject({
   ),
 })
 
+const AttachmentOptions = v.strictObject({
+  largest: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
+    v.description('Bytes that one attachment may have: a number, or `"100 MiB"`. More is 413.'),
+  ),
+})
+
 const largestFile = v.optional(v.pipe(Size, v.minValue(1)))
 
 const LfsOptions = v.strictObject({
@@ -194,12 +201,15 @@ export const Options = v.strictObject({
   ),
   issues: v.pipe(
     v.optional(v.boolean(), true),
-    v.description('Issues, comments and releases; `false` is for hosts that keep these themselves.'),
+    v.description(
+      'Issues, comments, releases and their attachments; `false` is for hosts that keep these themselves.',
+    ),
   ),
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
   git: v.optional(GitOptions, {}),
   files: v.optional(FileOptions, {}),
+  attachments: v.optional(AttachmentOptions, {}),
   lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
   packages: v.optional(v.union([v.literal(false), PackageOptions]), {}),
   markdown: v.optional(MarkdownOptions, {}),

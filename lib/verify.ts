@@ -1,4 +1,5 @@
 import type { FileStore } from './files/index.ts'
+import { attachmentsProof } from './hosting/attachments-proof.ts'
 import { contentsProof } from './hosting/contents-proof.ts'
 import { type FileFault, findFileFaults } from './hosting/files-on-disk.ts'
 import { filesProof } from './hosting/files-proof.ts'
@@ -21,7 +22,7 @@ export interface Verification {
 }
 
 const NAMED = 100
-const proofs = [quotaProof, hostingProof, contentsProof, filesProof]
+const proofs = [quotaProof, hostingProof, contentsProof, filesProof, attachmentsProof]
 
 /**
  * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may

@@ -1,7 +1,7 @@
 import { type Comment, comments, type Issue, issues } from '../records/schema.ts'
-import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
+import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { now } from './clock.ts'
 import { issueIn } from './issues.ts'
 import type { Page, Slice } from './listing.ts'
@@ -40,58 +40,65 @@ export interface Comments {
   remove(viewer: SignedIn, at: RepositoryName, id: number): Promise<boolean>
 }
 
-export const createComments = (store: Store): Comments => ({
-  async create(viewer, at, number, body) {
-    const id = await store.sequences.next('comment')
-    return store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const before = place && (await issueIn(tx, place.repository, number))
-      if (place === undefined || before === undefined) return undefined
-      const { id: author } = await existingAccount(tx, viewer.id)
-      const comment: Comment = {
-        ...{ id, issue: before.id, body, author },
-        ...{ createdAt: now(), updatedAt: now() },
-      }
-      const issue = { ...before, updatedAt: now() }
-      await comments.save(tx, comment)
-      await issues.save(tx, issue)
-      return { repository: place.repository, issue, comment }
-    })
-  },
-  find: (viewer, at, id) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      const found = repository && (await commentIn(tx, repository.id, id))
-      return repository && found && { repository, ...found }
-    }),
-  list: (viewer, at, number, slice) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      const issue = repository && (await issueIn(tx, repository, number))
-      if (repository === undefined || issue === undefined) return undefined
-      const items = await comments.list(tx, 'issue', { prefix: [issue.id], ...slice })
-      return { repository, issue, page: { items, total: await comments.count(tx, 'issue', [issue.id]) } }
-    }),
-  edit: (viewer, at, id, body) =>
-    store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const found = place && (await commentIn(tx, place.repository.id, id))
-      if (place === undefined || found === undefined) return undefined
-      refuseOthers(viewer, place, found.comment.author)
-      const comment = { ...found.comment, body, updatedAt: now() }
-      await comments.save(tx, comment)
-      return { repository: place.repository, issue: found.issue, comment }
-    }),
-  remove: (viewer, at, id) =>
-    store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const found = place && (await commentIn(tx, place.repository.id, id))
-      if (place === undefined || found === undefined) return false
-      refuseOthers(viewer, place, found.comment.author)
-      await comments.remove(tx, [id])
-      return true
-    }),
-})
+export const createComments = (parts: AttachmentParts): Comments => {
+  const { store, files } = parts
+  return {
+    async create(viewer, at, number, body) {
+      const id = await store.sequences.next('comment')
+      return store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const before = place && (await issueIn(tx, place.repository, number))
+        if (place === undefined || before === undefined) return undefined
+        const { id: author } = await existingAccount(tx, viewer.id)
+        const comment: Comment = {
+          ...{ id, issue: before.id, body, author },
+          ...{ createdAt: now(), updatedAt: now() },
+        }
+        const issue = { ...before, updatedAt: now() }
+        await comments.save(tx, comment)
+        await issues.save(tx, issue)
+        return { repository: place.repository, issue, comment }
+      })
+    },
+    find: (viewer, at, id) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const found = repository && (await commentIn(tx, repository.id, id))
+        return repository && found && { repository, ...found }
+      }),
+    list: (viewer, at, number, slice) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const issue = repository && (await issueIn(tx, repository, number))
+        if (repository === undefined || issue === undefined) return undefined
+        const items = await comments.list(tx, 'issue', { prefix: [issue.id], ...slice })
+        return { repository, issue, page: { items, total: await comments.count(tx, 'issue', [issue.id]) } }
+      }),
+    edit: (viewer, at, id, body) =>
+      store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const found = place && (await commentIn(tx, place.repository.id, id))
+        if (place === undefined || found === undefined) return undefined
+        refuseOthers(viewer, place, found.comment.author)
+        const comment = { ...found.comment, body, updatedAt: now() }
+        await comments.save(tx, comment)
+        return { repository: place.repository, issue: found.issue, comment }
+      }),
+    async remove(viewer, at, id) {
+      const removed = await store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const found = place && (await commentIn(tx, place.repository.id, id))
+        if (place === undefined || found === undefined) return false
+        refuseOthers(viewer, place, found.comment.author)
+        await removeAttachments(tx, parts, { on: 'comment', id })
+        await comments.remove(tx, [id])
+        return true
+      })
+      if (removed) await files.idle()
+      return removed
+    },
+  }
+}
 
 /** A comment is gone with its issue, and that with its repository; what is left of them is removed in steps. */
 export const commentIn = async (

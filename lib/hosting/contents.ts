@@ -1,7 +1,7 @@
-import type { Work } from '../records/errands.ts'
+import type { Errands, Work } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import { comments, issues, releases, trackers } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { repositoryById } from './lookup.ts'
 
 /*
@@ -9,50 +9,75 @@ import { repositoryById } from './lookup.ts'
  * by its issue, and each issue and release by its repository.
  */
 
-/** Removes the comments of an issue that is gone. */
-export const removingComments: Work = {
-  async step(tx, issue, limit) {
-    if ((await issues.get(tx, [issue])) !== undefined) return 0
-    return removeComments(tx, issue, limit)
-  },
+export const sweepContents = (errands: Errands, parts: AttachmentParts): void => {
+  errands.on('comments', removingComments(parts))
+  errands.on('contents', removingContents(parts))
 }
 
+/** Removes the comments of an issue that is gone. */
+const removingComments = (parts: AttachmentParts): Work => ({
+  before: parts.files.idle,
+  async step(tx, issue, limit) {
+    if ((await issues.get(tx, [issue])) !== undefined) return 0
+    return removeComments(parts)(tx, issue, limit)
+  },
+})
+
 /** Removes the issues and releases of a repository that is gone. */
-export const removingContents: Work = {
+const removingContents = (parts: AttachmentParts): Work => ({
+  before: parts.files.idle,
   async step(tx, repository, limit) {
     if ((await repositoryById(tx, repository)) !== undefined) return 0
     let did = 0
-    for (const remove of [removeIssues, removeReleases]) {
+    for (const remove of [removeIssues(parts), removeReleases(parts)]) {
       did += await remove(tx, repository, limit - did)
       if (did >= limit) return did
     }
     await trackers.remove(tx, [repository])
     return did
   },
+})
+
+type Removing = (parts: AttachmentParts) => Work['step']
+
+/** Each with its attachments, and none before those. */
+const removeComments: Removing = (parts) => async (tx, issue, limit) => {
+  let did = 0
+  for await (const { id } of paced(await comments.list(tx, 'issue', { prefix: [issue], limit }))) {
+    did += await removeAttachments(tx, parts, { on: 'comment', id }, limit - did)
+    if (did >= limit) return did
+    await comments.remove(tx, [id])
+    if (++did >= limit) return did
+  }
+  return did
 }
 
-const removeComments = async (tx: Change, issue: number, limit: number): Promise<number> => {
-  const found = await comments.list(tx, 'issue', { prefix: [issue], limit })
-  for await (const { id } of paced(found)) await comments.remove(tx, [id])
-  return found.length
-}
+/** How many other records an issue takes as long as: each word of its title is counted and found. */
+const ISSUE = 2
 
-const removeIssues = async (tx: Change, repository: number, limit: number): Promise<number> => {
+const removeIssues: Removing = (parts) => async (tx, repository, limit) => {
   let did = 0
   for (const state of ['open', 'closed'])
-    for await (const issue of paced(
+    for await (const { id } of paced(
       await issues.list(tx, 'state', { prefix: [repository, state], limit: limit - did }),
     )) {
-      did += await removeComments(tx, issue.id, limit - did)
+      did += await removeComments(parts)(tx, id, limit - did)
+      did += await removeAttachments(tx, parts, { on: 'issue', id }, limit - did)
       if (did >= limit) return did
-      await issues.remove(tx, [issue.id])
-      if (++did >= limit) return did
+      await issues.remove(tx, [id])
+      did += ISSUE
+      if (did >= limit) return did
     }
   return did
 }
 
-const removeReleases = async (tx: Change, repository: number, limit: number): Promise<number> => {
-  const found = await releases.list(tx, 'time', { prefix: [repository], limit })
-  for await (const { id } of paced(found)) await releases.remove(tx, [id])
-  return found.length
+const removeReleases: Removing = (parts) => async (tx, repository, limit) => {
+  let did = 0
+  for await (const { id } of paced(await releases.list(tx, 'time', { prefix: [repository], limit }))) {
+    did += await removeAttachments(tx, parts, { on: 'release', id }, limit - did)
+    if (did >= limit) return did
+    await releases.remove(tx, [id])
+    if (++did >= limit) return did
+  }
+  return did
 }

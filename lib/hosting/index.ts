@@ -4,9 +4,10 @@ import type { Errands } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { type Attachments, createAttachments } from './attachments.ts'
 import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
 import { type Comments, createComments } from './comments.ts'
-import { removingComments, removingContents } from './contents.ts'
+import { sweepContents } from './contents.ts'
 import { createHostedFiles, type HostedFiles, removingFiles } from './files.ts'
 import { createFolders } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
@@ -18,7 +19,8 @@ import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createLfs, type Lfs } from './lfs.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
-import { createPackages, type Packages, removingPackage } from './packages.ts'
+import { removingPackage } from './package-files.ts'
+import { createPackages, type Packages } from './packages.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
@@ -41,6 +43,7 @@ export interface Hosting {
   readonly issues: Issues
   readonly comments: Comments
   readonly releases: Releases
+  readonly attachments: Attachments
   readonly sshKeys: SshKeys
   readonly gpgKeys: GpgKeys
   readonly tokens: Tokens
@@ -99,11 +102,11 @@ export const createHosting = (options: HostingOptions): Hosting => {
   const files = createHostedFiles({ store, disk: options.files, failed })
   const landings = createLandings({ store, quota, disk, failed })
   const parts = { quota, errands, folders, files }
+  const attached = { store, quota, files }
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
   errands.on('follows', tellingFollows)
-  errands.on('contents', removingContents)
-  errands.on('comments', removingComments)
+  sweepContents(errands, attached)
   errands.on('files', removingFiles(files))
   errands.on('package', removingPackage(files))
 
@@ -119,9 +122,10 @@ export const createHosting = (options: HostingOptions): Hosting => {
     listings: createRepositoryListings(store),
     relations: createRelations(store),
     search: createSearch(store),
-    issues: createIssues(store, errands),
-    comments: createComments(store),
-    releases: createReleases(store),
+    issues: createIssues(attached, errands),
+    comments: createComments(attached),
+    releases: createReleases(attached),
+    attachments: createAttachments(attached, errands.bounds.inOne),
     sshKeys: createSshKeys(store),
     gpgKeys: createGpgKeys(store),
     tokens: createTokens(store, told.revoked),

@@ -1,10 +1,11 @@
 import { AllotError } from '../errors.ts'
 import type { Errands } from '../records/errands.ts'
 import { type Issue, issues, type Repository, trackers } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Change } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
 import { given } from './accounts.ts'
+import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { now } from './clock.ts'
 import { type IssueQuery, listIssues } from './issue-lists.ts'
 import type { Page, Slice } from './listing.ts'
@@ -47,59 +48,65 @@ export interface Issues {
   remove(viewer: SignedIn, at: RepositoryName, number: number): Promise<boolean>
 }
 
-export const createIssues = (store: Store, errands: Errands): Issues => ({
-  async create(viewer, at, { title, body = '', closed = false }) {
-    const id = await store.sequences.next('issue')
-    return store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      if (place === undefined) return undefined
-      const { id: author } = await existingAccount(tx, viewer.id)
-      const { repository } = place
-      const issue: Issue = {
-        ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
-        ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
-        ...{ createdAt: now(), updatedAt: now() },
-      }
-      await issues.save(tx, issue)
-      return { repository, issue }
-    })
-  },
-  find: (viewer, at, number) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      const issue = repository && (await issueIn(tx, repository, number))
-      return repository && issue && { repository, issue }
-    }),
-  list: (viewer, at, query, slice) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
-    }),
-  edit: (viewer, at, number, edit) =>
-    store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const before = place && (await issueIn(tx, place.repository, number))
-      if (place === undefined || before === undefined) return undefined
-      refuseOthers(viewer, place, before.author)
-      const issue = edited(before, edit)
-      await issues.save(tx, issue)
-      return { repository: place.repository, issue }
-    }),
-  async remove(viewer, at, number) {
-    const id = await store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const issue = place && (await issueIn(tx, place.repository, number))
-      if (place === undefined || issue === undefined) return undefined
-      if (!place.may.admin)
-        throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
-      await issues.remove(tx, [issue.id])
-      await errands.begin(tx, 'comments', issue.id)
-      return issue.id
-    })
-    if (id !== undefined) await errands.finish(store, 'comments', id)
-    return id !== undefined
-  },
-})
+export const createIssues = (parts: AttachmentParts, errands: Errands): Issues => {
+  const { store, files } = parts
+  return {
+    async create(viewer, at, { title, body = '', closed = false }) {
+      const id = await store.sequences.next('issue')
+      return store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        if (place === undefined) return undefined
+        const { id: author } = await existingAccount(tx, viewer.id)
+        const { repository } = place
+        const issue: Issue = {
+          ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
+          ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
+          ...{ createdAt: now(), updatedAt: now() },
+        }
+        await issues.save(tx, issue)
+        return { repository, issue }
+      })
+    },
+    find: (viewer, at, number) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const issue = repository && (await issueIn(tx, repository, number))
+        return repository && issue && { repository, issue }
+      }),
+    list: (viewer, at, query, slice) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
+      }),
+    edit: (viewer, at, number, edit) =>
+      store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const before = place && (await issueIn(tx, place.repository, number))
+        if (place === undefined || before === undefined) return undefined
+        refuseOthers(viewer, place, before.author)
+        const issue = edited(before, edit)
+        await issues.save(tx, issue)
+        return { repository: place.repository, issue }
+      }),
+    async remove(viewer, at, number) {
+      const id = await store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const issue = place && (await issueIn(tx, place.repository, number))
+        if (place === undefined || issue === undefined) return undefined
+        if (!place.may.admin)
+          throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
+        await issues.remove(tx, [issue.id])
+        const did = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })
+        await errands.begin(tx, 'comments', issue.id, errands.bounds.inOne - did)
+        return issue.id
+      })
+      if (id === undefined) return false
+      await errands.finish(store, 'comments', id)
+      await files.idle()
+      return true
+    },
+  }
+}
 
 /** An issue by its number. */
 export const issueIn = (

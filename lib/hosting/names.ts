@@ -27,6 +27,13 @@ export const checkRepositoryName = (name: string): void => {
 export const isRefName = (name: string): boolean =>
   /^[A-Za-z0-9_][\w./+#-]*$/.test(name) && !/\.\.|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(name)
 
+/** What people call a file: any words of one line, and no path. */
+export const checkFileName = (name: string): void => {
+  if (name.length < 1 || name.length > 255) throw invalid('name: must have 1 to 255 characters')
+  if (!name.isWellFormed() || /[\p{Cc}/\\]/u.test(name) || /^\.{1,2}$/.test(name))
+    throw invalid('name: this is no name for a file')
+}
+
 export const checkBranchName = (name: string): void => {
   if (!isRefName(name)) throw invalid('default_branch: this is no name for a branch')
 }

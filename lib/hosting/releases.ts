@@ -1,10 +1,10 @@
 import { AllotError, invalid } from '../errors.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema.ts'
-import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { permissionOn, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
+import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { now } from './clock.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
@@ -58,67 +58,74 @@ export interface Releases {
   remove(viewer: SignedIn, at: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
 }
 
-export const createReleases = (store: Store): Releases => ({
-  async create(viewer, at, { tag, target, name, body = '', draft = false, prerelease = false }) {
-    const id = await store.sequences.next('release')
-    return store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      if (place === undefined) return undefined
-      refuseReaders(place)
-      const { repository } = place
-      const { id: author } = await existingAccount(tx, viewer.id)
-      checkTag(tag)
-      await refuseTaken(tx, repository, tag)
-      const release: Release = {
-        ...{ id, repository: repository.id, tag, target: target || repository.defaultBranch },
-        ...{ name: name || tag, body, draft, prerelease, author },
-        ...{ createdAt: now(), publishedAt: draft ? null : now() },
-      }
-      await releases.save(tx, release)
-      return { repository, release }
-    })
-  },
-  find: (viewer, at, which) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      const release = repository && (await releaseIn(tx, repository, which))
-      if (repository === undefined || release === undefined) return undefined
-      if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
-      return { repository, release }
-    }),
-  list: (viewer, at, query, slice) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, at.owner, at.name)
-      if (repository === undefined) return undefined
-      const { push } = await permissionOn(tx, viewer, repository)
-      return { repository, page: await list(tx, repository.id, push, query, slice) }
-    }),
-  edit: (viewer, at, id, edit) =>
-    store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const before = place && (await releaseIn(tx, place.repository, { id }))
-      if (place === undefined || before === undefined) return undefined
-      if (before.draft && !place.may.push) return undefined
-      refuseReaders(place)
-      const release = edited(before, edit)
-      if (release.tag !== before.tag) {
-        checkTag(release.tag)
-        await refuseTaken(tx, place.repository, release.tag)
-      }
-      await releases.save(tx, release)
-      return { repository: place.repository, release }
-    }),
-  remove: (viewer, at, which) =>
-    store.write(async (tx) => {
-      const place = await writableIn(tx, viewer, at)
-      const release = place && (await releaseIn(tx, place.repository, which))
-      if (place === undefined || release === undefined) return false
-      if (release.draft && !place.may.push) return false
-      refuseReaders(place)
-      await releases.remove(tx, [release.id])
-      return true
-    }),
-})
+export const createReleases = (parts: AttachmentParts): Releases => {
+  const { store, files } = parts
+  return {
+    async create(viewer, at, { tag, target, name, body = '', draft = false, prerelease = false }) {
+      const id = await store.sequences.next('release')
+      return store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        if (place === undefined) return undefined
+        refuseReaders(place)
+        const { repository } = place
+        const { id: author } = await existingAccount(tx, viewer.id)
+        checkTag(tag)
+        await refuseTaken(tx, repository, tag)
+        const release: Release = {
+          ...{ id, repository: repository.id, tag, target: target || repository.defaultBranch },
+          ...{ name: name || tag, body, draft, prerelease, author },
+          ...{ createdAt: now(), publishedAt: draft ? null : now() },
+        }
+        await releases.save(tx, release)
+        return { repository, release }
+      })
+    },
+    find: (viewer, at, which) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const release = repository && (await releaseIn(tx, repository, which))
+        if (repository === undefined || release === undefined) return undefined
+        if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
+        return { repository, release }
+      }),
+    list: (viewer, at, query, slice) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        if (repository === undefined) return undefined
+        const { push } = await permissionOn(tx, viewer, repository)
+        return { repository, page: await list(tx, repository.id, push, query, slice) }
+      }),
+    edit: (viewer, at, id, edit) =>
+      store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const before = place && (await releaseIn(tx, place.repository, { id }))
+        if (place === undefined || before === undefined) return undefined
+        if (before.draft && !place.may.push) return undefined
+        refuseReaders(place)
+        const release = edited(before, edit)
+        if (release.tag !== before.tag) {
+          checkTag(release.tag)
+          await refuseTaken(tx, place.repository, release.tag)
+        }
+        await releases.save(tx, release)
+        return { repository: place.repository, release }
+      }),
+    async remove(viewer, at, which) {
+      const removed = await store.write(async (tx) => {
+        const place = await writableIn(tx, viewer, at)
+        const release = place && (await releaseIn(tx, place.repository, which))
+        if (place === undefined || release === undefined) return false
+        if (release.draft && !place.may.push) return false
+        refuseReaders(place)
+        await removeAttachments(tx, parts, { on: 'release', id: release.id })
+        await releases.remove(tx, [release.id])
+        return true
+      })
+      if (removed) await files.idle()
+      return removed
+    },
+  }
+}
 
 export const releaseIn = async (
   tx: ReadTransaction,

@@ -1,36 +1,38 @@
 import type { IncomingMessage } from 'node:http'
 import { AllotError, invalid } from '../errors.ts'
+import { ClientGone } from './gone.ts'
 import { parseJson, withoutNulls } from './json.ts'
 import type { Route } from './route.ts'
+import { isOneFile, uploadOf } from './upload.ts'
 import { validated } from './validate.ts'
 
 /** What reading a body needs to know of its route. */
 type Described = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
 
-/** The client went away: there is nobody to answer. */
-export class ClientGone extends Error {}
-
 /** The body of a request as its route declares it. */
 export const readBody = async (req: IncomingMessage, route: Described, limit: number): Promise<unknown> => {
   checkType(req, route)
+  const { body } = route
+  if (isOneFile(body)) return uploadOf(req, body)
   const given = req.readableEnded ? readBefore(req) : await readBytes(req, route.bodyLimit ?? limit)
   const text = given instanceof Uint8Array ? decoded(given) : given
-  return validated(route.body!, route.accepts === undefined ? members(text) : text)
+  return validated(body!, route.accepts === undefined ? members(text) : text)
 }
 
 /** "another content type than the operation takes gets 415 (absent is fine)" */
 const checkType = (req: IncomingMessage, { accepts }: Described) => {
   const header = req.headers['content-type']
-  if (header === undefined) return
-  const type = header.split(';', 1)[0]!.trim().toLowerCase()
+  if (header === undefined && accepts !== FORM) return
+  const type = (header ?? '').split(';', 1)[0]!.trim().toLowerCase()
   const taken =
     accepts === undefined ? /^(?:application|text)\/(?:[\w.-]+\+)?json$/.test(type) : type === accepts
   if (!taken)
     throw new AllotError(
       'unsupported_media_type',
-      `this operation takes ${accepts ?? 'application/json'}, not ${type}`,
+      `this operation takes ${accepts ?? 'application/json'}, not ${type || 'a body of no type'}`,
     )
 }
+const FORM: Route['accepts'] = 'multipart/form-data'
 
 /** What a body parser of the host, such as `express.json()`, left of a body that it has read already. */
 const readBefore = (req: IncomingMessage): unknown => (req as { body?: unknown }).body ?? ''

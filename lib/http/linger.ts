@@ -17,6 +17,8 @@ export const endWithRequest = (res: ServerResponse, bytes: Buffer): void => {
     res.write(bytes)
     req.once('end', () => res.end())
   }
+  // Whoever was reading it has stopped.
+  req.unpipe()
   const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), LINGER)
   req.once('close', () => clearTimeout(timer)).resume()
 }

@@ -3,6 +3,7 @@ import type * as v from 'valibot'
 import { statusTexts } from './errors.ts'
 import { ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import type { Identity, Route } from './route.ts'
+import { isOneFile, type OneFile } from './upload.ts'
 import { coercionOf } from './validate.ts'
 
 /** What the document says beyond the routes. */
@@ -108,7 +109,26 @@ const PAGING = [
   { name: 'limit', in: 'query', description: 'items on a page', schema: { type: 'integer', minimum: 0 } },
 ]
 
-const requestBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
+const requestBody = (
+  route: Route<never, never>,
+  body: NonNullable<Route['body']>,
+  schemaOf: Convert,
+): Json => (isOneFile(body) ? formBody(body) : schemaBody(route, body, schemaOf))
+
+const formBody = ({ field }: OneFile): Json => ({
+  required: true,
+  content: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: { [field]: { type: 'string', format: 'binary' } },
+        required: [field],
+      },
+    },
+  },
+})
+
+const schemaBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
   required: 'entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional),
   content: { [route.accepts ?? 'application/json']: { schema: schemaOf(body) } },
 })

@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { PageRequest, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses } from './responses.ts'
+import type { OneFile, Upload } from './upload.ts'
 
 /** Who sent a request. `all` among the scopes grants everything, and `write:x` implies `read:x`. */
 export interface Identity {
@@ -29,7 +30,11 @@ export interface Facts {
   scope?: string | readonly string[]
   paging?: Paging
   /** JSON when absent; else the body is the text as it came. */
-  accepts?: 'text/plain' | 'application/x-ndjson' | 'application/x-www-form-urlencoded'
+  accepts?:
+    | 'text/plain'
+    | 'application/x-ndjson'
+    | 'application/x-www-form-urlencoded'
+    | 'multipart/form-data'
   /** Bytes, where the server's own limit does not fit. */
   bodyLimit?: number
   /**
@@ -45,7 +50,7 @@ export interface Facts {
 export interface Route<I extends Identity = Identity, S = unknown> extends Facts {
   params?: ObjectSchema
   query?: ObjectSchema
-  body?: v.GenericSchema
+  body?: v.GenericSchema | OneFile
   responses: Responses
   handle: (request: RouteRequest<I>, services: S) => Reply | Promise<Reply>
 }
@@ -66,7 +71,11 @@ type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${i
   : never
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
 
-type Output<Schema, Otherwise> = Schema extends v.GenericSchema ? v.InferOutput<Schema> : Otherwise
+type Output<Schema, Otherwise> = Schema extends v.GenericSchema
+  ? v.InferOutput<Schema>
+  : Schema extends OneFile
+    ? Upload
+    : Otherwise
 
 export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> {
   readonly user: A extends 'optional' ? I | null : I
@@ -110,7 +119,7 @@ export const routesFor = <I extends Identity, S>() => ({
     const R extends Responses,
     P extends ObjectSchema | undefined = undefined,
     Q extends ObjectSchema | undefined = undefined,
-    B extends v.GenericSchema | undefined = undefined,
+    B extends v.GenericSchema | OneFile | undefined = undefined,
     G extends Paging | undefined = undefined,
   >(
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { ClientGone } from './body.ts'
+import { ClientGone } from './gone.ts'
 import type { Produce } from './responses.ts'
 
 const HEADERS = [

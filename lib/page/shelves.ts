@@ -37,12 +37,16 @@ const repositoryItem = ({ at }: Frame, owner: Account, repository: Repository): 
   repository: undefined,
 })
 
-const entryItem = ({ entry, repository }: UsedEntry, owner: string, site: string | undefined): Item => ({
+const entryItem = (
+  { entry, repository, attached }: UsedEntry,
+  owner: string,
+  site: string | undefined,
+): Item => ({
   key: entry.key,
   name: entry.name,
   about: aboutOf(entry),
   bytes: entry.size,
-  href: site === undefined ? undefined : htmlUrlOf({ entry, repository }, owner, site),
+  href: site === undefined ? undefined : htmlUrlOf({ entry, repository, attached }, owner, site),
   repository,
 })
 
@@ -53,8 +57,8 @@ const aboutOf = ({ kind, on, index, run, type, version }: UsedEntry['entry']): s
 }
 
 /** Where the API says that it is. */
-const htmlUrlOf = ({ entry, repository }: UsedEntry, owner: string, baseUrl: string): string => {
-  const place = { baseUrl, apiUrl: '', owner, repository }
+const htmlUrlOf = ({ entry, repository, attached }: UsedEntry, owner: string, baseUrl: string): string => {
+  const place = { baseUrl, apiUrl: '', owner, repository, attached }
   if (entry.kind === 'packages') return usedPackageResource(entry, place).html_url
   if (entry.kind === 'artifacts') return usedArtifactResource(entry, place).html_url
   return usedAttachmentResource(entry, place).contained_in.html_url

@@ -79,7 +79,7 @@ export const advance = async (
   { kind, id }: Errand,
 ): Promise<boolean> => {
   if (!(await isUnderWay(tx, kind, id))) return false
-  if ((await work.step(tx, id, limit)) === limit) return true
+  if ((await work.step(tx, id, limit)) >= limit) return true
   await errands.remove(tx, [kind, id])
   return false
 }

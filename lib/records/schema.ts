@@ -568,6 +568,31 @@ export const releases = collection({
   counted: { kind: releaseKind },
 })
 
+const Attachment = v.object({
+  id,
+  /** Of the file, and of its address. */
+  uuid: v.string(),
+  repository: id,
+  on: v.picklist(['issue', 'comment', 'release']),
+  /** The id of that issue, comment or release. */
+  holder: id,
+  name: v.string(),
+  size: bytes,
+  uploader: id,
+  downloads: count,
+  createdAt: seconds,
+})
+export type Attachment = v.InferOutput<typeof Attachment>
+
+export const attachments = collection({
+  name: 'attachment',
+  schema: Attachment,
+  id: (attachment) => [attachment.id],
+  unique: { uuid: (attachment) => [attachment.uuid] },
+  ordered: { holder: ({ on, holder }) => [on, holder] },
+  counted: { holder: ({ on, holder }) => [on, holder] },
+})
+
 const PackageVersion = v.object({
   id,
   owner: id,
@@ -662,6 +687,7 @@ export const collections = [
   issues,
   comments,
   releases,
+  attachments,
   packageVersions,
   packageFiles,
   errands,
@@ -680,6 +706,7 @@ export const numbered = [
   numbers('issue', issues, (issue) => [issue.id]),
   numbers('comment', comments, (comment) => [comment.id]),
   numbers('release', releases, (release) => [release.id]),
+  numbers('attachment', attachments, (attachment) => [attachment.id]),
   numbers('packageVersion', packageVersions, (one) => [one.id]),
   numbers('packageFile', packageFiles, (file) => [file.id]),
 ]

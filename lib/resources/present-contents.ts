@@ -2,7 +2,9 @@ import type { Viewer } from '../hosting/access.ts'
 import { blankAccount } from '../hosting/accounts.ts'
 import {
   type Account,
+  type Attachment as AttachmentRecord,
   accounts,
+  attachments,
   type Comment as CommentRecord,
   comments,
   type Issue as IssueRecord,
@@ -11,10 +13,18 @@ import {
 } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Comment, commentResource, type Issue, issueResource, type Whereabouts } from './issue.ts'
+import { type Attachment, attachmentResource } from './attachment.ts'
+import {
+  type Comment,
+  commentResource,
+  type Issue,
+  issueResource,
+  type Surroundings,
+  type Whereabouts,
+} from './issue.ts'
 import type { Urls } from './present.ts'
 import { type Release, releaseResource } from './release.ts'
-import { type User, userResource } from './user.ts'
+import { userResource } from './user.ts'
 
 /** Who asks, what for, and where the links of the answer lead. */
 export interface Presenting extends Urls {
@@ -25,9 +35,9 @@ export interface Presenting extends Urls {
 
 /** Records of one repository as they are sent, with what belongs to them, read in one snapshot. */
 export const presentIssues = (to: Presenting, records: readonly IssueRecord[]): Promise<Issue[]> =>
-  present(to, records, async (tx, record, user, where) => {
+  present(to, 'issue', records, async (record, around, where, tx) => {
     const count = await comments.count(tx, 'issue', [record.id])
-    return issueResource(record, { user, assets: [], comments: count }, where)
+    return issueResource(record, { ...around, comments: count }, where)
   })
 
 export const presentComments = (
@@ -35,30 +45,43 @@ export const presentComments = (
   issue: IssueRecord,
   records: readonly CommentRecord[],
 ): Promise<Comment[]> =>
-  present(to, records, async (_tx, record, user, where) =>
-    commentResource(record, { user, assets: [] }, issue, where),
+  present(to, 'comment', records, async (record, around, where) =>
+    commentResource(record, around, issue, where),
   )
 
 export const presentReleases = (to: Presenting, records: readonly ReleaseRecord[]): Promise<Release[]> =>
-  present(to, records, async (_tx, record, user, where) =>
-    releaseResource(record, { user, assets: [] }, where),
-  )
+  present(to, 'release', records, async (record, around, where) => releaseResource(record, around, where))
 
-const present = <R extends { author: number }, T>(
+type One<R, T> = (record: R, around: Surroundings, where: Whereabouts, tx: ReadTransaction) => Promise<T>
+
+const present = <R extends { id: number; author: number }, T>(
   { store, viewer, repository, baseUrl, apiUrl }: Presenting,
+  on: AttachmentRecord['on'],
   records: readonly R[],
-  one: (tx: ReadTransaction, record: R, user: User, where: Whereabouts) => Promise<T>,
+  one: One<R, T>,
 ): Promise<T[]> =>
   store.read(async (tx) => {
     const known = await accountsById(tx, [repository.owner, ...records.map(({ author }) => author)])
     const owner = (known.get(repository.owner) ?? ghost).name
     const where = { repository, owner, baseUrl, apiUrl }
     return Promise.all(
-      records.map((record) =>
-        one(tx, record, userResource(known.get(record.author) ?? ghost, viewer, baseUrl), where),
-      ),
+      records.map(async (record) => {
+        const user = userResource(known.get(record.author) ?? ghost, viewer, baseUrl)
+        return one(record, { user, assets: await assetsOf(tx, on, record.id, baseUrl) }, where, tx)
+      }),
     )
   })
+
+const assetsOf = async (
+  tx: ReadTransaction,
+  on: AttachmentRecord['on'],
+  holder: number,
+  baseUrl: string,
+): Promise<Attachment[]> => {
+  if ((await attachments.count(tx, 'holder', [on, holder])) === 0) return []
+  const found = await attachments.list(tx, 'holder', { prefix: [on, holder] })
+  return found.map((record) => attachmentResource(record, baseUrl))
+}
 
 const accountsById = async (
   tx: ReadTransaction,

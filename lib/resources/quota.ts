@@ -1,9 +1,11 @@
 import * as v from 'valibot'
+import type { Attached } from '../hosting/usage.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaExplanation } from '../quota/explain.ts'
 import type { Standing } from '../quota/standing.ts'
 import { Subject, type Usage } from '../quota/subjects.ts'
 import type { LedgerEntry } from '../records/schema.ts'
+import { holderPaths } from './attachment.ts'
 
 /** Bytes, or -1 for unlimited. */
 const limit = v.pipe(v.number(), v.safeInteger())
@@ -84,18 +86,26 @@ export interface EntryPlace {
   apiUrl: string
   owner: string
   repository: string | undefined
+  attached?: Attached | undefined
 }
 
 export const usedAttachmentResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedAttachment => {
-  const kind = entry.on === 'issue' ? 'issues' : 'releases'
-  const path = `${place.owner}/${place.repository}/${kind}/${entry.index ?? 0}`
-  const container = `${place.apiUrl}/repos/${path}`
+  const { attached, owner, repository, apiUrl, baseUrl } = place
+  const path = `${owner}/${repository}`
+  const { api, page } = attached === undefined ? elsewhere(entry) : holderPaths(attached, entry.index ?? 0)
+  const container = `${apiUrl}/repos/${path}/${api}`
   return {
     name: entry.name,
     size: entry.size,
-    api_url: `${container}/assets/${encodeURIComponent(entry.key)}`,
-    contained_in: { api_url: container, html_url: `${place.baseUrl}/${path}` },
+    api_url: `${container}/assets/${attached?.id ?? encodeURIComponent(entry.key)}`,
+    contained_in: { api_url: container, html_url: `${baseUrl}/${path}/${page}` },
   }
+}
+
+/** Of what the host keeps: its own names for it. */
+const elsewhere = ({ on, index }: LedgerEntry) => {
+  const path = `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
+  return { api: path, page: path }
 }
 
 export const usedPackageResource = (entry: LedgerEntry, { baseUrl, owner }: EntryPlace): QuotaUsedPackage => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Release as Record } from '../records/schema.ts'
-import { Attachment } from './attachment.ts'
+import { Attachment, tagPath } from './attachment.ts'
 import { type Surroundings, urlsOf, type Whereabouts } from './issue.ts'
 import { timestamp } from './time.ts'
 import { User } from './user.ts'
@@ -42,7 +42,7 @@ export const releaseResource = (
     name: record.name,
     body: record.body,
     url,
-    html_url: releasePage(page, record),
+    html_url: `${page}/${tagPath(record.tag)}`,
     tarball_url: '',
     zipball_url: '',
     hide_archive_links: true,
@@ -56,7 +56,3 @@ export const releaseResource = (
     archive_download_count: { zip: 0, tar_gz: 0 },
   }
 }
-
-/** @param page of the repository */
-export const releasePage = (page: string, { tag }: Pick<Record, 'tag'>): string =>
-  `${page}/releases/tag/${tag.split('/').map(encodeURIComponent).join('/')}`

@@ -20,6 +20,8 @@ export interface Services {
   readonly dialect: 'document' | 'forgejo'
   /** The OpenAPI document, for the URL that a request came by. */
   readonly documentFor: (apiUrl: string) => { openapi: string }
+  /** Bytes that an attachment may have. */
+  readonly largestAttachment: number
   /** What `GET /settings/api` tells of paging. */
   readonly pageLimits: { readonly default: number; readonly max: number }
 }

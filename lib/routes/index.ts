@@ -1,5 +1,7 @@
 import { adminUserRoutes } from './admin-users.ts'
+import { attachmentRoutes } from './attachments.ts'
 import { commentRoutes } from './comments.ts'
+import { downloadRoutes } from './downloads.ts'
 import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
 import { gitRoutes } from './git.ts'
@@ -27,7 +29,7 @@ import { tokenRoutes } from './tokens.ts'
 import { userRoutes } from './users.ts'
 import { versionRoutes } from './version.ts'
 
-const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes]
+const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
 /** The whole API: the router, the OpenAPI document and the specs that walk all routes are made from this list. */
 export const routes = [
@@ -65,8 +67,14 @@ export const routesWith = (options: { issues: boolean; packages: unknown }): typ
   )
 
 /** What is served beside the API, as far as the host does not keep it itself. */
-export const streamRoutesFor = (served: { git: boolean; lfs: boolean; packages: boolean }) => [
+export const streamRoutesFor = (served: {
+  git: boolean
+  lfs: boolean
+  packages: boolean
+  issues: boolean
+}) => [
   ...(served.git ? gitRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
   ...(served.packages ? registryRoutes : []),
+  ...(served.issues ? downloadRoutes : []),
 ]

@@ -50,8 +50,8 @@ const replyUsed =
   async ({ hosting }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
     const { items, total } = await hosting.usage.used(owner.id, kind, page)
     return pageOf(
-      items.map(({ entry, repository }) =>
-        resource(entry, { baseUrl, apiUrl, owner: owner.name, repository }),
+      items.map(({ entry, repository, attached }) =>
+        resource(entry, { baseUrl, apiUrl, owner: owner.name, repository, attached }),
       ),
       total,
     )

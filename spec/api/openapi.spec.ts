@@ -79,7 +79,7 @@ const withHost = async (host: string, method: string, path: string): Promise<Ans
 /** A path with something in the place of every parameter. */
 const filled = ({ path }: Route<never, never>) =>
   path
-    .replace(/\{(?:id|index)\}/, '1')
+    .replace(/\{(?:id|index|attachment_id)\}/g, '1')
     .replace('{kind}', 'lfs')
     .replace(/\{\w+\}/g, 'nothing-there')
 

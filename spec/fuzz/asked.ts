@@ -64,6 +64,7 @@ const bodyOf = ({ body, accepts }: AnyRoute): fc.Arbitrary<string | undefined> =
   if (accepts === 'text/plain') return markdown
   if (accepts === 'application/x-ndjson')
     return fc.array(ledgerLine, { maxLength: 4 }).map((lines) => lines.join('\n'))
+  if (!('type' in body)) return form
   const right = described(body)
   return fc.oneof(
     { weight: 16, arbitrary: right.map((value) => JSON.stringify(value)) },
@@ -72,6 +73,22 @@ const bodyOf = ({ body, accepts }: AnyRoute): fc.Arbitrary<string | undefined> =
     { weight: 1, arbitrary: fc.constantFrom('', '{', '[]', 'null', '{"__proto__":{"name":"x"}}') },
   )
 }
+
+/** Forms with a file, more or less: the type that is sent with them says that the boundary is an x. */
+const form = fc
+  .tuple(
+    fc.constantFrom('attachment', 'attachments'),
+    fc.constantFrom('a', '../a', ''),
+    fc.string(),
+    fc.boolean(),
+  )
+  .map(([field, filename, content, isWhole]) =>
+    [
+      '--x',
+      `Content-Disposition: form-data; name="${field}"; filename="${filename}"`,
+      ...['', content, isWhole ? '--x--' : '--x', ''],
+    ].join('\r\n'),
+  )
 
 /** One member of it is something else. */
 const spoiled = (whole: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
@@ -112,8 +129,13 @@ const ledgerLine = fc.oneof(
   fc.constant(''),
 )
 
+const FORM = 'multipart/form-data'
+
 const typeOf = ({ accepts }: AnyRoute): fc.Arbitrary<string | undefined> =>
   fc.oneof(
-    { weight: 30, arbitrary: fc.constant(accepts ?? 'application/json') },
+    {
+      weight: 30,
+      arbitrary: fc.constant(accepts === FORM ? `${FORM}; boundary=x` : (accepts ?? 'application/json')),
+    },
     { weight: 1, arbitrary: fc.constantFrom('text/html', 'application/json; charset=utf-8', 'x') },
   )

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { generateKey } from 'openpgp'
 import type { Allot } from '../../lib/index.ts'
 import { sshPair } from '../keygen.ts'
@@ -14,6 +15,14 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
   owner: ['alice', 'acme', 'shy'],
   new_owner: ['acme', 'bob', 'alice'],
   org: ['acme', 'Acme', 'alice'],
+  index: ['1', '2', '3'],
+  attachment_id: ['1', '2'],
+  tag: ['v1', 'v2', 'a/b'],
+  tag_name: ['v1', 'v3', 'a b', 'a/b'],
+  state: ['open', 'closed', 'all', ''],
+  type: ['issues', 'pulls', ''],
+  created_by: ['alice', 'bob', 'nobody'],
+  q: ['crash', 'a', 'crash login'],
   repo: ['demo', 'secret', 'shared', 'Demo'],
   reponame: ['demo', 'secret', 'shared'],
   repository: ['alice/demo', 'alice/secret', 'acme/shared', 'acme'],
@@ -59,6 +68,7 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Peopl
   await hosting.repositories.create(acme, alice, { name: 'shared' })
   await hosting.repositories.create(shy, shy, { name: 'demo' })
   await relate(hosting, [alice, bob])
+  await discuss(hosting, [alice, bob])
   await hosting.sshKeys.add(alice.id, { title: 'laptop', key: keys.ssh })
   await hosting.gpgKeys.add(alice.id, { armored: keys.gpg })
   await quota.apply(PLAN)
@@ -78,6 +88,22 @@ const relate = async ({ relations }: Allot['hosting'], [alice, bob]: readonly [A
   await relations.follows.follow(bob, 'alice')
   for (const one of [alice, bob]) await relations.stars.set(one, { owner: 'acme', name: 'shared' })
   await relations.watches.set(bob, { owner: 'alice', name: 'demo' })
+}
+
+const discuss = async (
+  { issues, comments, releases, attachments }: Allot['hosting'],
+  [alice, bob]: readonly [Account, Account],
+) => {
+  const demo = { owner: 'alice', name: 'demo' }
+  await issues.create(alice, demo, { title: 'crash after login' })
+  await issues.create(bob, demo, { title: 'slow', closed: true })
+  await comments.create(bob, demo, 1, 'here too')
+  await releases.create(alice, demo, { tag: 'v1' })
+  await releases.create(alice, demo, { tag: 'v2', draft: true })
+  for (const on of [{ issue: 1 }, { comment: 1 }, { release: 1 }]) {
+    const content = Readable.from([Buffer.from('content')], { objectMode: false })
+    await attachments.add(alice, demo, on, { name: 'a.txt', content, largest: 100 })
+  }
 }
 
 const PLAN: Parameters<Allot['quota']['apply']>[0] = {

@@ -1,0 +1,2 @@
+/** The client went away: there is nobody to answer. */
+export class ClientGone extends Error {}

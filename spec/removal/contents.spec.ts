@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import type { WhichHolder } from '../../lib/hosting/holders.ts'
+import { decodeKey } from '../../lib/records/keys.ts'
+import { type Account, attachments, comments, files, issues, releases } from '../../lib/records/schema.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { verify } from '../../lib/verify.ts'
+import { type House, openHouse } from './house.ts'
+
+/** So small that everything takes many steps. */
+const BOUNDS = { inOne: 2, step: 1 }
+const AT = { owner: 'ann', name: 'demo' }
+
+interface Filled {
+  house: House
+  driver: StorageDriver
+  ann: Account
+}
+
+const attach = ({ house, ann }: Filled, on: WhichHolder) =>
+  house.hosting.attachments.add(ann, AT, on, {
+    name: 'a',
+    content: Readable.from([Buffer.from('12345')], { objectMode: false }),
+    largest: 10,
+  })
+
+/** A repository with two issues of two comments each, two releases, and an attachment or two on each of them. */
+const filled = async (): Promise<Filled> => {
+  const driver = memory()
+  const house = await openHouse(driver, BOUNDS)
+  const { accounts, repositories, issues, comments, releases } = house.hosting
+  const ann = await accounts.createUser({ name: 'ann' })
+  await repositories.create(ann, ann, { name: 'demo' })
+  const all = { house, driver, ann }
+  for (const issue of [1, 2]) {
+    await issues.create(ann, AT, { title: `issue ${issue}` })
+    for (const body of ['one', 'two']) {
+      const made = await comments.create(ann, AT, issue, body)
+      for (const _ of [1, 2]) await attach(all, { comment: made!.comment.id })
+    }
+    for (const _ of [1, 2]) await attach(all, { issue })
+    const made = await releases.create(ann, AT, { tag: `v${issue}`, draft: issue === 2 })
+    await attach(all, { release: made!.release.id })
+  }
+  return all
+}
+
+const used = async ({ house, ann }: Filled): Promise<[issues: number, releases: number, listed: number]> => {
+  const { usage } = await house.quota.standing(ann.id)
+  const { total } = await house.hosting.usage.used(ann.id, 'attachments', { offset: 0, limit: 100 })
+  return [usage.issues, usage.releases, total]
+}
+
+/** How many records there are of each kind. */
+const records = ({ driver }: Filled): Promise<Record<string, number>> =>
+  driver.read(async (tx) => {
+    const found: Record<string, number> = {}
+    for (const { options, all } of [issues, comments, releases, attachments, files])
+      for await (const _ of all(tx)) found[options.name] = (found[options.name] ?? 0) + 1
+    return found
+  })
+
+/** Every step of what is left to do, after each of which everything agrees. */
+const sweep = async ({ house, driver }: Filled): Promise<number> => {
+  let rounds = 0
+  while ((await house.sweeper.round()).errands > 0) {
+    assert.deepEqual((await verify(driver)).named, [])
+    assert.ok(++rounds < 200, 'it never ends')
+  }
+  await house.hosting.idle()
+  return rounds
+}
+
+/** Deletes everyone, after which nothing may be left. */
+const end = async (all: Filled, ...more: Account[]): Promise<void> => {
+  const { driver, house } = all
+  for (const { id } of [all.ann, ...more]) await house.hosting.removeAccount(id, { purge: true })
+  await sweep(all)
+  const found: string[] = []
+  await driver.read(async (tx) => {
+    for await (const [key] of tx.range({ start: new Uint8Array([0]), end: new Uint8Array([255]) }))
+      found.push(decodeKey(key).join(' '))
+  })
+  assert.deepEqual(
+    found.filter((key) => !/^(sequence|mark) /.test(key)),
+    [],
+  )
+  await house.close()
+}
+
+describe('What a repository holds', () => {
+  it('is counted, and agrees with the records', async () => {
+    const all = await filled()
+    assert.deepEqual(await used(all), [60, 10, 14])
+    assert.deepEqual((await verify(all.driver)).named, [])
+    await end(all)
+  })
+
+  it('goes with it: from sight and from its usage at once, and then step by step', async () => {
+    const all = await filled()
+    const { repositories } = all.house.hosting
+    const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
+    await repositories.remove(demo.id)
+    assert.deepEqual(await used(all), [0, 0, 0])
+    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.ok((await sweep(all)) > 10)
+    assert.deepEqual(await records(all), {})
+    await repositories.create(all.ann, all.ann, { name: 'demo' })
+    const made = await all.house.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
+    assert.equal(made!.issue.number, 1)
+    await end(all)
+  })
+
+  it('goes with its owner', async () => {
+    const all = await filled()
+    await all.house.hosting.removeAccount(all.ann.id, { purge: true })
+    assert.deepEqual((await verify(all.driver)).named, [])
+    await end(all)
+  })
+
+  it('stays with it when it changes hands', async () => {
+    const all = await filled()
+    const { repositories, accounts } = all.house.hosting
+    const ben = await accounts.createUser({ name: 'ben' })
+    const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
+    await repositories.transfer(demo.id, ben.id)
+    assert.deepEqual(await used(all), [0, 0, 0])
+    assert.deepEqual(await used({ ...all, ann: ben }), [60, 10, 14])
+    assert.deepEqual((await verify(all.driver)).named, [])
+    await end(all, ben)
+  })
+})
+
+describe('An issue with more comments than one write may remove', () => {
+  it('is gone at once, and all of it when that is answered', async () => {
+    const all = await filled()
+    await all.house.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
+    assert.deepEqual(await used(all), [30, 10, 8])
+    assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
+    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.equal(await sweep(all), 0)
+    await end(all)
+  })
+
+  it('whose deletion was cut off is gone all the same, and the rest of it is removed after the next start', async () => {
+    const all = await filled()
+    let writes = 0
+    const killed: StorageDriver = {
+      ...all.driver,
+      write: (work) => (++writes > 2 ? new Promise(() => {}) : all.driver.write(work)),
+    }
+    const dying = await openHouse({ ...killed, open: async () => undefined }, BOUNDS)
+    void dying.hosting.issues.remove(all.ann, AT, 1)
+    while (writes < 3) await new Promise((next) => setTimeout(next, 1))
+    assert.equal(await all.house.hosting.issues.find(all.ann, AT, 1), undefined)
+    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.ok((await sweep(all)) > 0)
+    assert.deepEqual(await used(all), [30, 10, 8])
+    await all.house.hosting.files.sweep()
+    assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
+    await end(all)
+  })
+})
