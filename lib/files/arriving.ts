@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
+import { writingTo } from './writing.ts'
 
 /** What is known of a content before it comes. */
 export interface Expected {
@@ -59,15 +60,16 @@ export const arrive = async (directory: string, content: Readable, expected: Exp
 const write = async (file: FileHandle, content: Readable, expected: Expected): Promise<Facts> => {
   const hash = createHash('sha256')
   const others = (expected.digests ?? []).map((name) => ({ name, hash: createHash(name) }))
+  const writing = writingTo(file)
   let size = 0
   for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     checkSize(size, expected)
     hash.update(chunk)
     for (const other of others) other.hash.update(chunk)
-    for (let written = 0; written < chunk.length; )
-      written += (await file.write(chunk, written, chunk.length - written)).bytesWritten
+    await writing.add(chunk)
   }
+  await writing.end()
   const sha256 = hash.digest('hex')
   if (expected.size !== undefined && size !== expected.size)
     throw invalid(`the content has ${size} bytes, and not ${expected.size}`)

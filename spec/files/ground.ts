@@ -33,14 +33,14 @@ export const LARGE = contentOf(Buffer.alloc(200_000, 'large'))
 export const SMALL = contentOf('small')
 export const EMPTY = contentOf('')
 
-/** LFS objects and packages of alice; `attachments` counts none. */
-export const fill = async ({ hosting }: Allot): Promise<number> => {
-  const alice = await hosting.accounts.createUser({ name: 'alice' })
+/** LFS objects and packages of a new user. @returns the repository */
+export const fill = async ({ hosting }: Allot, name = 'alice'): Promise<number> => {
+  const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })
   for (const { oid, size, bytes } of [LARGE, SMALL, EMPTY])
     await hosting.lfs.add(id, { oid, size }, Readable.from([bytes]), undefined)
   const viewer = { id: alice.id, admin: false }
-  const at = { owner: 'alice', type: 'generic', name: 'tool', version: '1' }
+  const at = { owner: name, type: 'generic', name: 'tool', version: '1' }
   for (const file of ['a', 'b'])
     await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]), undefined)
   return id

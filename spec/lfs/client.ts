@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe } from 'node:test'
 
-const hasGitLfs = (): boolean => {
+export const hasGitLfs = (): boolean => {
   try {
     execFileSync('git', ['lfs', 'version'], { stdio: 'ignore' })
     return true
