@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
@@ -43,6 +44,13 @@ interface Found {
   readonly identity: Identity | undefined
 }
 
+/** The token that a connection sent last, for most send the same one every time; `age` is that of all that is memoized. */
+interface Last {
+  readonly header: string
+  readonly identity: Identity
+  readonly age: number
+}
+
 export const EVERY_SCOPE: ReadonlySet<string> = new Set(['all'])
 const REMEMBERED = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
@@ -67,11 +75,15 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
     return identity
   }
   const login = createLogin(store, attempts)
+  const lastOf = new WeakMap<Socket, Last>()
+  let age = 0
 
   const withToken = (secret: string, req: IncomingMessage): Identity | Promise<Identity> => {
     const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
-    const remembered = hash === undefined || shared ? undefined : byToken.get(hash)
-    return remembered?.identity ?? sought(hash, req)
+    const remembered = hash === undefined || shared ? undefined : byToken.get(hash)?.identity
+    if (remembered === undefined) return sought(hash, req)
+    lastOf.set(req.socket, { header: req.headers.authorization!, identity: remembered, age })
+    return remembered
   }
 
   const sought = async (hash: string | undefined, req: IncomingMessage): Promise<Identity> => {
@@ -107,6 +119,9 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
   return {
     signIn,
     authenticate(req) {
+      const last = lastOf.get(req.socket)
+      if (last !== undefined && last.age === age && last.header === req.headers.authorization)
+        return last.identity
       const [scheme, value] = credentialsOf(req)
       if (value === undefined) return null
       switch (scheme) {
@@ -124,8 +139,14 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
       if (value === undefined) return 'nobody'
       return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
     },
-    revoked: (hash) => void byToken.delete(hash),
-    changed: () => byToken.clear(),
+    revoked(hash) {
+      age++
+      byToken.delete(hash)
+    },
+    changed() {
+      age++
+      byToken.clear()
+    },
   }
 }
 

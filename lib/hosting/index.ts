@@ -22,6 +22,7 @@ import { createOrganizations, type Organizations } from './organizations.ts'
 import { removingPackage } from './package-files.ts'
 import { createPackages, type Packages } from './packages.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
+import { createProfiles, type Profiles } from './profiles.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
 import { createRemoval, removingOwner } from './removal.ts'
@@ -39,6 +40,7 @@ export interface Hosting {
   readonly repositories: Repositories
   readonly listings: RepositoryListings
   readonly relations: Relations
+  readonly profiles: Profiles
   readonly search: Search
   readonly issues: Issues
   readonly comments: Comments
@@ -121,6 +123,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),
     relations: createRelations(store),
+    profiles: createProfiles(store),
     search: createSearch(store),
     issues: createIssues(attached, errands),
     comments: createComments(attached),

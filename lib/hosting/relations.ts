@@ -88,15 +88,7 @@ const createRepositoryRelation = (
     }),
   list: (viewer, account, slice) =>
     store.read(async (tx) => {
-      const isReadable = async (one: Relation) => {
-        const repository = await repositoryById(tx, one.repository)
-        return repository !== undefined && canRead(tx, viewer, repository)
-      }
-      const asked = {
-        ...{ relation, index: 'account' as const, prefix: [account], viewer, isReadable },
-        unsettled: await unsettledRelations(tx, relation, account),
-      }
-      const page = await visibleRelations(tx, asked, slice)
+      const page = await relationsOf(tx, relation, viewer, account, slice)
       const found = await repositories.getMany(
         tx,
         page.items.map((one) => [one.repository]),
@@ -104,6 +96,36 @@ const createRepositoryRelation = (
       return { items: found.filter((one) => one !== undefined), total: page.total }
     }),
 })
+
+const relationsOf = async (
+  tx: ReadTransaction,
+  relation: RelationCollection,
+  viewer: Viewer,
+  account: number,
+  slice: Slice,
+): Promise<Page<Relation>> => {
+  const isReadable = async (one: Relation) => {
+    const repository = await repositoryById(tx, one.repository)
+    return repository !== undefined && canRead(tx, viewer, repository)
+  }
+  const unsettled = await unsettledRelations(tx, relation, account)
+  const asked = { relation, index: 'account' as const, prefix: [account], viewer, isReadable, unsettled }
+  return visibleRelations(tx, asked, slice)
+}
+
+const NONE: Slice = { offset: 0, limit: 0 }
+
+/** How many stars of an account the viewer can list. */
+export const starTotal = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<number> =>
+  (await relationsOf(tx, stars, viewer, account, NONE)).total
+
+/** How many of those that follow an account, or that it follows, the viewer can list. */
+export const followTotal = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  viewer: Viewer,
+  account: number,
+): Promise<number> => (await followsOf(tx, index, viewer, account, NONE)).total
 
 /** Saves the relation if it is not there, and counts it. */
 const relate = async (
@@ -186,17 +208,29 @@ const accountsOf = async (
   account: number,
   slice: Slice,
 ): Promise<Page<Account>> => {
-  const other = (follow: Follow) => (index === 'followers' ? follow.follower : follow.followed)
+  const page = await followsOf(tx, index, viewer, account, slice)
+  const found = await accounts.getMany(
+    tx,
+    page.items.map((follow) => [otherIn(follow, index)]),
+  )
+  return { items: found.filter((one) => one !== undefined), total: page.total }
+}
+
+const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
+  index === 'followers' ? follow.follower : follow.followed
+
+const followsOf = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  viewer: Viewer,
+  account: number,
+  slice: Slice,
+): Promise<Page<Follow>> => {
   const isReadable = async (follow: Follow) => {
-    const found = await accounts.get(tx, [other(follow)])
+    const found = await accounts.get(tx, [otherIn(follow, index)])
     return found !== undefined && canSee(tx, viewer, found)
   }
   const unsettled = await unsettledFollows(tx, index, account)
   const asked = { relation: follows, index, prefix: [account], viewer, isReadable, unsettled }
-  const page = await visibleRelations(tx, asked, slice)
-  const found = await accounts.getMany(
-    tx,
-    page.items.map((follow) => [other(follow)]),
-  )
-  return { items: found.filter((one) => one !== undefined), total: page.total }
+  return visibleRelations(tx, asked, slice)
 }

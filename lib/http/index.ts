@@ -14,6 +14,7 @@ export {
   type Produce,
   ReadyJson,
   type Reply,
+  readyFor,
   ValidationError,
 } from './responses.ts'
 export { type Identity, type Method, type Route, routesFor } from './route.ts'

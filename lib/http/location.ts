@@ -45,9 +45,16 @@ export const mountOf = (req: IncomingMessage, url: string): string => {
 export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
   const host = req.headers.host ?? hostOf(req.socket)
-  if (!HOST.test(host) || !URL.canParse(`http://${host}`))
-    throw new AllotError('bad_request', 'the Host header is malformed')
+  if (host !== lastHost) lastHost = checkedHost(host)
   return `${scheme}://${host}${mount}`
+}
+
+/** The one that was found to be well formed last: clients hardly ever name another. */
+let lastHost: string | undefined
+
+const checkedHost = (host: string): string => {
+  if (HOST.test(host) && URL.canParse(`http://${host}`)) return host
+  throw new AllotError('bad_request', 'the Host header is malformed')
 }
 
 /** An HTTP/1.0 client need not say whom it speaks to. */

@@ -38,6 +38,23 @@ export class ReadyJson<T> {
   }
 }
 
+/**
+ * Serialises what is made of a thing once, and again only for another `variant` of it (the URL that links begin with, say):
+ * for things that stay the same objects while they are what they are.
+ */
+export const readyFor = <K extends object, T>(
+  make: (thing: K, variant: string) => T,
+): ((thing: K, variant?: string) => ReadyJson<T>) => {
+  const kept = new WeakMap<K, { variant: string; ready: ReadyJson<T> }>()
+  return (thing, variant = '') => {
+    const known = kept.get(thing)
+    if (known?.variant === variant) return known.ready
+    const ready = new ReadyJson(make(thing, variant))
+    kept.set(thing, { variant, ready })
+    return ready
+  }
+}
+
 /** What may be sent several times is serialised once. */
 export const readied = (reply: Reply): Reply =>
   reply.body === undefined || reply.body instanceof ReadyJson

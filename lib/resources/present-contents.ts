@@ -36,8 +36,8 @@ export interface Presenting extends Urls {
 /** Records of one repository as they are sent, with what belongs to them, read in one snapshot. */
 export const presentIssues = (to: Presenting, records: readonly IssueRecord[]): Promise<Issue[]> =>
   present(to, 'issue', records, async (record, around, where, tx) => {
-    const count = await comments.count(tx, 'issue', [record.id])
-    return issueResource(record, { ...around, comments: count }, where)
+    const [count, rest] = await Promise.all([comments.count(tx, 'issue', [record.id]), around])
+    return issueResource(record, { ...rest, comments: count }, where)
   })
 
 export const presentComments = (
@@ -46,13 +46,21 @@ export const presentComments = (
   records: readonly CommentRecord[],
 ): Promise<Comment[]> =>
   present(to, 'comment', records, async (record, around, where) =>
-    commentResource(record, around, issue, where),
+    commentResource(record, await around, issue, where),
   )
 
 export const presentReleases = (to: Presenting, records: readonly ReleaseRecord[]): Promise<Release[]> =>
-  present(to, 'release', records, async (record, around, where) => releaseResource(record, around, where))
+  present(to, 'release', records, async (record, around, where) =>
+    releaseResource(record, await around, where),
+  )
 
-type One<R, T> = (record: R, around: Surroundings, where: Whereabouts, tx: ReadTransaction) => Promise<T>
+/** @param around while it is read, other things can be: far away, they travel together */
+type One<R, T> = (
+  record: R,
+  around: Promise<Surroundings>,
+  where: Whereabouts,
+  tx: ReadTransaction,
+) => Promise<T>
 
 const present = <R extends { id: number; author: number }, T>(
   { store, viewer, repository, baseUrl, apiUrl }: Presenting,
@@ -64,12 +72,11 @@ const present = <R extends { id: number; author: number }, T>(
     const known = await accountsById(tx, [repository.owner, ...records.map(({ author }) => author)])
     const owner = (known.get(repository.owner) ?? ghost).name
     const where = { repository, owner, baseUrl, apiUrl }
-    return Promise.all(
-      records.map(async (record) => {
-        const user = userResource(known.get(record.author) ?? ghost, viewer, baseUrl)
-        return one(record, { user, assets: await assetsOf(tx, on, record.id, baseUrl) }, where, tx)
-      }),
-    )
+    const around = async ({ id, author }: R) => ({
+      user: userResource(known.get(author) ?? ghost, viewer, baseUrl),
+      assets: await assetsOf(tx, on, id, baseUrl),
+    })
+    return Promise.all(records.map((record) => one(record, around(record), where, tx)))
   })
 
 const assetsOf = async (

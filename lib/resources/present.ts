@@ -16,18 +16,27 @@ export interface Urls {
   readonly apiUrl: string
 }
 
+const contentCounts = async (tx: ReadTransaction, { id }: Record) => {
+  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
+  return { openIssues, releases }
+}
+
+/** Of a repository that was just made: there is nothing in it to be counted. */
+export const nothingIn: typeof contentCounts = async () => ({ openIssues: 0, releases: 0 })
+
 /** Records as the viewer is sent them, with their owners, permissions and parents, read in one snapshot. */
 export const presentRepositories = (
   store: Store,
   viewer: Viewer,
   urls: Urls,
   records: readonly Record[],
+  countsOf = contentCounts,
 ): Promise<Repository[]> =>
   store.read(async (tx) => {
     const owners = await ownersOf(tx, records)
     // An owner may have been deleted, with its repositories, after they were found.
     const standing = records.filter((record) => owners.has(record.owner))
-    return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners)))
+    return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners, countsOf)))
   })
 
 export const presentRepository = async (
@@ -35,8 +44,9 @@ export const presentRepository = async (
   viewer: Viewer,
   urls: Urls,
   record: Record,
+  countsOf = contentCounts,
 ): Promise<Repository> => {
-  const [repository] = await presentRepositories(store, viewer, urls, [record])
+  const [repository] = await presentRepositories(store, viewer, urls, [record], countsOf)
   if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
   return repository
 }
@@ -58,16 +68,12 @@ const present = async (
   urls: Urls,
   record: Record,
   owners: Owners,
+  countsOf: typeof contentCounts,
 ): Promise<Repository> => {
   const permissions = await permissionOn(tx, viewer, record)
   const parent = await presentParent(tx, viewer, urls, record)
-  const around = { permissions, parent, ...(await contentCounts(tx, record)) }
+  const around = { permissions, parent, ...(await countsOf(tx, record)) }
   return resourceOf(await settledCounts(tx, record), viewer, urls, owners, around)
-}
-
-const contentCounts = async (tx: ReadTransaction, { id }: Record) => {
-  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
-  return { openIssues, releases }
 }
 
 const presentParent = async (

@@ -18,10 +18,13 @@ export const organizationNamed = (
   name: string,
 ): Promise<Account | undefined> => hosting.organizations.find(viewer, name)
 
-/** @throws AllotError unauthenticated: the account was deleted after the request was let in. */
+/** The account was deleted after the request was let in. */
+export const accountGone = () => new AllotError('unauthenticated', 'the signed-in account is gone')
+
+/** @throws AllotError unauthenticated, as {@link accountGone} says. */
 export const signedIn = async ({ hosting }: Services, { id }: Identity): Promise<Account> => {
   const account = await hosting.accounts.byId(id)
-  if (account === undefined) throw new AllotError('unauthenticated', 'the signed-in account is gone')
+  if (account === undefined) throw accountGone()
   return account
 }
 

@@ -1,4 +1,6 @@
+import { ReadyJson, readyFor } from '../http/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
+import type { Standing } from '../quota/standing.ts'
 import type { LedgerEntry } from '../records/schema.ts'
 import {
   type EntryPlace,
@@ -21,16 +23,23 @@ export interface Owner {
 /** @param named whether the names of groups and rules are shown, which they are to administrators only. */
 export const replyInfo = ({ quota }: Services, owner: Owner, named: boolean) => {
   const standing = quota.standing(owner.id)
+  const resource = named ? namedQuota : plainQuota
   return standing instanceof Promise
-    ? standing.then((it) => reply(200, quotaResource(it, named)))
-    : reply(200, quotaResource(standing, named))
+    ? standing.then((it) => reply(200, resource(it)))
+    : reply(200, resource(standing))
 }
 
+/** A standing is the same object while it is what it is. */
+const plainQuota = readyFor((standing: Standing) => quotaResource(standing, false))
+const namedQuota = readyFor((standing: Standing) => quotaResource(standing, true))
+
 export const replyCheck = ({ quota, dialect }: Services, owner: Owner, subject: AskedSubject) => {
-  const answer = (over: boolean) => reply(200, dialect === 'forgejo' ? !over : over)
+  const answer = (over: boolean) => reply(200, (dialect === 'forgejo' ? !over : over) ? YES : NO)
   const over = quota.isOver(owner.id, subjectIn(dialect, subject, 'subject'))
   return over instanceof Promise ? over.then(answer) : answer(over)
 }
+
+const [YES, NO] = [new ReadyJson<boolean>(true), new ReadyJson<boolean>(false)]
 
 export const replyExplanation = async (
   { quota, dialect }: Services,

@@ -10,7 +10,7 @@ import {
 import type { NewRepository } from '../hosting/repositories.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
-import { presentRepositories, presentRepository } from '../resources/present.ts'
+import { nothingIn, presentRepositories, presentRepository } from '../resources/present.ts'
 import { Repository } from '../resources/repository.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed, signedIn } from './named.ts'
@@ -62,7 +62,7 @@ const create = async (
   const { hosting, store } = services
   const creator = await signedIn(services, request.user)
   const record = await hosting.repositories.create(owner ?? creator, creator, newRepository(request.body))
-  return reply(201, await presentRepository(store, request.user, request, record))
+  return reply(201, await presentRepository(store, request.user, request, record, nothingIn))
 }
 
 const createInOrganization = (

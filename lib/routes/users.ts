@@ -1,31 +1,19 @@
 import * as v from 'valibot'
-import type { Viewer } from '../hosting/access.ts'
-import { NotFound } from '../http/index.ts'
-import type { Account } from '../records/schema.ts'
-import { User, type UserCounts, userResource } from '../resources/user.ts'
-import { reply, route, type Services } from './declare.ts'
-import { accountNamed, signedIn } from './named.ts'
-import { type Asked, userPage } from './pages.ts'
+import type { Profile } from '../hosting/profiles.ts'
+import { NotFound, readyFor } from '../http/index.ts'
+import { User, userResource } from '../resources/user.ts'
+import { reply, route } from './declare.ts'
+import { accountGone } from './named.ts'
+import { userPage } from './pages.ts'
 
-/** A profile says how many relations the viewer can list. */
-const profile = async (services: Services, { user, baseUrl }: Asked, account: Account): Promise<User> =>
-  userResource(account, user, baseUrl, await countsOf(services, user, account.id))
-
-const NONE = { offset: 0, limit: 0 }
-
-const countsOf = async ({ hosting }: Services, viewer: Viewer, id: number): Promise<UserCounts> => {
-  const { follows, stars } = hosting.relations
-  const [followers, following, starred] = await Promise.all([
-    follows.followers(viewer, id, NONE),
-    follows.following(viewer, id, NONE),
-    stars.list(viewer, id, NONE),
-  ])
-  return {
-    followers_count: followers.total,
-    following_count: following.total,
-    starred_repos_count: starred.total,
-  }
-}
+const presentedProfile = readyFor(
+  ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User =>
+    userResource(account, viewer, baseUrl, {
+      followers_count: followers,
+      following_count: following,
+      starred_repos_count: starred,
+    }),
+)
 
 export const userRoutes = [
   route({
@@ -38,8 +26,11 @@ export const userRoutes = [
     scope: 'read:user',
     ofRecords: true,
     responses: { 200: User },
-    handle: async (request, services) =>
-      reply(200, await profile(services, request, await signedIn(services, request.user))),
+    handle: async ({ user, baseUrl }, { hosting }) => {
+      const profile = await hosting.profiles.byId(user, user.id)
+      if (profile === undefined) throw accountGone()
+      return reply(200, presentedProfile(profile, baseUrl))
+    },
   }),
   route({
     method: 'GET',
@@ -72,9 +63,9 @@ export const userRoutes = [
     scope: 'read:user',
     ofRecords: true,
     responses: { 200: User, 404: NotFound },
-    handle: async (request, services) => {
-      const account = await accountNamed(services, request.user, request.params.username)
-      return account === undefined ? reply(404) : reply(200, await profile(services, request, account))
+    handle: async ({ user, params, baseUrl }, { hosting }) => {
+      const profile = await hosting.profiles.byName(user, params.username)
+      return profile === undefined ? reply(404) : reply(200, presentedProfile(profile, baseUrl))
     },
   }),
 ]

@@ -1,10 +1,16 @@
 import * as v from 'valibot'
-import { reply, route } from './declare.ts'
+import { readyFor } from '../http/index.ts'
+import { reply, route, type Services } from './declare.ts'
 
 const ServerVersion = v.object({ Version: v.string(), version: v.string() })
 
 /** The level of the API that clients of Gitea and Forgejo ask for. */
 const API_LEVEL = '1.22.0'
+
+const versionOf = readyFor(({ version }: Services) => ({
+  Version: version,
+  version: `${API_LEVEL}+allot-${version}`,
+}))
 
 export const versionRoutes = [
   route({
@@ -16,7 +22,6 @@ export const versionRoutes = [
     auth: 'optional',
     responses: { 200: ServerVersion },
     // In this order: Go reads members without case, and the last one wins.
-    handle: (_request, { version }) =>
-      reply(200, { Version: version, version: `${API_LEVEL}+allot-${version}` }),
+    handle: (_request, services) => reply(200, versionOf(services)),
   }),
 ]

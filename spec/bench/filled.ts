@@ -1,9 +1,7 @@
 import { level } from '../../drivers/level/index.ts'
-import type { KeyTuple } from '../../lib/records/keys.ts'
-import { recordKey, sequenceKey } from '../../lib/records/layout.ts'
+import { sequenceKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/mark.ts'
 import { SCHEMA } from '../../lib/records/migrations.ts'
-import { type Kept, openBooks, type Told } from '../../lib/records/proof/balances.ts'
 import {
   accounts,
   containers,
@@ -13,82 +11,39 @@ import {
   repositories,
   stars,
 } from '../../lib/records/schema.ts'
-import { stampedValue } from '../../lib/records/spread.ts'
 import { encodeValue } from '../../lib/records/values.ts'
-import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
-
-/** Entries in one write. */
-const AT_ONCE = 20_000
-
-/** Puts records with all that follows from them straight into a store: a million in a minute, where saving takes ten. */
-class Filler {
-  readonly #driver: StorageDriver
-  readonly #books = openBooks([])
-  readonly #counts = new Map<string, { key: Bytes; count: number; isStamped: boolean }>()
-  #waiting: [Bytes, Bytes][] = []
-  records = 0
-
-  constructor(driver: StorageDriver) {
-    this.#driver = driver
-  }
-
-  async add<R>(
-    { options: { name, id } }: { options: { name: string; id(record: R): KeyTuple } },
-    record: R,
-  ): Promise<void> {
-    const key = recordKey(name, id(record))
-    this.put(key, encodeValue(record))
-    this.records++
-    for (const told of this.#books.toldBy.get(name)!) this.#derive(told as Told & Kept, record, key)
-    if (this.#waiting.length >= AT_ONCE) await this.flush()
-  }
-
-  put(key: Bytes, value: Bytes): void {
-    this.#waiting.push([key, value])
-  }
-
-  async flush(): Promise<void> {
-    const entries = this.#waiting
-    this.#waiting = []
-    await this.#driver.write(async (tx) => {
-      for (const [key, value] of entries) tx.put(key, value)
-    })
-  }
-
-  async end(): Promise<void> {
-    for (const { key, count, isStamped } of this.#counts.values()) {
-      this.put(key, isStamped ? stampedValue(count) : encodeValue(count))
-      if (this.#waiting.length >= AT_ONCE) await this.flush()
-    }
-    await this.flush()
-  }
-
-  #derive({ tell, kind, numberIn }: Told & Kept, record: unknown, recordKey: Bytes): void {
-    const due = (key: Bytes, _: number, value?: Bytes) => {
-      if (kind === 'index') return this.put(key, value!)
-      const text = Buffer.from(key).toString('latin1')
-      const counted = this.#counts.get(text) ?? { key, count: 0, isStamped: numberIn !== undefined }
-      counted.count++
-      this.#counts.set(text, counted)
-    }
-    tell({ due, held: () => undefined }, record, recordKey, () => undefined)
-  }
-}
+import { Filler } from './filler.ts'
 
 const WHEN = 1_700_000_000
 
+/** How much of what there is. */
+export interface Shape {
+  people: number
+  repos: number
+  entries: number
+  stars: number
+}
+
+/** A million records: 2 % accounts, 8 % repositories with their tallies, half of them ledger entries, and stars. */
+export const MILLION: Shape = { people: 20_000, repos: 80_000, entries: 500_000, stars: 300_000 }
+
+/** What an instance of some age has: a few have much, most have little. */
+export const INSTANCE: Shape = { people: 100_000, repos: 1_000_000, entries: 10_000_000, stars: 1_000_000 }
+
+export type Filled = (done: number, total: number) => void
+
 /**
- * A store with about so many records: 2 % accounts, 8 % repositories with their tallies, half of them ledger entries,
- * and stars.
- * @returns how many there are
+ * A store of that shape, the same each time.
+ * @returns how many records there are
  */
-export const fill = async (folder: string, about: number): Promise<number> => {
+export const fill = async (folder: string, shape: Shape, told: Filled = () => undefined): Promise<number> => {
   const driver = level(folder)
   await driver.open()
   try {
-    const filler = new Filler(driver)
+    const total = shape.people * 2 + shape.repos * 2 + shape.entries + shape.stars
+    const filler = new Filler(driver, (done) => told(done, total))
     await driver.write(async (tx) => schemaVersion.set(tx, SCHEMA))
-    await fillWith(filler, about)
+    await fillWith(filler, shape)
     await filler.end()
     return filler.records
   } finally {
@@ -96,16 +51,17 @@ export const fill = async (folder: string, about: number): Promise<number> => {
   }
 }
 
-const fillWith = async (filler: Filler, about: number): Promise<void> => {
-  const people = Math.ceil(about * 0.02)
-  const repos = Math.ceil(about * 0.08)
-  const ownerOf = (repository: number) => (repository % people) + 1
+/** A number from 0 to 1, the same for the same `at`, and most of them small: the square of an even spread. */
+const tail = (at: number): number => (Math.imul(at + 1, 0x9e3779b1) >>> 0) ** 2 / 2 ** 64
+
+const fillWith = async (filler: Filler, { people, repos, entries, stars: stared }: Shape): Promise<void> => {
+  const owners = Uint32Array.from({ length: repos + 1 }, (_, id) => Math.floor(tail(id) * people) + 1)
   for (let id = 1; id <= people; id++) await filler.add(accounts, account(id))
-  const sizes = await fillLedger(filler, about / 2, repos, ownerOf)
-  const starred = await fillStars(filler, about * 0.3, people, repos)
+  const sizes = await fillLedger(filler, entries, owners)
+  const starred = await fillStars(filler, stared, people, repos)
   const usages = new Map<number, ReturnType<typeof usage>>()
   for (let id = 1; id <= repos; id++) {
-    const owner = ownerOf(id)
+    const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, repository(id, owner, starred[id]!))
     const placed = { lent: sizes.lent[id]!, ...nothingKept }
@@ -121,26 +77,26 @@ const fillWith = async (filler: Filler, about: number): Promise<void> => {
   filler.put(sequenceKey('repository'), encodeValue(repos + 1))
 }
 
-const fillLedger = async (
-  filler: Filler,
-  entries: number,
-  repos: number,
-  ownerOf: (repository: number) => number,
-) => {
+/** What is beyond this many of a repository is on a shelf of its own, which is not made here. */
+const MOST = 500
+
+const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) => {
+  const repos = owners.length - 1
   const sizes = {
     lfs: new Float64Array(repos + 1),
     artifacts: new Float64Array(repos + 1),
     lent: new Uint32Array(repos + 1),
   }
   for (let at = 0; at < entries; at++) {
-    const container = ((at * 7919) % repos) + 1
+    let container = Math.floor(tail(at) * repos) + 1
+    while (sizes.lent[container]! >= MOST) container = (container % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
-    const size = (at * 104_729) % 1e9
+    const size = (at * 104_729) % 1e6
     sizes[kind][container]! += size
     sizes.lent[container]!++
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
-      ...{ owner: ownerOf(container), container, name: `file ${at}.bin`, run: null, createdAt: WHEN },
+      ...{ owner: owners[container]!, container, name: `file ${at}.bin`, run: null, createdAt: WHEN },
       ...{ on: null, index: null, type: null, version: null },
     })
   }
@@ -173,8 +129,21 @@ const account = (id: number) => ({
   ...{ admin: false, active: true, createdAt: WHEN, updatedAt: WHEN },
 })
 
+/** Three syllables: a thousand words, some of which many repositories have in their names. */
+const SYLLABLES = ['ra', 'to', 'mi', 'kel', 'sun', 'vor', 'pi', 'lan', 'den', 'gu']
+const wordOf = (id: number): string => {
+  const at = Math.floor(tail(id) * 1000)
+  return `${SYLLABLES[at % 10]}${SYLLABLES[Math.floor(at / 10) % 10]}${SYLLABLES[Math.floor(at / 100)]}`
+}
+
 const repository = (id: number, owner: number, starred: number) => ({
-  ...{ id, owner, name: `repository-${id}`, description: 'made for a measurement', website: '' },
+  ...{
+    id,
+    owner,
+    name: `${wordOf(id)}-${wordOf(id * 31)}-${id}`,
+    description: 'made for a measurement',
+    website: '',
+  },
   ...{ private: false, audience: 0 as const, empty: false, mirror: false, archived: false, parent: null },
   ...{ defaultBranch: 'main', size: id, stars: starred, forks: 0, watchers: 0 },
   ...{ createdAt: WHEN, updatedAt: WHEN },

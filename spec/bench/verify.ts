@@ -4,10 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fill } from './filled.ts'
+import { fill, MILLION } from './filled.ts'
 import type { Bench } from './measure.ts'
 
-const RECORDS = 1_000_000
 const program = fileURLToPath(new URL('../../bin/allot.ts', import.meta.url))
 
 interface Run {
@@ -51,7 +50,7 @@ export const verification: Bench = {
     const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
     try {
       say('filling a store with a million records')
-      const records = await fill(join(data, 'store'), RECORDS)
+      const records = await fill(join(data, 'store'), MILLION)
       say('recounting it')
       const { seconds, mebibytes, said } = await verified(data)
       if (!said.startsWith(`${records} records`)) throw new Error(said)

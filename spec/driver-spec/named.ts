@@ -9,6 +9,7 @@ export const namedReads: Part = (candidate) =>
       test(`see what was written before they began: ${what}`, (t) => seen(t, candidate, work))
     test('that differ in their name are not mistaken for each other', (t) => apart(t, candidate))
     test('give what the work throws each time', (t) => thrown(t, candidate))
+    test('that lasted while what they read was written are not given again', (t) => overtaken(t, candidate))
     test('may come to nothing', (t) => nothing(t, candidate))
     test('are never older than what was acknowledged, nor than each other, while others write', (t) =>
       racing(t, candidate))
@@ -58,6 +59,29 @@ const thrown = async (t: TestContext, candidate: Candidate): Promise<void> => {
       }, named),
       { message: `time ${time}` },
     )
+}
+
+/** Written before the key is read for the first time, after it, or in a range. */
+const overtaken = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const driver = await opened(t, candidate)
+  for (const [at, work] of works.map(([, one]) => one).entries())
+    for (const isBefore of [true, false]) {
+      const as = `${at} ${isBefore}`
+      await save(driver, { a: `old ${as}` })
+      let isFirst = true
+      await driver.read(
+        async (tx) => {
+          if (!isBefore) await work(tx)
+          if (isFirst) {
+            isFirst = false
+            await save(driver, { a: `new ${as}`, [`a ${as}`]: 'added' })
+          }
+          return work(tx)
+        },
+        { again: true, as },
+      )
+      assert.deepEqual(await driver.read(work, { again: true, as }), await driver.read(work))
+    }
 }
 
 const nothing = async (t: TestContext, candidate: Candidate): Promise<void> => {

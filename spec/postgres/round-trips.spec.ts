@@ -34,6 +34,9 @@ const NAMES: Record<string, string> = {
   kind: 'artifacts',
   key: 'k',
   id: '1',
+  index: '1',
+  attachment_id: '1',
+  tag: 'v1',
 }
 const QUERIES: Record<string, string> = {
   check: '?subject=size:all',
@@ -103,6 +106,23 @@ const WRITES: [what: string, requests: [method: string, path: string, body?: (ti
       ],
     ],
     [
+      'an issue and what is said of it',
+      [
+        ['POST', '/repos/alice/demo/issues', () => ({ title: 'one' })],
+        ['PATCH', '/repos/alice/demo/issues/1', (time) => ({ body: `${time}` })],
+        ['POST', '/repos/alice/demo/issues/1/comments', () => ({ body: 'c' })],
+        ['PATCH', '/repos/alice/demo/issues/comments/1', (time) => ({ body: `${time}` })],
+      ],
+    ],
+    [
+      'a release',
+      [
+        ['POST', '/repos/alice/demo/releases', (time) => ({ tag_name: `t${time}` })],
+        ['PATCH', '/repos/alice/demo/releases/1', (time) => ({ body: `${time}` })],
+        ['DELETE', '/repos/alice/demo/releases/tags/t#'],
+      ],
+    ],
+    [
       'an organization',
       [
         ['POST', '/orgs', (time) => ({ username: `org${time}` })],
@@ -143,6 +163,9 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     await as('POST', '/admin/quota/rules', { name: 'rule', limit: 100, subjects: ['size:all'] })
     await as('POST', '/admin/quota/groups', { name: 'group', rules: [{ name: 'rule' }] })
     await as('PUT', '/admin/quota/groups/group/users/alice')
+    await as('POST', '/repos/alice/demo/issues', { title: 'one' })
+    await as('POST', '/repos/alice/demo/issues/1/comments', { body: 'one' })
+    await as('POST', '/repos/alice/demo/releases', { tag_name: 'v1' })
     const item = { repository: 'alice/demo', name: 'k', size: 5, run: 1 }
     await as('PUT', '/admin/ledger/artifacts/k', item)
   })

@@ -1,0 +1,53 @@
+import { type Account, accounts } from '../records/schema.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { Viewer } from './access.ts'
+import { visibleAccount } from './lookup.ts'
+import { followTotal, starTotal } from './relations.ts'
+
+/** An account, and how many relations of it the viewer can list. */
+export interface Profile {
+  readonly viewer: Viewer
+  readonly account: Account
+  readonly followers: number
+  readonly following: number
+  readonly starred: number
+}
+
+/** The same object as before where nothing that it is made of has changed, so that what is made of it can be kept too. */
+export interface Profiles {
+  byId(viewer: Viewer, id: number): Promise<Profile | undefined>
+  /** For whoever may know that the account exists. */
+  byName(viewer: Viewer, name: string): Promise<Profile | undefined>
+}
+
+export const createProfiles = (store: Store): Profiles => ({
+  byId: (viewer, id) =>
+    store.read(
+      async (tx) => profileOf(tx, viewer, await accounts.get(tx, [id])),
+      `profile ${viewerText(viewer)} of number ${id}`,
+    ),
+  byName: (viewer, name) =>
+    store.read(
+      async (tx) => profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
+      `profile ${viewerText(viewer)} of ${name.toLowerCase()}`,
+    ),
+})
+
+/** All that what a viewer sees goes by, besides records. */
+const viewerText = (viewer: Viewer): string =>
+  viewer === null ? 'for all' : `for ${viewer.id} ${viewer.admin}`
+
+const profileOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  account: Account | undefined,
+): Promise<Profile | undefined> => {
+  if (account === undefined) return undefined
+  const [followers, following, starred] = await Promise.all([
+    followTotal(tx, 'followers', viewer, account.id),
+    followTotal(tx, 'following', viewer, account.id),
+    starTotal(tx, viewer, account.id),
+  ])
+  return { viewer, account, followers, following, starred }
+}
