@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { mock } from 'node:test'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import { gpgPair, sshPair } from '../keygen.ts'
@@ -93,19 +94,23 @@ export interface Secrets {
   password: string
 }
 
-/** Issues that are open, closed and gone, comments, and releases of every kind. */
+/** Issues that are open, closed and gone, comments, releases of every kind, and attachments on each. */
 const contents = async (
-  { issues, comments, releases }: Allot['hosting'],
+  { issues, comments, releases, attachments }: Allot['hosting'],
   ann: { id: number; admin: boolean },
 ) => {
-  const demo = { owner: 'ann', name: 'hall' }
+  const hall = { owner: 'ann', name: 'hall' }
   for (const title of ['the first', 'the second Ä', 'no more'])
-    await issues.create(ann, demo, { title, body: title })
-  await issues.edit(ann, demo, 2, { state: 'closed' })
-  for (const body of ['one', 'two 🦉']) await comments.create(ann, demo, 1, body)
-  await issues.remove(ann, demo, 3)
-  await releases.create(ann, demo, { tag: 'v1', body: 'notes' })
-  await releases.create(ann, demo, { tag: 'v2', draft: true, prerelease: true })
+    await issues.create(ann, hall, { title, body: title })
+  await issues.edit(ann, hall, 2, { state: 'closed' })
+  for (const body of ['one', 'two 🦉']) await comments.create(ann, hall, 1, body)
+  await issues.remove(ann, hall, 3)
+  await releases.create(ann, hall, { tag: 'v1', body: 'notes' })
+  await releases.create(ann, hall, { tag: 'v2', draft: true, prerelease: true })
+  for (const on of [{ issue: 1 }, { comment: 1 }, { release: 2 }]) {
+    const content = Readable.from([Buffer.from('attached')], { objectMode: false })
+    await attachments.add(ann, hall, on, { name: 'a.txt', content, largest: 100 })
+  }
 }
 
 /** An instance with something of everything. */

@@ -23,11 +23,13 @@ import { walk } from './walk.ts'
 
 const folder = aFolder()
 const source = { driver: memory(), directory: join(folder, 'repositories') }
+const filesIn = (name: string) => ({ directory: join(folder, `${name}-files`) })
 let original: Served
 let secrets: Secrets
 let file: Buffer
 before(async () => {
-  original = await serve({ driver: source.driver, repositories: { directory: source.directory } })
+  const { driver, directory } = source
+  original = await serve({ driver, repositories: { directory }, files: filesIn('original') })
   secrets = await populate(original.allot)
   pushInto(folderOf(source.directory, 1))
   file = await exported(original.allot)
@@ -53,8 +55,9 @@ for (const [name, make, asked] of DRIVERS)
     const driver = make()
     let copy: Served
     before(async () => {
-      await importAllot({ driver, repositories: { directory } }, inChunks(file))
-      copy = await serve({ driver, repositories: { directory } })
+      const kept = { driver, repositories: { directory }, files: filesIn(name) }
+      await importAllot(kept, inChunks(file))
+      copy = await serve(kept)
     })
     after(() => copy.stop())
 
@@ -81,6 +84,16 @@ for (const [name, make, asked] of DRIVERS)
       assert.equal((await copy.ask('GET', '/user', { token: secrets.narrow })).body.login, 'Ann')
     })
 
+    it('has the same attachments, byte for byte', async () => {
+      for (const who of [original, copy]) {
+        const { body } = await who.ask('GET', '/repos/ann/hall/issues/1', { token: secrets.ann })
+        const { pathname } = new URL(body.assets[0].browser_download_url)
+        // What is asked for in parts counts as no download.
+        const headers = { range: 'bytes=0-' }
+        assert.equal(await (await fetch(new URL(pathname, who.api), { headers })).text(), 'attached')
+      }
+    })
+
     it('has the same git data, and nothing that git complains about', () => {
       for (const id of [1, 2, 3]) {
         const [one, other] = [folderOf(source.directory, id), folderOf(directory, id)]
@@ -101,8 +114,9 @@ describe('An instance that was moved', () => {
   const directory = join(folder, 'twin')
   const moved = async () => {
     const driver = memory()
-    await importAllot({ driver, repositories: { directory } }, inChunks(file))
-    return serve({ driver, repositories: { directory } })
+    const kept = { driver, repositories: { directory }, files: filesIn('twin') }
+    await importAllot(kept, inChunks(file))
+    return serve(kept)
   }
 
   it('is exported again as the same lines', async () => {

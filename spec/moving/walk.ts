@@ -12,6 +12,7 @@ const VALUES: Record<string, readonly string[]> = {
   reponame: ['demo', 'hidden', 'bare'],
   id: ['1', '2', '33'],
   index: ['1', '2', '3', '9'],
+  attachment_id: ['1', '2', '3', '9'],
   tag: ['v1', 'v2', 'none'],
   quotarule: ['small', 'assets', 'none'],
   quotagroup: ['free', 'paid', 'none'],
