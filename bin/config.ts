@@ -28,6 +28,18 @@ export const ServerOptions = v.strictObject({
     v.optional(v.boolean(), true),
     v.description('Whether the pages for people are served, at `/`.'),
   ),
+  metrics: v.pipe(
+    v.optional(v.picklist(['off', 'token', 'loopback']), 'off'),
+    v.description(
+      'Who may read `/-/metrics`: with `token` whoever sends a token of an administrator with the scope `read:admin`; with `loopback` also whoever asks from this very machine, which a proxy on it does for everyone.',
+    ),
+  ),
+  log: v.pipe(
+    v.optional(v.picklist(['failures', 'requests']), 'failures'),
+    v.description(
+      'What is logged: failures alone, or with `requests` a line for each request, with an id that `X-Request-Id` has, too.',
+    ),
+  ),
   ...ServerLimits.entries,
 })
 
@@ -64,7 +76,7 @@ export type Config = v.InferOutput<typeof Config>
 
 /** What the server puts up with from its clients. */
 export const limitsIn = ({ server }: Config): ServerLimits => {
-  const { host, port, data, storage, page, ...limits } = server
+  const { host, port, data, storage, page, metrics, log, ...limits } = server
   return limits
 }
 

@@ -1,11 +1,16 @@
 import { join } from 'node:path'
 import { type Allot, createAllot } from '../lib/allot.ts'
-import type { Log } from '../lib/http/index.ts'
+import type { HostParts } from '../lib/options.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
 import { driverFor, filesIn, placeOf, type StoreFlags } from './place.ts'
 
 export type { StoreFlags }
+
+interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
+  /** What is put around the driver for a configuration, such as what measures it. */
+  around?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
+}
 
 export interface Opened {
   allot: Allot
@@ -14,10 +19,11 @@ export interface Opened {
   data: string
 }
 
-export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
+export const open = async (flags: StoreFlags, { around, ...parts }: Parts = {}): Promise<Opened> => {
   const config = readConfig(flags.config)
   const data = flags.data ?? config.server.data
   const { api, quota, git, attachments, lfs, packages, markdown, cors, login, page } = config
+  const driver = await driverFor(flags.storage ?? config.server.storage, data, config.storage)
   const allot = await createAllot({
     ...api,
     quota,
@@ -31,8 +37,8 @@ export const open = async (flags: StoreFlags, log?: Log): Promise<Opened> => {
     page,
     repositories: repositoriesIn(config, data),
     files: filesIn(config, data),
-    driver: await driverFor(flags.storage ?? config.server.storage, data, config.storage),
-    ...(log === undefined ? {} : { log }),
+    driver: around === undefined ? driver : await around(driver, config),
+    ...parts,
   })
   return { allot, config, data }
 }

@@ -36,15 +36,25 @@ const lateAfter = async (signal: AbortSignal): Promise<never> => {
   throw new Error('too late')
 }
 
-const answer = (req: IncomingMessage, res: ServerResponse, status: number, words: string): void => {
+const answer = (req: IncomingMessage, res: ServerResponse, status: number, words: string): void =>
+  answerText(req, res, status, `${words}\n`)
+
+/** To whoever reads; anything else is 405. */
+export const answerText = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  words: string,
+  headers: Record<string, string> = {},
+): void => {
   const isRead = req.method === 'GET' || req.method === 'HEAD'
-  const text = isRead ? `${words}\n` : ''
+  const text = isRead ? words : ''
   res.writeHead(isRead ? status : 405, {
     'Content-Type': 'text/plain;charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    ...(isRead ? {} : { Allow: 'GET, HEAD' }),
+    ...(isRead ? headers : { Allow: 'GET, HEAD' }),
   })
   res.end(text)
 }

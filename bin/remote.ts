@@ -1,3 +1,4 @@
+import { type Api, apiAt, type Call } from './api.ts'
 import { Usage } from './usage.ts'
 
 /** A running server to talk to, in the place of the store. */
@@ -6,37 +7,28 @@ export interface RemoteFlags {
   token?: string
 }
 
-export interface Remote {
-  /** Sends JSON, and answers the JSON that came. @throws Error with the server's own words for a refusal. */
-  post<T>(path: string, body: unknown): Promise<T>
-  /** The bytes of an answer as they come. @throws Error also when they break off. */
-  stream(path: string): AsyncIterable<Uint8Array>
+interface Here {
+  data?: string
+  storage?: string
+  config?: string
 }
 
-/** Undefined where neither the command line nor the environment names a server. */
-export const remoteIn = ({
-  url = env('ALLOT_URL'),
-  token = env('ALLOT_TOKEN'),
-}: RemoteFlags): Remote | undefined => {
-  if (url === undefined) return undefined
-  if (token === undefined) throw new Usage('--url needs a token: --token, or ALLOT_TOKEN in the environment')
-  const api = apiIn(url)
-  const authorization = `token ${token}`
-  return {
-    async *stream(path) {
-      const answer = await send(api + path, { headers: { authorization } })
-      try {
-        for await (const chunk of answer.body!) yield chunk as Uint8Array
-      } catch (cause) {
-        throw new Error(`the answer of ${api}${path} broke off: its log says why`, { cause })
-      }
-    },
-    async post(path, body) {
-      const headers = { authorization, 'content-type': 'application/json' }
-      const answer = await send(api + path, { method: 'POST', headers, body: JSON.stringify(body) })
-      return (await answer.json()) as never
-    },
+/** Undefined where neither the command line nor the environment names a server, or the command line names a store. */
+export const remoteIn = ({ url, token, ...here }: RemoteFlags & Here): Api | undefined => {
+  const named = (['data', 'storage', 'config'] as const).find((one) => here[one] !== undefined)
+  if (named !== undefined && url !== undefined)
+    throw new Usage(`--url is a running server and --${named} a store: give one of them`)
+  const address = url ?? (named === undefined ? env('ALLOT_URL') : undefined)
+  if (address === undefined) {
+    if (token !== undefined) throw new Usage('--token is for a running server: name it with --url, too')
+    return undefined
   }
+  const secret = (token ?? env('ALLOT_TOKEN'))?.trim()
+  if (secret === undefined)
+    throw new Usage('a running server needs a token: --token, or ALLOT_TOKEN in the environment')
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Usage('the token has characters that no token has')
+  const api = apiIn(address)
+  return apiAt(api, { authorization: `token ${secret}` }, send, api)
 }
 
 const env = (name: string): string | undefined => process.env[name] || undefined
@@ -44,26 +36,20 @@ const env = (name: string): string | undefined => process.env[name] || undefined
 /** The API of a server that is given by its address alone is where it is unless its configuration moves it. */
 const apiIn = (url: string): string => {
   if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
-    throw new Usage(`--url ${url}: expected an address such as http://127.0.0.1:3000`)
+    throw new Usage(`--url ${withoutLogin(url)}: expected an address such as http://127.0.0.1:3000`)
   const { origin, pathname } = new URL(url)
   return pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
 }
 
-const send = async (url: string, request: RequestInit): Promise<Response> => {
-  const answer = await fetch(url, request).catch((error: Error) => {
-    throw new Error(
-      `${url} cannot be reached: ${(error.cause as Error | undefined)?.message ?? error.message}`,
-    )
-  })
-  if (answer.ok) return answer
-  const text = await answer.text()
-  throw new Error(`${url} answered ${answer.status}${text === '' ? '' : `: ${messageIn(text)}`}`)
-}
+const withoutLogin = (url: string): string => url.replace(/[^/@]*@/, '…@')
 
-const messageIn = (text: string): string => {
-  try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? text)
-  } catch {
-    return text.slice(0, 200)
-  }
+const send: Call = (url, request) =>
+  fetch(url, request).catch((error: Error) => {
+    throw new Error(`${url} cannot be reached: ${reasonOf(error)}`)
+  })
+
+/** Several addresses of one name fail with several reasons, and no words of their own. */
+const reasonOf = ({ cause, message }: Error): string => {
+  if (!(cause instanceof Error)) return message
+  return cause instanceof AggregateError ? (cause.errors[0] as Error).message : cause.message
 }

@@ -1,13 +1,13 @@
-import { existsSync } from 'node:fs'
 import type { LastLine } from '../../lib/moving/format.ts'
 import type { Write } from '../../lib/moving/lines.ts'
 import { exportReader } from '../../lib/moving/reader.ts'
-import { StorageError } from '../../lib/storage/index.ts'
+import type { Api } from '../api.ts'
 import { type Bar, barOf, withBar } from '../bar.ts'
 import { withStore } from '../open.ts'
 import { outputTo } from '../output.ts'
-import { folderOf, placeOf, type StoreFlags } from '../place.ts'
-import { type Remote, type RemoteFlags, remoteIn } from '../remote.ts'
+import type { StoreFlags } from '../place.ts'
+import { pointedElsewhere, refuseMissing } from '../reach.ts'
+import { type RemoteFlags, remoteIn } from '../remote.ts'
 
 interface Flags extends StoreFlags, RemoteFlags {
   out?: string
@@ -28,31 +28,24 @@ export const exportEverything = async ({ out, ...flags }: Flags): Promise<void> 
 }
 
 const exported = (flags: Flags, write: Write, told: Bar['told']): Promise<LastLine> => {
-  const isHere = flags.data !== undefined || flags.storage !== undefined
-  const remote = isHere && flags.url === undefined ? undefined : remoteIn(flags)
+  const remote = remoteIn(flags)
   return remote === undefined ? fromStore(flags, write, told) : fromServer(remote, write, told)
 }
 
 const fromStore = async (flags: StoreFlags, write: Write, told: Bar['told']): Promise<LastLine> => {
-  const { storage, data } = placeOf(flags)
-  const folder = folderOf(storage, data)
-  // Opening would make it.
-  if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
+  refuseMissing(flags)
   let last: LastLine | undefined
   await withStore(flags, async (allot) => {
     last = await allot.export(write, ({ bytes }) => told({ done: bytes, total: bytes }))
-  }).catch((error: Error) => {
-    const isLocked = error instanceof StorageError && error.reason === 'locked'
-    throw isLocked ? new Error(`${error.message} (with --url and --token)`, { cause: error }) : error
-  })
+  }).catch(pointedElsewhere)
   return last!
 }
 
 /** What comes over the network is checked before it is taken for whole. */
-const fromServer = async (remote: Remote, write: Write, told: Bar['told']): Promise<LastLine> => {
+const fromServer = async (server: Api, write: Write, told: Bar['told']): Promise<LastLine> => {
   const reader = exportReader()
   let bytes = 0
-  for await (const chunk of remote.stream('/admin/export')) {
+  for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)
     await write(chunk)
     bytes += chunk.length

@@ -1,13 +1,22 @@
-import { type StoreFlags, withStore } from '../open.ts'
+import type { Organization } from '../../lib/resources/organization.ts'
+import { part } from '../api.ts'
+import { note, type PrintFlags, printJson } from '../print.ts'
+import { type ReachFlags, withApi } from '../reach.ts'
 
-interface Flags extends StoreFlags {
+interface Flags extends ReachFlags, PrintFlags {
   owner: string
 }
 
-export const addOrganization = (name: string, { owner, ...store }: Flags): Promise<void> =>
-  withStore(store, async ({ hosting }) => {
-    const account = await hosting.accounts.byName(owner)
-    if (account?.kind !== 'user') throw new Error(`there is no user named ${owner}`)
-    const organization = await hosting.organizations.create(account.id, { name })
-    process.stderr.write(`added the organization ${organization.name}, owned by ${account.name}\n`)
-  })
+export const addOrganization = (name: string, { owner, json, ...flags }: Flags): Promise<void> => {
+  const path = `/admin/users/${part(owner)}/orgs`
+  return withApi(
+    flags,
+    async (api) => {
+      const body = { username: name }
+      const made = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
+      if (json) printJson(made)
+      note(`added the organization ${made.name}, owned by ${owner}`)
+    },
+    { mayMake: true },
+  )
+}

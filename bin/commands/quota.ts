@@ -1,28 +1,34 @@
-import { changeResources, type QuotaChange } from '../../lib/resources/quota-plan.ts'
-import { type StoreFlags, withStore } from '../open.ts'
+import type { QuotaChange } from '../../lib/resources/quota-plan.ts'
+import type { Api } from '../api.ts'
 import { type PlanFile, readPlan } from '../plan.ts'
-import { type RemoteFlags, remoteIn } from '../remote.ts'
+import { note, type PrintFlags, plain, print, printJson } from '../print.ts'
+import { type ReachFlags, withApi } from '../reach.ts'
 
-interface Flags extends StoreFlags, RemoteFlags {
+export interface ChangeFlags extends ReachFlags, PrintFlags {
   dryRun?: boolean
 }
 
-export const applyQuota = async (file: string, { dryRun = false, ...flags }: Flags): Promise<void> => {
+export const applyQuota = (file: string, flags: ChangeFlags): Promise<void> => {
   const plan = readPlan(file)
-  const changes = await applied(plan, dryRun, flags)
-  for (const change of changes) process.stdout.write(`${line(change)}\n`)
-  process.stderr.write(`${summary(changes.length, dryRun)}\n`)
+  return change(flags, () => plan)
 }
 
-const applied = async (plan: PlanFile, dryRun: boolean, flags: Flags): Promise<QuotaChange[]> => {
-  const remote = remoteIn(flags)
-  if (remote !== undefined) return remote.post(`/admin/quota/apply?dry_run=${dryRun}`, plan)
-  let changes: QuotaChange[] = []
-  await withStore(flags, async (allot) => {
-    changes = changeResources(await allot.quota.apply(plan, { dryRun }))
-  })
-  return changes
-}
+/** Makes what is planned on the ground of what is there, all or nothing, and tells what that changed. */
+export const change = (
+  { dryRun = false, json, ...flags }: ChangeFlags,
+  planFor: (api: Api) => Partial<PlanFile> | Promise<Partial<PlanFile>>,
+): Promise<void> =>
+  withApi(
+    flags,
+    async (api) => {
+      const plan = await planFor(api)
+      const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, plan)
+      if (json) printJson(changes)
+      else for (const one of changes) print(plain(line(one)))
+      note(summary(changes.length, dryRun))
+    },
+    { mayMake: true },
+  )
 
 const line = ({ action, kind, name, before, after }: QuotaChange): string => {
   const settings = [before, after].filter((one) => one !== null).map(words)

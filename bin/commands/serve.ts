@@ -4,10 +4,12 @@ import { type Logger, pino } from 'pino'
 import type { Allot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
-import { limitsIn } from '../config.ts'
+import { type Config, limitsIn, readConfig } from '../config.ts'
 import { farewell } from '../farewell.ts'
+import type { Metrics } from '../metrics/index.ts'
 import { open, type StoreFlags } from '../open.ts'
 import { withProbes } from '../probes.ts'
+import { withRequestLog } from '../request-log.ts'
 import { Usage } from '../usage.ts'
 import {
   keepWorkers,
@@ -30,12 +32,14 @@ export const serve = async ({ workers, ...flags }: Flags): Promise<void> => {
   const worker = workerNumber()
   const count = workersIn(workers, flags)
   const log = pino(pino.destination(2))
-  if (worker === undefined && count !== undefined) return supervise(count, log)
+  if (worker === undefined && count !== undefined) return supervise(count, flags, log)
   await serveHere(flags, wanted, worker === undefined ? log : log.child({ worker })).finally(leave)
 }
 
 /** Workers do what this command does without any. */
-const supervise = async (count: number, log: Logger): Promise<void> => {
+const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
+  const { metrics } = readConfig(flags.config).server
+  if (metrics !== 'off') (await import('../metrics/workers.ts')).addUpForWorkers()
   const stopped = stopSignal()
   const kept = await keepWorkers(count, log)
   // What was wrong the worker has said.
@@ -56,16 +60,26 @@ const serveHere = async (
   wanted: number | undefined,
   log: Logger,
 ): Promise<void> => {
-  const { allot, config, data } = await open(store, log)
-  const listener = config.server.page ? withPages(allot) : allot.handler
-  const server = createLimitedServer(withProbes(allot, listener), limitsIn(config))
+  let metrics: Metrics | undefined
+  const { allot, config, data } = await open(store, {
+    log,
+    async around(driver, config) {
+      metrics = await metricsIn(config)
+      return metrics === undefined ? driver : metrics.driver(driver)
+    },
+  })
+  let listener = withProbes(allot, config.server.page ? withPages(allot) : allot.handler)
+  if (metrics !== undefined) listener = metrics.listener(allot, listener)
+  if (config.server.log === 'requests') listener = withRequestLog(log, listener)
+  const server = createLimitedServer(listener, limitsIn(config))
   const stop = farewell(server, () => allot.close())
   try {
     await listen(server, sharedPort() ?? wanted ?? config.server.port, host ?? config.server.host)
     const url = `${urlOf(server)}${config.api.basePath}`
     if (workerNumber() === undefined) greet({ url, data })
     // One of several that begin at once makes the administrator, and that is not one that others have died before.
-    if ((workerNumber() ?? 1) === 1) await welcome(allot, url)
+    if ((workerNumber() ?? 1) === 1)
+      await welcome(allot, url, config.server.page ? `${urlOf(server)}/` : undefined)
     tellServing({ url, data })
   } catch (error) {
     await stop()
@@ -79,6 +93,12 @@ const withPages =
   ({ page, handler }: Allot): RequestListener =>
   (req, res) =>
     page(req, res, () => handler(req, res))
+
+/** Nothing is loaded, and nothing stands around anything, where nobody may read them. */
+const metricsIn = async ({ server, api }: Config): Promise<Metrics | undefined> =>
+  server.metrics === 'off'
+    ? undefined
+    : (await import('../metrics/index.ts')).createMetrics(server.metrics, api.basePath)
 
 const portIn = (text: string): number => {
   const port = Number(text)
@@ -105,7 +125,7 @@ const urlOf = (server: Server): string => {
 }
 
 /** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
-const welcome = async ({ hosting }: Allot, url: string): Promise<void> => {
+const welcome = async ({ hosting }: Allot, url: string, page: string | undefined): Promise<void> => {
   const users = await hosting.accounts.count('user')
   const root = users === 0 ? await firstUser(hosting) : users === 1 ? await keyless(hosting) : undefined
   if (root === undefined) return
@@ -118,7 +138,7 @@ There is now an administrator named root. This token is shown once; keep it:
 Try it:
 
   curl -H 'Authorization: token ${secret}' ${url}/user
-
+${page === undefined ? '' : `\nor sign in with it at ${page}\n`}
 `)
 }
 

@@ -1,19 +1,36 @@
-import { type StoreFlags, withStore } from '../open.ts'
+import type { AccessToken } from '../../lib/resources/token.ts'
+import { part } from '../api.ts'
+import { note, type PrintFlags, print, printJson } from '../print.ts'
+import { type ReachFlags, withApi } from '../reach.ts'
 
-interface Flags extends StoreFlags {
+interface Flags extends ReachFlags, PrintFlags {
   name?: string
   scopes?: string
 }
 
 export const addToken = (
   user: string,
-  { name = `cli ${new Date().toISOString()}`, scopes = 'all', ...store }: Flags,
-): Promise<void> =>
-  withStore(store, async ({ hosting }) => {
-    const account = await hosting.accounts.byName(user)
-    if (account?.kind !== 'user') throw new Error(`there is no user named ${user}`)
-    const wanted = scopes.split(',').map((scope) => scope.trim())
-    const { secret } = await hosting.tokens.create(account.id, name, wanted)
-    process.stderr.write(`added the token ${name} of ${account.name} with the scopes ${wanted.join(', ')}\n`)
-    process.stdout.write(`${secret}\n`)
+  { name = `cli ${new Date().toISOString()}`, scopes = 'all', json, ...flags }: Flags,
+): Promise<void> => {
+  const path = `/users/${part(user)}/tokens`
+  const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
+  return withApi(
+    flags,
+    async (api) => {
+      const made = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
+      note(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
+      if (json) printJson(made)
+      else print(made.sha1)
+    },
+    { mayMake: true },
+  )
+}
+
+/** By its id, or its name. */
+export const deleteToken = (user: string, token: string, flags: Flags): Promise<void> => {
+  const path = `/users/${part(user)}/tokens/${part(token)}`
+  return withApi(flags, async (api) => {
+    await api.send('DELETE', path, undefined, `${user} has no token ${token}, or there is no such user`)
+    note(`revoked the token ${token} of ${user}`)
   })
+}

@@ -1,17 +1,52 @@
-import { type StoreFlags, withStore } from '../open.ts'
+import type { AccessToken } from '../../lib/resources/token.ts'
+import type { User } from '../../lib/resources/user.ts'
+import { type Api, part } from '../api.ts'
+import { withStore } from '../open.ts'
+import type { StoreFlags } from '../place.ts'
+import { note, type PrintFlags, print, printJson } from '../print.ts'
+import { pointedElsewhere } from '../reach.ts'
+import { remoteIn } from '../remote.ts'
 
-interface Flags extends StoreFlags {
+interface Flags extends StoreFlags, PrintFlags {
+  url?: string
   admin?: boolean
   email?: string
   password?: string
   token?: boolean
 }
 
-export const addUser = (name: string, { admin, email, password, token, ...store }: Flags): Promise<void> =>
-  withStore(store, async ({ hosting }) => {
+interface Added {
+  name: string
+  secret: string | undefined
+}
+
+/** In a store the user is an administrator from the first moment; the API makes one in two steps. */
+export const addUser = async (name: string, { token, json, ...flags }: Flags): Promise<void> => {
+  const remote = remoteIn({ ...flags })
+  const wanted = { ...flags, name, token: token === true }
+  const added = remote === undefined ? await inStore(wanted) : await onServer(remote, wanted)
+  note(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
+  if (json) printJson({ login: added.name, ...(added.secret === undefined ? {} : { token: added.secret }) })
+  else if (added.secret !== undefined) print(added.secret)
+}
+
+type Wanted = Omit<Flags, 'token' | 'json'> & { name: string; token: boolean }
+
+const inStore = async ({ name, admin, email, password, token, ...store }: Wanted): Promise<Added> => {
+  let added: Added | undefined
+  await withStore(store, async ({ hosting }) => {
     const account = await hosting.accounts.createUser({ name, admin, email, password })
-    process.stderr.write(`added the ${admin ? 'administrator' : 'user'} ${account.name}\n`)
-    if (!token) return
-    const { secret } = await hosting.tokens.create(account.id, 'cli', ['all'])
-    process.stdout.write(`${secret}\n`)
-  })
+    const made = token ? await hosting.tokens.create(account.id, 'cli', ['all']) : undefined
+    added = { name: account.name, secret: made?.secret }
+  }).catch(pointedElsewhere)
+  return added!
+}
+
+const onServer = async (api: Api, { name, admin, email, password, token }: Wanted): Promise<Added> => {
+  const { login } = await api.send<User>('POST', '/admin/users', { username: name, email, password })
+  const path = `users/${part(login)}`
+  if (admin) await api.send('PATCH', `/admin/${path}`, { admin: true })
+  const body = { name: 'cli', scopes: ['all'] }
+  const made = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, body) : undefined
+  return { name: login, secret: made?.sha1 }
+}

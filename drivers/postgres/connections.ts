@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg, { type ClientBase, type PoolClient, type PoolConfig } from 'pg'
 import { type Bytes, StorageError } from '../../lib/storage/index.ts'
-import { explain, isLost, isMeeting, isUsedUp } from './explain.ts'
+import { explain, isElsewhere, isLost, isMeeting, isUsedUp } from './explain.ts'
+import { checkPrimary, clientOf, Hosts } from './hosts.ts'
 import type { Settings } from './options.ts'
 import { isBroken, type Row, rowsOf, Session } from './session.ts'
 import { type Statement, type Statements, statementsFor } from './statements.ts'
@@ -36,20 +37,25 @@ const PATIENCE_IN_TRANSACTION = 60_000
 export const connect = async (settings: Settings): Promise<Connections> => {
   const statements = statementsFor(settings.schema)
   const writers = new WeakMap<ClientBase, Writer>()
-  const reading = new pg.Pool({
-    ...configOf(settings),
-    max: settings.readers,
-    onConnect: prepare,
-  })
+  const hosts = new Hosts(settings.urls)
+  const ready = async (client: ClientBase) => {
+    await checkPrimary(hosts, client)
+    await prepare(client)
+  }
+  const config = { ...configOf(settings), Client: clientOf(hosts) }
+  const reading = new pg.Pool({ ...config, max: settings.readers, onConnect: ready })
   const writing = new pg.Pool({
-    ...configOf(settings),
+    ...config,
     max: settings.writers,
-    onConnect: (client) => enlist(client, statements, writers),
+    onConnect: async (client) => {
+      await ready(client)
+      await enlist(client, statements, writers)
+    },
   })
   // An idle connection that breaks has left the pool by then, and whoever asks next gets a new one.
   for (const pool of [reading, writing]) pool.on('error', () => undefined)
   let isOpening = true
-  const taken = (pool: pg.Pool) => take(pool, isOpening ? settings.where : undefined)
+  const taken = (pool: pg.Pool) => take(pool, hosts.count, isOpening ? settings.where : undefined)
 
   const connections: Connections = {
     statements,
@@ -75,8 +81,7 @@ export const connect = async (settings: Settings): Promise<Connections> => {
   }
 }
 
-const configOf = ({ url, tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
-  connectionString: url,
+const configOf = ({ tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
   ...(tls === undefined ? {} : { ssl: tls }),
   connectionTimeoutMillis: connectTimeout,
   statement_timeout: statementTimeout,
@@ -109,20 +114,24 @@ const enlist = async (
   writers: WeakMap<ClientBase, Writer>,
 ): Promise<void> => {
   const writer = { id: randomBytes(16), last: 0 }
-  await prepare(client)
   await rowsOf(client, statements.enlist, [writer.id])
   await rowsOf(client, statements.forget, [])
   await client.query("SET default_transaction_isolation = 'serializable'")
   writers.set(client, writer)
 }
 
-const take = async (pool: pg.Pool, where: string | undefined): Promise<PoolClient> => {
-  try {
-    return await pool.connect()
-  } catch (cause) {
-    if (!isUsedUp(cause)) throw explain(where, cause)
-    throw new StorageError('busy', 'every connection to the database has been in use for too long', { cause })
-  }
+/** @param hosts so many servers are tried, one after another. */
+const take = async (pool: pg.Pool, hosts: number, where: string | undefined): Promise<PoolClient> => {
+  for (let tried = 1; ; tried++)
+    try {
+      return await pool.connect()
+    } catch (cause) {
+      if (isUsedUp(cause))
+        throw new StorageError('busy', 'every connection to the database has been in use for too long', {
+          cause,
+        })
+      if (tried >= hosts || !isElsewhere(cause)) throw explain(where, cause)
+    }
 }
 
 const holding = async <T>(

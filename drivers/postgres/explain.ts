@@ -18,12 +18,15 @@ const CONFLICTS = new Set(['40001', '40P01'])
 export const isMeeting = (cause: unknown): boolean =>
   isConflict(cause) || ['23505', '42P07', '42P06', '42710', 'XX000'].includes(codeOf(cause) ?? '')
 
-/** The connection is of no use any more, and what was asked over it last may or may not have happened. */
+/** The connection is of no use any more (its server may be a standby by now), and what was asked over it last may or may not have happened. */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
   if (code === undefined) return LOST.test(messageOf(cause))
-  return /^(08|57P0)/.test(code) || /^E[A-Z]+$/.test(code)
+  return /^(08|57P0|25006)/.test(code) || /^E[A-Z]+$/.test(code)
 }
+
+/** Another server may do: this one is not there, is starting or stopping, or is a standby. */
+export const isElsewhere = (cause: unknown): boolean => meaningOf(cause)[0] === 'away'
 const LOST = /connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
 
 /** By SQLSTATE, the first that fits. */

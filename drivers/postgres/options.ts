@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import { StorageError } from '../../lib/storage/index.ts'
+import { urlsIn } from './hosts.ts'
 
 /** Times are milliseconds. */
 export interface PostgresOptions {
@@ -39,34 +39,28 @@ const DEFAULTS = {
 export interface Settings extends Readonly<typeof DEFAULTS> {
   readonly schema: string | undefined
   readonly tls: ConnectionOptions | boolean | undefined
-  readonly url: string
+  /** One for each server that may be the one that takes writes. */
+  readonly urls: readonly string[]
   /** The database in words, without a password. */
   readonly where: string
 }
 
 /** @throws StorageError failed for what is no such URL. */
 export const settingsOf = (given: string, options: PostgresOptions): Settings => {
-  const url = parsed(given)
-  const schema = options.schema ?? url.searchParams.get('schema') ?? undefined
-  url.searchParams.delete('schema')
-  const host = url.searchParams.get('host') ?? (url.host || 'localhost')
+  const urls = urlsIn(given)
+  const [first] = urls as [URL]
+  const schema = options.schema ?? first.searchParams.get('schema') ?? undefined
+  for (const url of urls) url.searchParams.delete('schema')
+  const hosts = urls.map((url) => url.searchParams.get('host') ?? (url.host || 'localhost'))
   return {
     ...DEFAULTS,
     ...defined(options),
     schema,
     tls: options.tls,
-    url: url.href,
-    where: `the database ${decodeURIComponent(url.pathname.slice(1)) || 'of the user'} at ${host}`,
+    urls: urls.map(({ href }) => href),
+    where: `the database ${decodeURIComponent(first.pathname.slice(1)) || 'of the user'} at ${hosts.join(',')}`,
   }
 }
 
 const defined = <T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
-
-const parsed = (given: string): URL => {
-  const url = URL.canParse(given) ? new URL(given) : undefined
-  // Without the text itself: it may hold a password.
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
-    throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
-  return url
-}

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import { EVERY_SCOPE, type Identities, refuseInactive, wrong } from './identity.ts'
+import { EVERY_SCOPE, type Identities, type Identity, refuseInactive, wrong } from './identity.ts'
 import { accountByName } from './lookup.ts'
 import { isName } from './names.ts'
 
@@ -17,6 +17,13 @@ export type HostAuthenticate = (
   req: IncomingMessage,
 ) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
 
+/**
+ * Whoever has the store itself at hand, as the command line has it: an administrator without an account, so that none is
+ * made for looking. Only this very object is taken for it, which no host is given.
+ */
+export const OPERATOR: HostIdentity = { username: 'operator', admin: true }
+const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: EVERY_SCOPE }
+
 /** A host's own login in the place of tokens and passwords. An account that is new to the store is made on first sight. */
 export const createHostIdentities = (
   store: Store,
@@ -26,6 +33,7 @@ export const createHostIdentities = (
   async authenticate(req) {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
+    if (host === OPERATOR) return operator
     if (typeof host.username !== 'string' || !isName(host.username))
       throw wrong('the name that the host gave is no valid account name')
     const find = () => store.read((tx) => accountByName(tx, host.username))

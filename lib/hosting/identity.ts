@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
+import { namedCache } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
@@ -62,11 +63,14 @@ const TOKEN = /^[0-9a-f]{40}$/
 export const createIdentities = (store: Store, attempts: Attempts, proxies: number): Identities => {
   const { shared } = store.driver
   const read = (hash: string) => identityOfToken(store, hash)
-  const byToken = new LRUCache<string, Found>({
-    max: REMEMBERED,
-    fetchMethod: async (hash) => ({ identity: await read(hash) }),
-    ignoreFetchAbort: true,
-  })
+  const byToken = namedCache(
+    'tokens',
+    new LRUCache<string, Found>({
+      max: REMEMBERED,
+      fetchMethod: async (hash) => ({ identity: await read(hash) }),
+      ignoreFetchAbort: true,
+    }),
+  )
   const lookUp = async (hash: string): Promise<Identity | undefined> => {
     if (shared) return read(hash)
     const { identity } = (await byToken.fetch(hash)) as Found

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError, type ErrorCode } from '../errors.ts'
 import type { Route } from './route.ts'
 
@@ -50,15 +51,29 @@ export interface Failure {
   retryAfter?: number | undefined
 }
 
+/** The request that failed, as the log has it. */
+export interface Failed {
+  method: string
+  /** Without what follows a question mark, which may be a secret. */
+  path: string
+  /** Where the host has given the request an id, its log and Allot's speak of the same one. */
+  requestId?: string | undefined
+}
+
+export const failedOf = (req: IncomingMessage, res: ServerResponse, path: string): Failed => {
+  const given = res.getHeader('x-request-id')
+  return { method: req.method ?? '', path, requestId: typeof given === 'string' ? given : undefined }
+}
+
 /** The one translator. What is unknown is a 500 that says nothing of the inside; the log has it, under the same id. */
-export const translate = (error: unknown, log: Log, method: string, path: string): Failure => {
+export const translate = (error: unknown, log: Log, failed: Failed): Failure => {
   if (error instanceof AllotError) {
     const status = statuses[error.code]
-    if (status >= 500) log.error({ err: error, method, path }, error.message)
+    if (status >= 500) log.error({ err: error, ...failed }, error.message)
     return { status, message: error.message, retryAfter: error.retryAfter }
   }
-  const id = randomUUID()
-  log.error({ err: error, requestId: id, method, path }, 'a request failed')
+  const id = failed.requestId ?? randomUUID()
+  log.error({ err: error, ...failed, requestId: id }, 'a request failed')
   return { status: 500, message: `an internal error occurred; the server's log has it as ${id}` }
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
-import { asDeclared, type Log, translate } from './errors.ts'
+import { asDeclared, failedOf, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { ClientGone } from './gone.ts'
@@ -224,8 +224,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
       const { status, message, retryAfter } = translate(
         asDeclared(error, route),
         log,
-        req.method ?? '',
-        location.path,
+        failedOf(req, res, location.path),
       )
       // What has begun cannot be taken back: an answer that breaks off is no whole one.
       if (res.headersSent) return void res.destroy()

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
 import { allowOrigin } from './cors.ts'
-import { type Log, translate } from './errors.ts'
+import { failedOf, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
@@ -75,7 +75,8 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   ): void => {
     if (res.headersSent || res.destroyed) return void res.destroy()
     try {
-      const failure = translate(error, log, req.method ?? '', req.url ?? '')
+      const failed = failedOf(req, res, (req.url ?? '').split('?', 1)[0]!)
+      const failure = translate(error, log, failed)
       const { status, message, retryAfter } = failure
       // The rest of a refused body is not waited for.
       if (!req.complete) res.shouldKeepAlive = false

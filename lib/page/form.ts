@@ -10,12 +10,15 @@ export interface Form {
   raw(name: string): string
   /** Every value of a field that may be there more than once. */
   all(name: string): string[]
+  /** All of it, to show it again. */
+  readonly entries: readonly (readonly [name: string, value: string])[]
 }
 
 export const formOf = (fields: URLSearchParams): Form => ({
   text: (name) => (fields.get(name) ?? '').trim(),
   raw: (name) => fields.get(name) ?? '',
   all: (name) => fields.getAll(name),
+  entries: [...fields],
 })
 
 const fields = {

@@ -1,6 +1,9 @@
 import type { Log } from '../http/index.ts'
 import type { PageServices } from './route.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { groupRoutes } from './routes/groups.ts'
 import { repositoryRoutes } from './routes/repository.ts'
+import { ruleRoutes } from './routes/rules.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { storageRoutes } from './routes/storage.ts'
 import { createPageServing, type PageServing } from './serving.ts'
@@ -20,7 +23,14 @@ export interface PageFacts {
 export const createPages = (facts: PageFacts): PageServing =>
   createPageServing({
     ...facts,
-    routes: [...storageRoutes, ...repositoryRoutes, ...(facts.hasOwnLogin ? [] : signInRoutes)],
+    routes: [
+      ...storageRoutes,
+      ...repositoryRoutes,
+      ...adminRoutes,
+      ...ruleRoutes,
+      ...groupRoutes,
+      ...(facts.hasOwnLogin ? [] : signInRoutes),
+    ],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },
     failed: failureView,
     render: documentOf,

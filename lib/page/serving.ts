@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
-import { type Log, translate } from '../http/errors.ts'
+import { failedOf, type Log, translate } from '../http/errors.ts'
 import { countFlights } from '../http/flights.ts'
 import { framingFault } from '../http/framing.ts'
 import { ClientGone } from '../http/gone.ts'
@@ -114,7 +114,7 @@ export const createPageServing = (options: PageOptions): PageServing => {
     const { req, res, path, mount } = exchange
     if (error instanceof ClientGone) return void res.destroy()
     try {
-      const { status, message, retryAfter } = translate(error, log, req.method ?? '', path)
+      const { status, message, retryAfter } = translate(error, log, failedOf(req, res, path))
       if (res.headersSent) return void res.destroy()
       // Whoever has a login of their own is sent to nobody else's.
       if (status === 401 && !hasOwnLogin) return sendOn(res, `${mount}${signInFor(exchange)}`)

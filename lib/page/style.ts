@@ -32,6 +32,8 @@ header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25re
   border-bottom: 1px solid var(--line); background: var(--raised); }
 header nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; flex: 1; }
 header a, .pages a { display: inline-block; padding: .25rem 0; }
+header form { margin-left: auto; }
+@media (max-width: 30rem) { header nav { order: 1; flex-basis: 100%; } }
 .brand { font-weight: 700; color: inherit; text-decoration: none; }
 main { max-width: 56rem; margin: 0 auto; padding: 1rem 1rem 4rem; }
 .narrow { max-width: 26rem; margin: 0 auto; }
@@ -51,6 +53,7 @@ const bars = `
 .bar { display: block; width: 100%; height: 1.5rem; border-radius: 4px; margin: .5rem 0; }
 .bar.thin { height: .6rem; margin: .25rem 0; }
 .room { fill: var(--room); } .sum { fill: var(--sum); }
+.halo { stroke: var(--ground); stroke-width: 7; }
 .limit { stroke: var(--limit); stroke-width: 3; stroke-dasharray: 4 2; }
 .part0 { fill: var(--part0); } .part1 { fill: var(--part1); } .part2 { fill: var(--part2); }
 .part3 { fill: var(--part3); } .part4 { fill: var(--part4); } .part5 { fill: var(--part5); }
@@ -60,15 +63,24 @@ const bars = `
 .legend { display: flex; flex-wrap: wrap; gap: .15rem 1.25rem; }
 .legend data { color: var(--faint); }
 .measures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 1rem 2rem; }
-.line { display: flex; justify-content: space-between; gap: 1rem; }
+.line { display: flex; align-items: baseline; justify-content: space-between; gap: 1rem; }
 .line > :last-child { text-align: right; }
+`
+
+const figures = `
+figure { margin: .5rem 0; }
+.growth { display: block; width: 100%; height: 10rem; background: var(--raised); border-bottom: 1px solid var(--line); }
+.growth line { vector-effect: non-scaling-stroke; }
+figcaption { color: var(--faint); font-size: .875rem; margin-top: .25rem; }
+summary { cursor: pointer; color: var(--link); padding: .25rem 0; }
+caption { text-align: left; color: var(--faint); font-size: .875rem; padding: .25rem 0; }
 `
 
 const tables = `
 table { width: 100%; border-collapse: collapse; }
 th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-size: .875rem; color: var(--faint); font-weight: 600; }
-.number { text-align: right; padding-right: 0; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.number { text-align: right; padding: .4rem 0 .4rem .75rem; white-space: nowrap; font-variant-numeric: tabular-nums; }
 code { font: .9em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--raised);
   padding: .1em .3em; border-radius: 3px; }
 .pages { display: flex; gap: 1.5rem; align-items: center; margin: 1rem 0; }
@@ -87,9 +99,22 @@ button.grave { background: none; color: var(--over); border-color: var(--over); 
 .stacked label { margin-top: .6rem; }
 .stacked button { margin-top: 1rem; }
 .hint { margin: 0; }
+.buttons { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: 1rem 0; }
+.buttons button, .inline button { margin: 0; }
+.inline { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: end; margin: .75rem 0; }
+.inline > div { flex: 1 1 12rem; }
+fieldset { border: 1px solid var(--line); border-radius: 4px; margin: .75rem 0 0; padding: .5rem .9rem; width: 100%; }
+legend { font-weight: 600; padding: 0 .3rem; }
+.box { display: flex; gap: .6rem; align-items: center; padding: .2rem 0; margin: 0; font-weight: 400; }
+.stacked .box { margin: 0; }
+.box input { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
+.tabs { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .5rem 0 1rem; }
+.tabs a { padding: .25rem 0; }
+.plain { list-style: none; margin: 0; padding: 0; }
+.rows .line { align-items: center; padding: .3rem 0; border-bottom: 1px solid var(--line); }
 `
 
-export const style = asset('text/css;charset=utf-8', [colours, page, bars, tables, forms].join(''))
+export const style = asset('text/css;charset=utf-8', [colours, page, bars, figures, tables, forms].join(''))
 
 export const icon = asset(
   'image/svg+xml',

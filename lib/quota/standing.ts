@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { namedCache } from '../caches.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
@@ -38,7 +39,10 @@ export const createStandings = (store: Store, tally: Tally, defaults: QuotaDefau
 
   // fetch() joins readers of one owner, and a fetch that was under way when its owner was dropped is not kept:
   // so, with the drop after the commit, no answer is older than the last acknowledged write.
-  const memo = new LRUCache<number, Standing>({ max: OWNERS, fetchMethod: read, ignoreFetchAbort: true })
+  const memo = namedCache(
+    'quota',
+    new LRUCache<number, Standing>({ max: OWNERS, fetchMethod: read, ignoreFetchAbort: true }),
+  )
   return {
     of: (owner) => memo.get(owner) ?? (memo.fetch(owner) as Promise<Standing>),
     drop: (owner) => void memo.delete(owner),

@@ -72,8 +72,10 @@ const present = async (
 ): Promise<Repository> => {
   const permissions = await permissionOn(tx, viewer, record)
   const parent = await presentParent(tx, viewer, urls, record)
+  const settled = await settledCounts(tx, record)
+  // Last: a repository's first counts are not known yet, and who looks them up looks at all the rest in the same moment.
   const around = { permissions, parent, ...(await countsOf(tx, record)) }
-  return resourceOf(await settledCounts(tx, record), viewer, urls, owners, around)
+  return resourceOf(settled, viewer, urls, owners, around)
 }
 
 const presentParent = async (

@@ -1,7 +1,9 @@
 import * as v from 'valibot'
+import type { Page } from '../hosting/listing.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
 import { anyAccount, leftOrganization, ownedOrganization, visibleUser } from '../hosting/permits.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import type { Account } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
 import { pageOf, reply, route } from './declare.ts'
 import { accountNamed, organizationNamed } from './named.ts'
@@ -24,6 +26,12 @@ const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrgani
   location: body.location,
   visibility: visibilityIn(body.visibility),
 })
+
+const organizationPage = (baseUrl: string, { items, total }: Page<Account>) =>
+  pageOf(
+    items.map((organization) => organizationResource(organization, baseUrl)),
+    total,
+  )
 
 export const organizationRoutes = [
   route({
@@ -61,6 +69,19 @@ export const organizationRoutes = [
   }),
   route({
     method: 'GET',
+    path: '/admin/orgs',
+    operationId: 'adminGetAllOrgs',
+    tag: 'admin',
+    summary: 'All organizations',
+    auth: 'admin',
+    scope: 'read:admin',
+    paging: 'lenient',
+    responses: { 200: v.array(Organization), 403: Forbidden },
+    handle: async ({ page, baseUrl }, { hosting }) =>
+      organizationPage(baseUrl, await hosting.accounts.list('organization', page)),
+  }),
+  route({
+    method: 'GET',
     path: '/orgs/{org}',
     operationId: 'orgGet',
     tag: 'organization',
@@ -84,13 +105,8 @@ export const organizationRoutes = [
     scope: ['read:user', 'read:organization'],
     paging: 'lenient',
     responses: { 200: v.array(Organization) },
-    handle: async ({ user, page, baseUrl }, { hosting }) => {
-      const { items, total } = await hosting.organizations.of(user, user.id, page)
-      return pageOf(
-        items.map((organization) => organizationResource(organization, baseUrl)),
-        total,
-      )
-    },
+    handle: async ({ user, page, baseUrl }, { hosting }) =>
+      organizationPage(baseUrl, await hosting.organizations.of(user, user.id, page)),
   }),
   route({
     method: 'GET',

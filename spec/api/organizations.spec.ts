@@ -37,6 +37,16 @@ describe('POST /orgs', () => {
     assertNotFound(await allot.as(allot.root, 'POST', '/admin/users/nobody/orgs', { username: 'other' }))
   })
 
+  it('and seen by them all, page by page, whoever may know of them else', async () => {
+    const alice = await allot.person()
+    await allot.as(alice, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
+    const all = await allot.as(allot.root, 'GET', '/admin/orgs?limit=50')
+    assert.ok(all.body.some(({ name }: { name: string }) => name === 'hidden'))
+    assert.equal(all.headers.get('x-total-count'), String(all.body.length))
+    assert.equal((await allot.as(allot.root, 'GET', '/admin/orgs?limit=1&page=2')).body[0].id, all.body[1].id)
+    assertError(await allot.as(alice, 'GET', '/admin/orgs'), 403)
+  })
+
   const BAD: [what: string, body: unknown, message: RegExp][] = [
     ['no name', {}, /Username is required/],
     ['an empty name', { username: '' }, /^name: /],

@@ -3,6 +3,7 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { clone } from './clone.ts'
+import { hot } from './hot.ts'
 import { lfs } from './lfs.ts'
 import { type Measurement, ratioOf } from './measure.ts'
 import { postgres } from './postgres.ts'
@@ -29,7 +30,10 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
-const all = { level: [quota, writes, startUp, verification, clone, lfs], postgres: [postgres] }
+const all = {
+  level: [quota, writes, startUp, verification, clone, lfs],
+  postgres: [postgres, hot],
+}
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
 const storage = flags.storage as keyof typeof all
 const names = all[storage].map(({ name }) => name).join(', ')

@@ -140,14 +140,14 @@ export const postgres: Bench = {
           isReached: ours! / hand! >= 0.6,
         },
         {
-          name: 'the same, all of one repository',
+          name: `the same, ${AT_ONCE} at once, all of one repository`,
           value: oursHot!,
           reference: handHot!,
           unit: 'transactions/s',
           against: 'the same by hand',
         },
         {
-          name: 'the same, one after another',
+          name: 'a star set or taken away, one after another',
           value: oursAlone!,
           reference: handAlone!,
           unit: 'transactions/s',

@@ -131,6 +131,22 @@ describe('allot serve', () => {
     }
   })
 
+  it('shows people their storage at /, unless the file says otherwise', async () => {
+    const config = join(aFolder(), 'allot.toml')
+    writeFileSync(config, '[server]\npage = false\n')
+    for (const [flags, status] of [
+      [[], 303],
+      [['--config', config], 404],
+    ] as const) {
+      const server = await served(['--data', aFolder(), ...flags])
+      const answer = await fetch(new URL('/', server.api), { redirect: 'manual' })
+      assert.equal(answer.status, status)
+      await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
+      await server.stop()
+      assert.equal(/sign in with it at http:\/\/127\.0\.0\.1:\d+\/\n/.test(server.printed()), status === 303)
+    }
+  })
+
   it('bounds what clients can take of it as the file says', async () => {
     const data = aFolder()
     const file = join(data, 'allot.toml')

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
@@ -10,9 +12,9 @@ import { aFolder, allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3
 
-const serving = async (t: TestContext): Promise<Served> => {
+const serving = async (t: TestContext, ...more: string[]): Promise<Served> => {
   const { url, drop } = await emptyStore()
-  const server = await served(['--workers', String(COUNT), '--storage', url, '--data', aFolder()])
+  const server = await served(['--workers', String(COUNT), '--storage', url, '--data', aFolder(), ...more])
   t.after(async () => {
     await server.stop('SIGTERM')
     await drop()
@@ -51,6 +53,23 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal(await server.stop(), 0)
     assert.equal((await ask('GET', '/version').catch(() => 'refused')) as string, 'refused')
+  })
+
+  it('tells in its metrics what all of them have counted, whoever is asked', async (t) => {
+    const file = join(aFolder(), 'allot.toml')
+    writeFileSync(file, '[server]\nmetrics = "token"\n')
+    const server = await serving(t, '--config', file)
+    const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())!
+    const { origin } = new URL(server.api)
+    const read = (path: string) =>
+      fetch(origin + path, { headers: { authorization: `token ${token}`, connection: 'close' } })
+    await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
+    for (let times = 0; times < 12; times++) assert.equal((await read('/api/v1/user/quota')).status, 200)
+    for (let times = 0; times < 4; times++) {
+      const text = await (await read('/-/metrics')).text()
+      assert.match(text, /allot_http_request_duration_seconds_count\{[^}]*route="\/user\/quota"[^}]*\} 12$/m)
+      assert.match(text, /^allot_accounts\{kind="user"\} 1$/m)
+    }
   })
 
   it('replaces a worker that is killed, says which, and goes on answering', { skip: !isLinux }, async (t) => {

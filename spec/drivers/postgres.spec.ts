@@ -1,15 +1,37 @@
 import { describe } from 'node:test'
+import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
 
-const candidate = (name: string, options: PostgresOptions): Candidate => ({
+/** As docs/scale.md has it: in ranges of keys, on the border of which the suite's own keys lie. */
+const partition = async (url: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: url })
+  const schema = new URL(url).searchParams.get('schema')!
+  await client.connect()
+  const made = `CREATE SCHEMA ${schema};
+    CREATE TABLE ${schema}.allot_entry (key bytea PRIMARY KEY, value bytea NOT NULL) PARTITION BY RANGE (key)`
+  const borders = ['MINVALUE', "'c'", "'k'", "'k3'", "'\\xff'", 'MAXVALUE']
+  const parts = borders.slice(1).map(
+    (end, at) => `CREATE TABLE ${schema}.part_${at} PARTITION OF ${schema}.allot_entry
+      FOR VALUES FROM (${borders[at]}) TO (${end})`,
+  )
+  for (const text of [made, ...parts]) await client.query(text)
+  await client.end()
+}
+
+const candidate = (
+  name: string,
+  options: PostgresOptions,
+  prepare?: (url: string) => Promise<void>,
+): Candidate => ({
   name,
   durable: true,
   shared: true,
   async create() {
     const { url, drop } = await emptyStore()
+    await prepare?.(url)
     const made = [postgres(url, options)]
     return {
       driver: made[0]!,
@@ -35,5 +57,6 @@ describe('on PostgreSQL', { skip: missing }, () => {
   // The rest of the ways to run it: `npm run spec:postgres`.
   if (process.env.ALLOT_SPEC_STORAGE !== 'postgres') return
   driverSpec(candidate('postgres, with every transaction in statements of its own', { plain: true }))
+  driverSpec(candidate('postgres, with its table in partitions', {}, partition))
   driverSpec(candidate('postgres, with hardly anything kept in mind', { recollection: 64 * 1024 }))
 })

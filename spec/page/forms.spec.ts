@@ -56,6 +56,13 @@ describe('A form', () => {
     assert.equal(answer.status, 403)
   })
 
+  it('of a page that has expired leads to signing in', async () => {
+    const ann = allot.visitor()
+    await ann.get('/-/sign-in')
+    const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
+    assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in'])
+  })
+
   it('is refused when it is too large, or no form', async () => {
     const ann = allot.visitor()
     await ann.get('/-/sign-in')

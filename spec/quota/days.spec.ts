@@ -3,12 +3,36 @@ import { after, before, beforeEach, describe, it, mock } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { KEPT_DAYS, today } from '../../lib/quota/days.ts'
 import { pastUsages } from '../../lib/records/schema.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Running, start } from '../running.ts'
 
 const DAY = 86_400_000
 
+/** The driver, which counts the keys that are written to it. */
+const counted = (driver: StorageDriver) => {
+  let keys = 0
+  const counting: StorageDriver = {
+    ...driver,
+    write: (work) =>
+      driver.write((tx) => {
+        const put: typeof tx.put = (key, value) => {
+          keys++
+          tx.put(key, value)
+        }
+        return work({
+          get: (key) => tx.get(key),
+          getMany: (all) => tx.getMany(all),
+          range: (range) => tx.range(range),
+          delete: (key) => tx.delete(key),
+          put,
+        })
+      }),
+  }
+  return { driver: counting, written: () => keys }
+}
+
 describe('What an owner used', () => {
-  const driver = memory()
+  const { driver, written } = counted(memory())
   let allot: Running
   let people = 0
   let owner: { id: number; name: string }
@@ -62,6 +86,19 @@ describe('What an owner used', () => {
     for (let times = 0; times < 10; times++) await use(times)
     assert.equal(await count(), before)
     assert.deepEqual(await series(), [[today(), 9]])
+  })
+
+  it('costs one key with the first change of a day, and none with any other', async () => {
+    const keys = async (size: number) => {
+      const before = written()
+      await use(size)
+      return written() - before
+    }
+    await use(1)
+    const usual = await keys(2)
+    assert.equal(await keys(3), usual)
+    later(1)
+    assert.deepEqual([await keys(4), await keys(5)], [usual + 1, usual])
   })
 
   it('is nothing where nothing was ever used', async () => assert.deepEqual(await series(), []))

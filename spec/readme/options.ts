@@ -6,7 +6,7 @@ import { Options } from '../../lib/options.ts'
 
 const file = fileURLToPath(new URL('../../README.md', import.meta.url))
 
-interface Row {
+export interface Row {
   option: string
   key: string
   fallback: string
@@ -32,7 +32,7 @@ const fallbackOf = (member: Member): string => {
   return value === undefined ? '' : `\`${JSON.stringify(value)}\``
 }
 
-const rowsOf = (entries: Record<string, Member>, section?: string): Row[] =>
+export const rowsOf = (entries: Record<string, Member>, section?: string): Row[] =>
   Object.entries(entries).flatMap(([name, member]) => {
     const below = section === undefined ? entriesOf(member) : undefined
     if (below !== undefined) return rowsOf(below, name)
@@ -71,7 +71,7 @@ export const tables: Readonly<Record<string, () => string>> = {
     ),
 }
 
-const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
+export const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
 
 const marks = (name: string) => [`<!-- ${name} -->`, `<!-- end of ${name} -->`] as const
 

@@ -108,7 +108,7 @@ await allot.close()
         .filter((one) => one.includes('curl') && (withLfs || !one.includes(' lfs ')))
         .join('\n')
       const script = `set -eu\n${session
-        .replace(/^T=.*$/m, '')
+        .replace(/^T=.*$/gm, '')
         .replaceAll('127.0.0.1:3000', new URL(server.api).host)
         .replaceAll('curl -s', 'curl -sS --fail-with-body')}`
       if (!withLfs) console.log('# what it shows of LFS is left out, for git lfs is not installed')

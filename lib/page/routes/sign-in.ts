@@ -5,8 +5,11 @@ import { SIGN_IN } from '../serving.ts'
 import { signInView } from '../views/sign-in.tsx'
 import { newSecret } from '../visitor.ts'
 
+/** Of names alone, and none that leads upward. */
+const PATH = /^\/-(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/
+
 /** Onward to a path of these pages and to nowhere else, however it is written. */
-const wayTo = (to: string | null): string => (to !== null && /^\/-\/[\w./-]*$/.test(to) ? to : '/')
+const wayTo = (to: string | null): string => (to !== null && PATH.test(to) ? to : '/')
 
 const signedIn = async ({ form, req }: PageRequest, { hosting }: PageServices): Promise<SignedIn> => {
   const { signIn } = hosting.identities

@@ -1,6 +1,8 @@
 import { AllotError } from '../../errors.ts'
 import type { Identity } from '../../hosting/identity.ts'
+import { today } from '../../quota/days.ts'
 import type { Account } from '../../records/schema.ts'
+import { spansOf } from '../growth.ts'
 import { ownedBy, ownerFor } from '../owners.ts'
 import { measureOf, parts } from '../parts.ts'
 import { type Frame, type PageServices, page, type View } from '../route.ts'
@@ -24,13 +26,15 @@ const storageOf = async (
   user: Identity,
   owner: Account,
 ): Promise<View> => {
-  const { usage, total, measure } = await measured(services, owner)
-  const owned = owner.id === user.id && mayRead(user) ? await ownedBy(services, user) : []
+  const { usage, total, measure, standing } = await measured(services, owner)
+  const owned = owner.id === user.id && maySee(user, 'organization') ? await ownedBy(services, user) : []
   return storageView(frame, {
     owner,
     usage,
     total,
     measures: parts.map(({ subject }) => measure(subject)),
+    groups: user.admin && maySee(user, 'admin') ? standing.shown.map(({ name }) => name) : undefined,
+    growth: spansOf(await services.quota.growth(owner.id), today()),
     shelves: await Promise.all(
       kinds.map((kind) => shelfOf(services, frame, user, owner, kind, { offset: 0, limit: LARGEST })),
     ),
@@ -38,9 +42,9 @@ const storageOf = async (
   })
 }
 
-/** Whether a session that a token has begun may read of organizations. */
-const mayRead = ({ scopes }: Identity): boolean =>
-  ['all', 'read:organization', 'write:organization'].some((one) => scopes.has(one))
+/** A session that a token has begun may read no more than the token. */
+const maySee = ({ scopes }: Identity, what: 'organization' | 'admin'): boolean =>
+  ['all', `read:${what}`, `write:${what}`].some((one) => scopes.has(one))
 
 export const pageNumber = (query: URLSearchParams): number => {
   const number = Number(query.get('page') ?? 1)
@@ -54,6 +58,14 @@ export const storageRoutes = [
     who: 'user',
     handle: async ({ user, frame }, services) =>
       storageOf(services, frame, user, await ownerFor(services, user, user.username)),
+  }),
+  page({
+    method: 'GET',
+    path: '/-/storage',
+    who: 'user',
+    handle: async ({ query }) => ({
+      to: `/-/storage/${encodeURIComponent(query.get('owner')?.trim() || '-')}`,
+    }),
   }),
   page({
     method: 'GET',

@@ -25,15 +25,7 @@ export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure })
         begin += bytes
         return bytes > 0 && <rect class={`part${at}`} x={x} width={percent(bytes, whole)} height="100%" />
       })}
-      {measure.state === 'over' && measure.room !== undefined && measure.room.limit > 0 && (
-        <line
-          class="limit"
-          x1={percent(measure.room.limit, whole)}
-          x2={percent(measure.room.limit, whole)}
-          y1="0"
-          y2="100%"
-        />
-      )}
+      <Mark measure={measure} whole={whole} />
     </svg>
   )
 }
@@ -48,7 +40,20 @@ export const PlainBar = ({ measure, part }: { measure: Measure; part?: number | 
       {used > 0 && (
         <rect class={part === undefined ? 'sum' : `part${part}`} width={percent(used, whole)} height="100%" />
       )}
+      <Mark measure={measure} whole={whole} />
     </svg>
+  )
+}
+
+/** Where the limit is, for what goes beyond it. */
+const Mark = ({ measure: { state, room }, whole }: { measure: Measure; whole: number }) => {
+  if (state !== 'over' || room === undefined || room.limit <= 0) return null
+  const at = percent(room.limit, whole)
+  return (
+    <>
+      <line class="halo" x1={at} x2={at} y1="0" y2="100%" />
+      <line class="limit" x1={at} x2={at} y1="0" y2="100%" />
+    </>
   )
 }
 

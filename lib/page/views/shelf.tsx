@@ -121,16 +121,19 @@ export const Pages = ({
   at,
   number,
   last,
+  words: [before, after] = ['Larger', 'Smaller'],
 }: {
   at: (page: number) => string
   number: number
   last: number
+  /** What is on the page before, and on the page after. */
+  words?: readonly [before: string, after: string]
 }) =>
   last === 1 ? null : (
     <nav class="pages" aria-label="Pages of the list">
       {number > 1 && (
         <a rel="prev" href={at(number - 1)}>
-          Larger
+          {before}
         </a>
       )}
       <span>
@@ -138,7 +141,7 @@ export const Pages = ({
       </span>
       {number < last && (
         <a rel="next" href={at(number + 1)}>
-          Smaller
+          {after}
         </a>
       )}
     </nav>

@@ -2,11 +2,14 @@
 
 import type { Usage } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema.ts'
+import type { Span } from '../growth.ts'
 import { type Measure, parts } from '../parts.ts'
 import type { Frame, View } from '../route.ts'
 import { listWords, sizeWords } from '../words.ts'
 import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './bar.tsx'
-import { Notice } from './document.tsx'
+import { Notice, Post } from './document.tsx'
+import { groupHref } from './groups.tsx'
+import { Growth } from './growth.tsx'
 import { Shelf, type ShelfFacts } from './shelf.tsx'
 
 /** All that is shown of one owner. */
@@ -16,6 +19,9 @@ export interface StorageFacts {
   readonly total: Measure
   /** In the order of the parts. */
   readonly measures: readonly Measure[]
+  /** The names of the groups that judge the owner; undefined for those who are not told them. */
+  readonly groups: readonly string[] | undefined
+  readonly growth: readonly Span[]
   readonly shelves: readonly ShelfFacts[]
   /** Organizations whose storage the owner answers for. */
   readonly organizations: readonly { account: Account; total: Measure; usage: Usage }[]
@@ -29,6 +35,7 @@ export const storageView = (frame: Frame, facts: StorageFacts): View => {
       <>
         <h1>Storage of {owner.name}</h1>
         {owner.fullName !== '' && <p class="subtitle">{owner.fullName}</p>}
+        <Groups frame={frame} facts={facts} />
         <Over facts={facts} />
         <section aria-labelledby="used">
           <h2 id="used">Used and left</h2>
@@ -37,10 +44,12 @@ export const storageView = (frame: Frame, facts: StorageFacts): View => {
           <Legend usage={usage} />
         </section>
         <Limits facts={facts} />
+        <Growth spans={facts.growth} total={total} />
         <Organizations frame={frame} facts={facts} />
         {facts.shelves.map((shelf) => (
           <Shelf key={shelf.kind} frame={frame} owner={owner.name} shelf={shelf} />
         ))}
+        {owner.id === frame.user?.id && frame.hasSessions && <Everywhere frame={frame} />}
       </>
     ),
   }
@@ -50,13 +59,43 @@ export const Summary = ({ total: { used, room, state } }: { total: Measure }) =>
   <p class="summary">
     <strong>{sizeWords(used)}</strong> used ({used.toLocaleString('en')} bytes)
     {room === undefined && '. There is no limit on the whole.'}
-    {room !== undefined && state === 'over' && <>, and the limit is {sizeWords(room.limit)}.</>}
+    {room !== undefined && state === 'over' && (
+      <>
+        , and the limit is {sizeWords(room.limit)}: <strong>over</strong> by {sizeWords(-room.left)}.
+      </>
+    )}
     {room !== undefined && state !== 'over' && (
       <>
         , <strong>{sizeWords(room.left)}</strong> left of {sizeWords(room.limit)}.
       </>
     )}
   </p>
+)
+
+/** Shown to administrators, as the API has it. */
+const Groups = ({ frame, facts: { groups } }: { frame: Frame; facts: StorageFacts }) =>
+  groups === undefined ? null : (
+    <p class="subtitle">
+      {groups.length === 0 ? 'Judged by no group.' : 'Judged by: '}
+      {groups.map((name, at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={groupHref(frame, name)}>{name}</a>
+        </>
+      ))}
+    </p>
+  )
+
+const Everywhere = ({ frame }: { frame: Frame }) => (
+  <section aria-labelledby="signed-in">
+    <h2 id="signed-in">Signed in</h2>
+    <p>A change of the password ends this, too, and so does revoking the token that it was begun with.</p>
+    <Post frame={frame} to="/-/sign-out">
+      <button type="submit" class="quiet" name="everywhere" value="yes">
+        Sign out everywhere
+      </button>
+    </Post>
+  </section>
 )
 
 /** What is over, in words. */
@@ -77,7 +116,7 @@ const Over = ({ facts }: { facts: StorageFacts }) => {
           <strong>Over quota</strong> for {words(over)}.
         </Notice>
       )}
-      {over.length === 0 && near.length > 0 && (
+      {near.length > 0 && (
         <Notice kind="near">
           <strong>Nearly full:</strong> {words(near)}.
         </Notice>

@@ -1,0 +1,87 @@
+import type { Organization } from '../../lib/resources/organization.ts'
+import type { Repository } from '../../lib/resources/repository.ts'
+import type { AccessToken } from '../../lib/resources/token.ts'
+import type { User } from '../../lib/resources/user.ts'
+import { part } from '../api.ts'
+import { inWords } from '../bytes.ts'
+import { type Column, type PrintFlags, printPages } from '../print.ts'
+import { type ReachFlags, withApi } from '../reach.ts'
+import { Usage } from '../usage.ts'
+
+interface Flags extends ReachFlags, PrintFlags {}
+
+const id = { title: 'ID', cell: (one: { id: number }) => one.id }
+
+const USERS: readonly Column<User>[] = [
+  id,
+  { title: 'NAME', cell: ({ login }) => login },
+  { title: 'ROLE', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
+  { title: 'SIGNS IN', cell: ({ active }) => (active ? 'yes' : 'no') },
+  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
+  { title: 'SINCE', cell: ({ created }) => created.slice(0, 10) },
+  { title: 'EMAIL', cell: ({ email }) => email },
+]
+export const listUsers = (flags: Flags): Promise<void> =>
+  withApi(flags, (api) => printPages(api.pages<User>('/admin/users'), USERS, flags, 'there is no user yet'))
+
+const ORGANIZATIONS: readonly Column<Organization>[] = [
+  id,
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
+  { title: 'FULL NAME', cell: ({ full_name }) => full_name },
+]
+export const listOrganizations = (flags: Flags): Promise<void> =>
+  withApi(flags, (api) =>
+    printPages(api.pages<Organization>('/admin/orgs'), ORGANIZATIONS, flags, 'there is no organization yet'),
+  )
+
+const TOKENS: readonly Column<AccessToken>[] = [
+  id,
+  { title: 'ENDS IN', cell: ({ token_last_eight }) => token_last_eight },
+  { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10) },
+  { title: 'SCOPES', cell: ({ scopes }) => scopes.join(',') },
+  { title: 'NAME', cell: ({ name }) => name },
+]
+export const listTokens = (user: string, flags: Flags): Promise<void> =>
+  withApi(flags, (api) =>
+    printPages(
+      api.pages<AccessToken>(`/users/${part(user)}/tokens`, `there is no user named ${user}`),
+      TOKENS,
+      flags,
+      `${user} has no token`,
+    ),
+  )
+
+const REPOSITORIES: readonly Column<Repository>[] = [
+  id,
+  { title: 'SIZE', cell: ({ size }) => inWords(size * 1024) },
+  { title: 'SEEN BY', cell: (one) => (one.private ? 'members' : 'readers') },
+  { title: 'CHANGED', cell: ({ updated_at }) => updated_at.slice(0, 10) },
+  { title: 'NAME', cell: ({ full_name }) => full_name },
+]
+/** The orders that a person asks for, by the API's words for them. */
+export const ORDERS: Readonly<Record<string, string>> = {
+  name: 'name',
+  largest: 'reversesize',
+  newest: 'newest',
+  changed: 'recentupdate',
+  stars: 'moststars',
+}
+
+export const listRepositories = (
+  owner: string | undefined,
+  flags: Flags & { by?: string },
+): Promise<void> => {
+  if (owner === undefined && flags.by !== undefined)
+    throw new Usage("--by orders an owner's repositories: name the owner, too")
+  return withApi(flags, (api) => {
+    const pages =
+      owner === undefined
+        ? api.pages<Repository>('/repos/search')
+        : api.pages<Repository>(
+            `/users/${part(owner)}/repos?order_by=${ORDERS[flags.by ?? 'name']}`,
+            `there is no user or organization named ${owner}`,
+          )
+    return printPages(pages, REPOSITORIES, flags, 'there is no repository yet')
+  })
+}

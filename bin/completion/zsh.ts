@@ -1,0 +1,40 @@
+import { type Choice, patternsOf, quoted, type Spot, type Value } from './spots.ts'
+
+export const zshScript = (spots: readonly Spot[]): string => {
+  const { commands, flags } = patternsOf(spots)
+  return `#compdef allot
+_allot() {
+  local at=allot flag='' word
+  local -a list
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    if [[ -n $flag ]]; then flag=''; continue; fi
+    case "$at $word" in
+      ${commands.join('|')}) at="$at $word" ;;
+      ${flags.join('|')}) flag=$word ;;
+    esac
+  done
+  case "$at\${flag:+ $flag}" in
+${spots.flatMap(casesOf).join('\n')}
+  esac
+}
+if [[ $funcstack[1] == _allot ]]; then _allot "$@"; else compdef _allot allot; fi
+`
+}
+
+const casesOf = ({ at, commands, flags, argument }: Spot): string[] => {
+  const described = [...commands, ...flags].map(choice).join(' ')
+  return [
+    `    ${quoted(at)}) list=(${described}); _describe word list; ${offer(argument)} ;;`,
+    ...flags.flatMap(({ word, value }) =>
+      value === undefined ? [] : [`    ${quoted(`${at} ${word}`)}) ${offer(value)} ;;`],
+    ),
+  ]
+}
+
+const choice = ({ word, about }: Choice): string => quoted(`${word}:${about.replaceAll('\\', '')}`)
+
+const offer = (value: Value): string => {
+  if (value === 'file') return '_files'
+  if (value === 'folder') return '_files -/'
+  return value === 'anything' ? ':' : `compadd -- ${value.map(quoted).join(' ')}`
+}

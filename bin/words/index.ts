@@ -1,0 +1,24 @@
+import { Command } from 'commander'
+import { VERSION } from '../../lib/version.ts'
+import { accountWords } from './accounts.ts'
+import { completionWords } from './completion.ts'
+import { example } from './flags.ts'
+import { quotaWords } from './quota.ts'
+import { serveWords } from './serve.ts'
+import { storeWords } from './store.ts'
+
+/** All words of the command line; what they do is loaded when it is asked for. */
+export const createProgram = (): Command => {
+  const program = new Command('allot')
+    .description('A code-hosting HTTP API with an exact storage-quota engine.')
+    .version(VERSION)
+    .addHelpText('after', example('allot serve --data ./data', 'allot quota show alice'))
+  for (const words of [serveWords, accountWords, quotaWords, storeWords, completionWords]) words(program)
+  forEach(program, (command) => command.exitOverride().showHelpAfterError('(add --help for the options)'))
+  return program
+}
+
+export const forEach = (command: Command, work: (command: Command) => void): void => {
+  work(command)
+  for (const sub of command.commands) forEach(sub, work)
+}

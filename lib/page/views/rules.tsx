@@ -1,0 +1,116 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { QuotaRule } from '../../quota/evaluate.ts'
+import { subjects } from '../../quota/subjects.ts'
+import { limitText } from '../limits.ts'
+import type { Frame, View } from '../route.ts'
+import { AdminNav } from './admin.tsx'
+import { Post } from './document.tsx'
+import { SubjectCode } from './subject.tsx'
+import { Buttons, Told } from './told.tsx'
+
+/** A rule as a form has it. */
+export interface GivenRule {
+  readonly name: string
+  readonly limit: string
+  readonly subjects: readonly string[]
+}
+
+const NEW: GivenRule = { name: '', limit: '', subjects: ['size:all'] }
+
+export const rulesView = (
+  frame: Frame,
+  { rules, given = NEW, ...told }: { rules: readonly QuotaRule[]; given?: GivenRule } & Told,
+): View => ({
+  title: 'Rules',
+  body: (
+    <>
+      <h1>Rules</h1>
+      <AdminNav frame={frame} />
+      <Told {...told} />
+      <p>A rule stands while the sum of its subjects is below its limit.</p>
+      {rules.length === 0 ? <p>There are none.</p> : <RuleTable frame={frame} rules={rules} />}
+      <section aria-labelledby="new">
+        <h2 id="new">A new rule</h2>
+        <Post frame={frame} to="/-/admin/rules" class="stacked">
+          <label for="name">Name</label>
+          <input id="name" name="name" value={given.name} maxLength={255} required />
+          <Fields given={given} />
+          <Buttons act="Create" />
+        </Post>
+      </section>
+    </>
+  ),
+})
+
+export const ruleHref = (frame: Frame, name: string): string =>
+  frame.at(`/-/admin/rule?name=${encodeURIComponent(name)}`)
+
+const RuleTable = ({ frame, rules }: { frame: Frame; rules: readonly QuotaRule[] }) => (
+  <table>
+    <thead>
+      <tr>
+        <th scope="col">Rule</th>
+        <th scope="col" class="number">
+          Limit
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rules.map(({ name, limit, subjects: covered }) => (
+        <tr key={name}>
+          <td>
+            <a href={ruleHref(frame, name)}>{name}</a>
+            <div class="small">{covered.join(', ') || 'no subjects'}</div>
+          </td>
+          <td class="number">{limitText(limit)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const Fields = ({ given }: { given: GivenRule }) => (
+  <>
+    <label for="limit">Limit</label>
+    <input id="limit" name="limit" value={given.limit} required aria-describedby="limit-hint" />
+    <p class="hint" id="limit-hint">
+      Such as 2 GiB, a number of bytes, or unlimited.
+    </p>
+    <fieldset>
+      <legend>Subjects</legend>
+      {subjects.map((subject) => (
+        <label key={subject} class="box">
+          <input type="checkbox" name="subject" value={subject} checked={given.subjects.includes(subject)} />
+          <SubjectCode subject={subject} />
+        </label>
+      ))}
+    </fieldset>
+  </>
+)
+
+export const ruleView = (
+  frame: Frame,
+  { rule, given, ...told }: { rule: QuotaRule; given?: GivenRule } & Told,
+): View => ({
+  title: `Rule ${rule.name}`,
+  body: (
+    <>
+      <h1>Rule {rule.name}</h1>
+      <AdminNav frame={frame} />
+      <Told {...told} />
+      <Post frame={frame} to="/-/admin/rule" class="stacked">
+        <input type="hidden" name="name" value={rule.name} />
+        <Fields given={given ?? { ...rule, limit: limitText(rule.limit) }} />
+        <Buttons act="Save" />
+      </Post>
+      <section aria-labelledby="delete">
+        <h2 id="delete">Delete this rule</h2>
+        <p>It leaves the groups that it is in.</p>
+        <Post frame={frame} to="/-/admin/rule/delete">
+          <input type="hidden" name="name" value={rule.name} />
+          <Buttons act="Delete the rule" isGrave />
+        </Post>
+      </section>
+    </>
+  ),
+})

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { asker } from '../running.ts'
+import { aFolder, allot, type Outcome, type Served, served } from './program.ts'
+
+const MIB = 1024 * 1024
+
+/** One store with something to see in it, first served, and then alone. */
+describe('The command line shows', () => {
+  const data = aFolder()
+  let token: string
+  let server: Served
+  const asked: Record<string, Outcome> = {}
+  const LOOKS: Record<string, string[]> = {
+    show: ['quota', 'show', 'acme'],
+    'show --json': ['quota', 'show', 'acme', '--json'],
+    explain: ['quota', 'explain', 'acme', '--subject', 'size:assets:artifacts'],
+    over: ['quota', 'over', '--subject', 'size:assets:artifacts', '--within', '50%'],
+    'over --json': ['quota', 'over', '--subject', 'size:assets:artifacts', '--json'],
+    rules: ['quota', 'rules'],
+    groups: ['quota', 'groups'],
+    users: ['user', 'list'],
+    'users --json': ['user', 'list', '--json'],
+    organizations: ['org', 'list'],
+    tokens: ['token', 'list', 'ci'],
+    repositories: ['repo', 'list'],
+    'those of an owner': ['repo', 'list', 'acme', '--by', 'largest'],
+  }
+  const there = (...words: string[]) =>
+    allot(words, undefined, { env: { ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token } })
+
+  before(async () => {
+    token = (await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])).out.trim()
+    server = await served(['--data', data])
+    const ask = asker(server.api)
+    const as = (method: string, path: string, body?: unknown) => ask(method, path, { token, body })
+    assert.equal((await there('org', 'add', 'acme', '--owner', 'ci')).code, 0)
+    assert.equal((await as('POST', '/orgs/acme/repos', { name: 'demo' })).status, 201)
+    const entry = { repository: 'acme/demo', name: 'build.zip', size: 3 * MIB, run: 1 }
+    assert.equal((await as('PUT', '/admin/ledger/artifacts/a', entry)).status, 201)
+    await there('quota', 'rules', 'set', 'few', '--limit', '2 MiB', '--subjects', 'size:assets:artifacts')
+    await there('quota', 'rules', 'set', 'total', '--limit', '1 GiB', '--subjects', 'size:all')
+    await there('quota', 'groups', 'set', 'free', '--rules', 'few,total')
+    await there('quota', 'groups', 'assign', 'acme', 'free')
+    for (const [what, words] of Object.entries(LOOKS)) asked[what] = await there(...words)
+  })
+  after(() => server.stop())
+
+  const out = (what: string): string => {
+    const { code, out, err } = asked[what]!
+    assert.deepEqual([code, err], [0, ''], what)
+    return out
+  }
+
+  it('what an owner uses, in bars and in words, to the byte', () => {
+    const shown = out('show')
+    assert.match(shown, /^acme uses 3\.0 MiB of 1\.0 GiB; 1021\.0 MiB are left$/m)
+    assert.match(shown, /^ {2}3,145,\d\d\d bytes$/m)
+    assert.match(shown, /^ {2}artifacts +3\.0 MiB {2}█+ {2}99 %$/m)
+    assert.match(shown, /^ {2}packages +0 B {2}░+ {2}0 %$/m)
+    assert.match(shown, /^group free$/m)
+    assert.match(shown, /^ {2}few +3\.0 MiB of 2\.0 MiB {2}█+ {2}150 %, OVER by 1\.0 MiB$/m)
+    assert.ok(shown.split('\n').every((line) => line.length <= 80))
+    assert.ok(!shown.includes('\u001b'), 'no colours in a pipe')
+    const { used } = JSON.parse(out('show --json'))
+    assert.equal(used.size.assets.artifacts, 3 * MIB)
+  })
+
+  it('why, and who else', () => {
+    assert.match(
+      out('explain'),
+      /^acme uses 3\.0 MiB of 2\.0 MiB for size:assets:artifacts: OVER by 1\.0 MiB$/m,
+    )
+    assert.match(out('explain'), /^Over: not one group stands for size:assets:artifacts\./m)
+    assert.match(out('over'), /^NAME +USED +LIMIT\nacme +3\.0 MiB +2\.0 MiB +over by 1\.0 MiB\n$/)
+    assert.deepEqual(JSON.parse(out('over --json'))[0].left, -MIB)
+  })
+
+  it('rules and groups, accounts, tokens without their secrets, and repositories', () => {
+    assert.match(out('rules'), /^few +2\.0 MiB +size:assets:artifacts$/m)
+    assert.match(out('groups'), /^free +few \(2\.0 MiB\), total \(1\.0 GiB\)$/m)
+    assert.match(out('users'), /^\d+ +ci +administrator +yes +public +\d{4}-\d\d-\d\d +ci@/m)
+    assert.equal(JSON.parse(out('users --json'))[0].login, 'ci')
+    assert.match(out('organizations'), /^\d+ +acme +public$/m)
+    assert.match(out('tokens'), new RegExp(`^\\d+ +${token.slice(-8)} +\\S+ +all +cli$`, 'm'))
+    for (const { out, err } of Object.values(asked))
+      assert.ok(!(out + err).includes(token), 'no secret is printed')
+    assert.match(out('repositories'), /acme\/demo$/m)
+    assert.equal(out('those of an owner'), out('repositories'))
+  })
+
+  it("what is one's own, without a name", async () => {
+    assert.match((await there('quota', 'show')).out, /^ci uses 0 B, and nothing limits it\n/)
+    const away = await allot(['quota', 'show', '--data', data])
+    assert.deepEqual([away.code, away.out], [2, ''])
+    assert.match(away.err, /^allot: whose quota\?/)
+  })
+
+  it('makes and revokes on a server what it makes in a store', async () => {
+    const made = await there('user', 'add', 'bob', '--admin', '--token', '--json')
+    const { login, token: secret } = JSON.parse(made.out)
+    const own = await asker(server.api)('GET', '/user', { token: secret })
+    assert.deepEqual([login, own.body.login, own.body.is_admin], ['bob', 'bob', true])
+    assert.equal((await there('token', 'delete', 'bob', 'cli')).code, 0)
+    assert.equal((await asker(server.api)('GET', '/user', { token: secret })).status, 401)
+    const narrow = await there('token', 'add', 'bob', '--scopes', 'read:user')
+    assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
+    assert.equal((await there('quota', 'rules', 'set', 'gone', '--limit', '1')).code, 0)
+    assert.equal(
+      (await there('quota', 'rules', 'set', 'gone', '--subjects', 'size:all')).code,
+      0,
+      'the limit stays',
+    )
+    assert.match((await there('quota', 'rules')).out, /^gone +1 B +size:all$/m)
+    assert.equal((await there('quota', 'rules', 'delete', 'gone')).code, 0)
+    assert.deepEqual(
+      (await there('quota', 'rules', 'delete', 'gone')).err,
+      'allot: there is no rule named gone\n',
+    )
+  })
+
+  it('the same of a store that no server has, and leaves it as it was', async () => {
+    await server.stop()
+    for (const what of [
+      'show',
+      'explain',
+      'over --json',
+      'rules',
+      'groups',
+      'organizations',
+      'repositories',
+    ]) {
+      const { code, out, err } = await allot([...LOOKS[what]!, '--data', data])
+      const links = new RegExp(new URL(server.api).origin, 'g')
+      assert.deepEqual([code, err, out], [0, '', asked[what]!.out.replace(links, 'http://localhost')], what)
+    }
+    const { out } = await allot(['user', 'list', '--json', '--data', data])
+    assert.deepEqual(
+      JSON.parse(out).map((one: { login: string }) => one.login),
+      ['bob', 'ci'],
+      'nobody was made for looking',
+    )
+  })
+})
+
+describe('What a tired person types', () => {
+  const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
+    ['a word too few', ['quota'], 2, /Commands:/],
+    ['a word that is nearly one', ['quota', 'shwo', 'acme'], 2, /Did you mean show\?/],
+    ["another program's word", ['users', 'list'], 2, /Did you mean user\?/],
+    [
+      'a subject that is none',
+      ['quota', 'explain', 'a', '--subject', 'all'],
+      2,
+      /Allowed choices are size:all,/,
+    ],
+    ['a share that is none', ['quota', 'over', '--within', 'twenty'], 2, /Expected a percentage/],
+    ['a size that is none', ['quota', 'rules', 'set', 'a', '--limit', '2GB'], 2, /Expected bytes.*"2 GiB"/],
+    ['subjects that are none', ['quota', 'rules', 'set', 'a', '--subjects', 'size:al'], 2, /size:al is none/],
+    ['an order of nobody', ['repo', 'list', '--by', 'name'], 2, /name the owner, too/],
+    [
+      'two places at once',
+      ['user', 'list', '--url', 'http://127.0.0.1:9', '--data', 'x'],
+      2,
+      /give one of them/,
+    ],
+    [
+      'a server without a scheme',
+      ['user', 'list', '--url', 'localhost:3000', '--token', 't'],
+      2,
+      /such as http:/,
+    ],
+    ['a token for nobody', ['user', 'list', '--token', 'secret-token'], 2, /name it with --url/],
+    [
+      'a token with a blank',
+      ['user', 'list', '--url', 'http://127.0.0.1:9', '--token', 'secret token'],
+      2,
+      /no token has/,
+    ],
+    [
+      'a password in the address',
+      ['user', 'list', '--url', 'root:secret@127.0.0.1:9', '--token', 't'],
+      2,
+      /…@127/,
+    ],
+    [
+      'a server that is not there',
+      ['user', 'list', '--url', 'http://u:secret@127.0.0.1:9', '--token', 't'],
+      1,
+      /^allot: http:\/\/127\.0\.0\.1:9\/\S+ cannot be reached: /,
+    ],
+    ['a shell that is none', ['completion', 'tcsh'], 2, /bash, zsh, fish/],
+    ['a name with a slash', ['quota', 'show', '..'], 2, /is no name/],
+  ]
+  it('is answered with a sentence, and no store is made for it', async () => {
+    const cwd = aFolder()
+    await Promise.all(
+      WRONG.map(async ([what, args, code, err]) => {
+        const outcome = await allot(args, cwd, { env: { ALLOT_URL: '', ALLOT_TOKEN: '' } })
+        assert.equal(outcome.code, code, `${what}: ${outcome.err}`)
+        assert.match(outcome.err, err, what)
+        assert.equal(outcome.out, '', what)
+        assert.doesNotMatch(outcome.err, /secret|\n {4}at /, `${what}: ${outcome.err}`)
+      }),
+    )
+    const none = await allot(['user', 'list'], cwd)
+    assert.deepEqual([none.code, none.out], [1, ''])
+    assert.match(none.err, /^allot: there is no store in .*--data.*--url\n$/)
+    assert.ok(!existsSync(join(cwd, 'data')))
+  })
+
+  it('is told so when the server is another one', async () => {
+    const other = createServer((_, res) => res.setHeader('x-total-count', 1).end('<html>')).listen(
+      0,
+      '127.0.0.1',
+    )
+    await new Promise((resolve) => other.once('listening', resolve))
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    try {
+      const { code, err } = await allot(['user', 'list', '--url', url, '--token', 't'])
+      assert.deepEqual(
+        [code, /did not answer JSON: is it the address of an Allot\?\n$/.test(err)],
+        [1, true],
+        err,
+      )
+    } finally {
+      other.close()
+      other.closeAllConnections()
+    }
+  })
+})

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { createMetrics } from '../../bin/metrics/index.ts'
+import { withRequestLog } from '../../bin/request-log.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { type Allot, createAllot } from '../../lib/index.ts'
+import { asker } from '../asking.ts'
+import { until } from '../until.ts'
+import { aFolder, allot as commandLine, type Served, served } from './program.ts'
+
+const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))
+
+/** The value of a sample, by its name and labels as they are written. */
+const sample = (text: string, name: string): number | undefined => {
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return line === undefined ? undefined : Number(line.slice(name.length + 1))
+}
+
+const listening = async (allot: Allot, metrics: ReturnType<typeof createMetrics>) => {
+  const server = createServer(metrics.listener(allot, allot.handler)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stop = async () => {
+    server.closeAllConnections()
+    server.close()
+    await allot.close()
+  }
+  return { origin, stop }
+}
+
+describe('/-/metrics', () => {
+  let allot: Allot
+  let origin: string
+  let stop: () => Promise<void>
+  let token: string
+  const secrets: Record<string, string> = {}
+  const read = async (headers: Record<string, string> = {}, path = '/-/metrics') => {
+    const answer = await fetch(origin + path, { headers })
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  }
+  const asAdmin = () => read({ authorization: `Bearer ${token}` })
+
+  before(async () => {
+    const metrics = createMetrics('loopback', '/api/v1')
+    allot = await createAllot({ driver: metrics.driver(memory()), repositories: false })
+    ;({ origin, stop } = await listening(allot, metrics))
+    const { accounts, tokens } = allot.hosting
+    const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
+    const bob = await accounts.createUser({ name: 'bob' })
+    token = (await tokens.create(root.id, 'all', ['all'])).secret
+    secrets['a user who is no administrator'] = (await tokens.create(bob.id, 'all', ['all'])).secret
+    secrets['a token without the scope'] = (await tokens.create(root.id, 'narrow', ['read:user'])).secret
+  })
+  after(() => stop())
+
+  it('is for administrators, and with `loopback` for whoever is on this very machine', async () => {
+    assert.equal((await read()).status, 200)
+    const forwarded = await read({ 'x-forwarded-for': '192.0.2.1' })
+    assert.deepEqual(
+      [forwarded.status, forwarded.headers.get('www-authenticate')],
+      [401, 'Bearer realm="metrics"'],
+    )
+    assert.equal((await read({ authorization: 'Bearer wrong' })).status, 401)
+    for (const [what, secret] of Object.entries(secrets))
+      assert.equal((await read({ authorization: `token ${secret}` })).status, 403, what)
+    const { status, headers } = await asAdmin()
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; version=0.0.4; charset=utf-8'])
+    assert.equal((await fetch(`${origin}/-/metrics`, { method: 'POST' })).status, 405)
+  })
+
+  it('counts requests by route and status, and has no more names than there are routes', async () => {
+    const ask = asker(`${origin}/api/v1`)
+    for (let times = 0; times < 3; times++) await ask('GET', '/user/quota', { token })
+    await ask('GET', '/users/nobody', { token })
+    await ask('GET', '/users/somebody', { token })
+    for (const path of ['/api/v1/none', '/wp-login.php', '/-/other']) await fetch(origin + path)
+    await fetch(`${origin}/root/demo.git/info/refs?service=git-upload-pack`)
+    const { text } = await asAdmin()
+    const counted = (method: string, route: string, status: number) =>
+      sample(
+        text,
+        `allot_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`,
+      )
+    assert.equal(counted('GET', '/user/quota', 200), 3)
+    assert.equal(counted('GET', '/users/{username}', 404), 2)
+    assert.equal(counted('GET', 'none', 404), 3)
+    assert.equal(counted('GET', '/{owner}/{repo}/info/refs', 404), 1)
+    assert.equal(sample(text, 'allot_http_requests_in_flight'), 1, 'the one that asks')
+    assert.ok(!/nobody|wp-login|demo/.test(text))
+  })
+
+  it('counts methods that nobody knows as one', async () => {
+    const { port } = new URL(origin)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.end('PROPFIND /api/v1/user HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    assert.match((await asAdmin()).text, /method="other",route="none"/)
+  })
+
+  it('tells of the store, the memo of quotas, the accounts and crossings', async () => {
+    const ask = asker(`${origin}/api/v1`)
+    await ask('GET', '/user/quota', { token })
+    const first = (await asAdmin()).text
+    const hits = 'allot_cache_requests_total{cache="quota",outcome="hit"}'
+    await ask('GET', '/user/quota', { token })
+    await allot.quota.rules.create({ name: 'small', limit: 10, subjects: ['size:all'] })
+    await allot.quota.groups.create({ name: 'small', rules: [{ name: 'small' }] })
+    await allot.quota.groups.assign('root', 'small')
+    const crossed = new Promise((resolve) => allot.on('quota', resolve))
+    await allot.ledger.put({
+      kind: 'packages',
+      key: 'p',
+      owner: 'root',
+      name: 'p',
+      type: 'npm',
+      version: '1',
+      size: 20,
+    })
+    await crossed
+    const { text } = await asAdmin()
+    assert.equal(sample(text, 'allot_quota_crossings_total{at="limit",direction="up"}'), 1)
+    assert.equal(sample(text, hits)!, sample(first, hits)! + 1)
+    assert.ok(sample(text, 'allot_cache_entries{cache="tokens"}')! > 0)
+    assert.equal(sample(text, 'allot_accounts{kind="user"}'), 2)
+    assert.equal(sample(text, 'allot_store_operations_in_flight{operation="write"}'), 0)
+    assert.ok(sample(text, 'allot_store_operation_duration_seconds_count{operation="write"}')! > 3)
+    assert.match(text, /^process_resident_memory_bytes \d+/m)
+    assert.ok(!text.includes(token))
+  })
+})
+
+describe('The dashboard', () => {
+  it('names only metrics that there are', async () => {
+    const metrics = createMetrics('loopback', '/api/v1')
+    const allot = await createAllot({ driver: metrics.driver(memory()), repositories: false })
+    const { origin, stop } = await listening(allot, metrics)
+    try {
+      const text = await (await fetch(`${origin}/-/metrics`)).text()
+      const known = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name, type]) =>
+        type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name!],
+      )
+      const { panels } = JSON.parse(readFileSync(dashboard, 'utf8')) as {
+        panels: { targets: { expr: string }[] }[]
+      }
+      const asked = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+      const names = asked.flatMap((expr) => expr.match(/\b(?:allot|process|nodejs)_\w+/g) ?? [])
+      assert.ok(names.length >= panels.length)
+      for (const name of names) assert.ok(known.includes(name), `there is no metric ${name}`)
+      const own = known.filter((name) => name.startsWith('allot_') && !name.endsWith('_sum'))
+      for (const name of own) assert.ok(names.includes(name), `${name} is shown nowhere`)
+    } finally {
+      await stop()
+    }
+  })
+})
+
+describe('The log of the server', () => {
+  let server: Served
+  let token: string
+  const data = aFolder()
+  const lines = () =>
+    server
+      .printed()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+  before(async () => {
+    const words = ['user', 'add', 'ci', '--admin', '--password', 'open sesame 1', '--token', '--data', data]
+    token = (await commandLine(words)).out.trim()
+    const file = join(aFolder(), 'allot.toml')
+    writeFileSync(file, '[server]\nmetrics = "token"\nlog = "requests"\n')
+    server = await served(['--data', data, '--config', file])
+  })
+  after(() => server.stop())
+
+  it('has a line for each request under an id that is taken if it is sane, else made, and answered back', async () => {
+    const asked = async (id?: string) => {
+      const headers: Record<string, string> = id === undefined ? {} : { 'x-request-id': id }
+      const answer = await fetch(`${server.api}/users/ci?page=1`, { headers })
+      return answer.headers.get('x-request-id')!
+    }
+    assert.equal(await asked('trace-1:2.3'), 'trace-1:2.3')
+    const made = await Promise.all([asked(), asked('a b'), asked('x'.repeat(129)), asked('"}{')])
+    for (const id of made) assert.match(id, /^[\da-f]{8}-[\da-f-]{27}$/)
+    await until(() => lines().length >= 5)
+    const line = lines().find(({ requestId }) => requestId === 'trace-1:2.3')!
+    const { method, path, status, from, msg, ms } = line
+    assert.deepEqual(
+      [method, path, status, from, msg],
+      ['GET', '/api/v1/users/ci', 200, '127.0.0.1', 'request'],
+    )
+    assert.ok(typeof ms === 'number' && ms > 0)
+  })
+
+  it('has a failure under the id of its request', async () => {
+    const told: Record<string, unknown>[] = []
+    const log = {
+      error: (fields: object) => void told.push({ ...fields }),
+      info: (fields: object) => void told.push({ ...fields }),
+    }
+    const store = memory()
+    let isBroken = false
+    const read: typeof store.read = (work) =>
+      isBroken ? Promise.reject(new Error('inside')) : store.read(work)
+    const allot = await createAllot({ driver: { ...store, read }, repositories: false, log })
+    const server = createServer(withRequestLog(log, allot.handler)).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    try {
+      isBroken = true
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/users/ci`
+      const answer = await fetch(url, { headers: { 'x-request-id': 'of-the-proxy' } })
+      assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [500, 'of-the-proxy'])
+      assert.match(((await answer.json()) as { message: string }).message, /has it as of-the-proxy$/)
+      await until(() => told.length === 2)
+      assert.deepEqual(
+        told.map(({ requestId }) => requestId),
+        ['of-the-proxy', 'of-the-proxy'],
+      )
+    } finally {
+      server.closeAllConnections()
+      server.close()
+      await allot.close()
+    }
+  })
+
+  it('has no token, no password, no query and no body in it', async () => {
+    const ask = asker(server.api)
+    const password = 'very hidden words'
+    await ask('POST', '/admin/users', { token, body: { username: 'eve', password } })
+    const { body } = await ask('POST', '/users/eve/tokens', { token, body: { name: 'x', scopes: ['all'] } })
+    const basic = (name: string, word: string) => ({
+      authorization: `Basic ${Buffer.from(`${name}:${word}`).toString('base64')}`,
+    })
+    const answers = [
+      await ask('GET', '/user', { headers: basic('eve', password) }),
+      await ask('GET', '/user', { headers: basic('eve', 'a wrong password') }),
+      await ask('GET', '/user', { token: 'f'.repeat(40) }),
+      await ask('GET', `/users/eve?token=${body.sha1}`, { token }),
+      await ask('POST', '/admin/users', { token, body: { username: 'a b', password: 'another hidden' } }),
+    ]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 401, 401, 200, 422],
+    )
+    const origin = new URL(server.api).origin
+    const git = `/eve/none.git/info/refs?service=git-upload-pack&password=hidden`
+    await fetch(origin + git, { headers: basic('eve', password) })
+    await until(() => lines().some(({ path }) => path === '/eve/none.git/info/refs'))
+    const printed = server.printed()
+    for (const secret of [
+      token,
+      body.sha1,
+      password,
+      'hidden',
+      'wrong password',
+      'f'.repeat(40),
+      basic('eve', password).authorization.slice(6),
+      'authorization',
+    ])
+      assert.ok(!printed.includes(secret), `${secret} in the log`)
+  })
+
+  it('goes with metrics that a token opens, and nothing else', async () => {
+    const url = `${new URL(server.api).origin}/-/metrics`
+    assert.equal((await fetch(url)).status, 401)
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    assert.match(await answer.text(), /allot_http_request_duration_seconds_count\{/)
+  })
+
+  it('and the metrics are off unless they are asked for', async () => {
+    const plain = await served(['--data', aFolder()])
+    try {
+      const answer = await fetch(`${new URL(plain.api).origin}/-/metrics`)
+      assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [404, null])
+    } finally {
+      await plain.stop()
+    }
+  })
+})

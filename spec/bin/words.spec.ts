@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { completionScript } from '../../bin/completion/index.ts'
+import { createProgram, forEach } from '../../bin/words/index.ts'
+import { aFolder } from './program.ts'
+
+const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+
+interface Known {
+  path: string
+  command: Command
+  help: string
+}
+
+const known = (): Known[] => {
+  const found: Known[] = []
+  forEach(createProgram(), (command) => {
+    const names = [command.name()]
+    for (let above = command.parent; above !== null; above = above.parent) names.unshift(above.name())
+    let help = ''
+    command.configureOutput({
+      writeOut(text) {
+        help += text
+      },
+    })
+    command.outputHelp()
+    found.push({ path: names.join(' '), command, help })
+  })
+  return found
+}
+
+const examplesIn = (help: string): string[] =>
+  help
+    .slice(help.search(/^Examples?:$/m))
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** The command that an example means, and its flags. */
+const wordsOf = (example: string): { words: string[]; flags: string[] } => {
+  const [, said] = /\ballot ([^#>)]*)/.exec(example) ?? assert.fail(example)
+  const words = said!.match(/"[^"]*"|\S+/g)!
+  return { words, flags: words.filter((word) => word.startsWith('--')) }
+}
+
+describe('The words of the command line', () => {
+  const commands = known()
+  const leaves = commands.filter(({ command }) => command.commands.length === 0)
+
+  it('are many, and each says what it does and has an example', () => {
+    assert.ok(leaves.length > 20)
+    for (const { path, command, help } of leaves) {
+      assert.ok(command.description().length > 8, path)
+      assert.ok(examplesIn(help).length > 0, `${path} has no example`)
+      assert.ok(
+        examplesIn(help).some((one) => `${one} `.includes(`${path.replace(/ list$/, '')} `)),
+        `no example of ${path} is one of it`,
+      )
+    }
+  })
+
+  it('are used in their examples as they are', () => {
+    for (const { help } of commands)
+      for (const example of examplesIn(help)) {
+        const { words, flags } = wordsOf(example)
+        let command = createProgram()
+        for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command
+        const bare = command.commands.find((one) => one.name() === 'list') ?? command
+        const names = bare.options.map((option) => option.long)
+        for (const flag of flags) assert.ok(names.includes(flag), `${flag} of: ${example}`)
+      }
+  })
+
+  it('are all in the README', () => {
+    for (const { path } of leaves)
+      assert.ok(readme.includes(path.replace(/ list$/, '')), `the README does not speak of ${path}`)
+  })
+})
+
+/** What each shell offers after a line. */
+const SHELLS: Record<string, (script: string, line: string) => string[]> = {
+  bash: (script, line) =>
+    run('bash', [
+      '--norc',
+      '-c',
+      `source ${script}; COMP_LINE=$1 COMP_POINT=\${#1}; _allot; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      'bash',
+      line,
+    ]),
+  zsh: (script, line) => run('zsh', ['-f', '-c', ZSH, script, line]),
+  fish: (script, line) =>
+    run('fish', ['--no-config', '-c', `source ${script}; complete -C $argv[1]`, line]).map(
+      (one) => one.split('\t')[0]!,
+    ),
+}
+
+/** Zsh completes in its line editor alone: what the script hands to it is written out in its place. */
+const ZSH = `
+compdef() { : }
+_files() { if [[ $1 == -/ ]]; then print -rl -- *(/N); else print -rl -- *(N); fi }
+_describe() { local one; for one in $list; do print -r -- "\${one%%:*}"; done }
+compadd() { shift; print -rl -- "$@" }
+source $0
+words=(\${=1}); [[ $1 == *' ' ]] && words+=('')
+CURRENT=\${#words}
+_allot
+`
+
+const folder = aFolder()
+const run = (shell: string, args: string[]): string[] =>
+  execFileSync(shell, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder } })
+    .split('\n')
+    .filter((line) => line !== '')
+
+const isThere = (shell: string) =>
+  (process.env.PATH ?? '').split(':').some((place) => existsSync(join(place, shell)))
+
+describe('Completion', () => {
+  before(() => {
+    mkdirSync(join(folder, 'some-folder'))
+    writeFileSync(join(folder, 'some-file'), '')
+  })
+
+  for (const [shell, offered] of Object.entries(SHELLS))
+    it(`in ${shell} knows the commands, the flags and their values`, {
+      skip: isThere(shell) ? false : `there is no ${shell} here`,
+    }, () => {
+      const script = join(folder, `allot.${shell}`)
+      writeFileSync(script, completionScript(createProgram(), shell))
+      const after = (line: string) => offered(script, line)
+      assert.ok(after('allot ').includes('quota'), 'commands')
+      const rules = after('allot quota rules ').filter((one) => !one.startsWith('-'))
+      assert.deepEqual(rules.filter((one) => one !== 'some-file' && one !== 'some-folder').sort(), [
+        'delete',
+        'list',
+        'set',
+      ])
+      assert.ok(after('allot quota --help rules ').includes('set'), 'a flag between')
+      assert.ok(!after('allot quota ').includes('serve'))
+      assert.ok(after('allot quota show --').includes('--json'), 'flags')
+      assert.ok(after('allot repo list --by ').includes('largest'), 'values')
+      assert.deepEqual(
+        after('allot repo list --by newest --url ').filter((one) => one === 'largest'),
+        [],
+      )
+      assert.ok(after('allot repo list --data quota --').includes('--by'), 'a value is no command')
+      assert.ok(after('allot quota explain --subject size:').length > 4, 'values with a colon')
+      const folders = after('allot serve --data some-f').map((one) => one.replace(/\/$/, ''))
+      assert.deepEqual(folders, ['some-folder'])
+      assert.ok(after('allot import some-f').includes('some-file'), 'files')
+      after('allot quota show $(touch evaluated) ')
+      after('allot quota show `touch evaluated` ')
+      assert.ok(!existsSync(join(folder, 'evaluated')), 'what was typed is not run')
+    })
+})

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { readConfig } from '../../bin/config.ts'
+import { aFolder, allot, served } from '../bin/program.ts'
+import { missing } from '../postgres/cluster.ts'
+import { emptyStore } from '../postgres/shared.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = join(root, 'examples/postgres')
+const text = (file: string) => readFileSync(join(folder, file), 'utf8')
+
+const compose = parse(text('compose.yaml'))
+const unit = text('allot.service')
+const dockerfile = text('Dockerfile')
+const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts
+
+const start = (line: string): string[] => line.split(/\s+/)
+const composed = start(compose.services.allot.command)
+const [, execStart] = /^ExecStart=\/usr\/bin\/env allot (.*)$/m.exec(unit)!
+
+/** The words of an example with what is only there replaced: the rest is what is to be current. */
+const withOwn = (words: readonly string[], own: Record<string, string>): string[] =>
+  words.map((word, at) => own[words[at - 1] ?? ''] ?? word)
+
+const runs = async (words: readonly string[], own: Record<string, string>): Promise<void> => {
+  const server = await served(withOwn(words, { '--port': '0', '--workers': '2', ...own }).slice(1))
+  try {
+    const ready = new URL('/-/readyz', server.api)
+    assert.equal((await fetch(ready)).status, 200)
+  } finally {
+    assert.equal(await server.stop(), 0)
+  }
+}
+
+describe('examples/postgres', { skip: missing }, () => {
+  it('starts Allot as compose.yaml says, which is ready where its health check asks', async (t) => {
+    const { url, drop } = await emptyStore()
+    t.after(drop)
+    assert.equal(composed[0], 'serve')
+    await runs(composed, { '--host': '127.0.0.1', '--data': aFolder(), '--storage': url })
+    assert.match(compose.services.allot.healthcheck.test, /127\.0\.0\.1:3000\/-\/readyz/)
+  })
+
+  it('starts Allot as the systemd unit says, with the file beside it', async (t) => {
+    const { url, drop } = await emptyStore()
+    t.after(drop)
+    const config = join(aFolder(), 'allot.toml')
+    const { server } = readConfig(join(folder, 'allot.toml'))
+    const own = text('allot.toml').replace(server.storage!, url).replace(server.data, aFolder())
+    writeFileSync(config, own.replace(`port = ${server.port}`, 'port = 0'))
+    await runs(start(execStart!), { '--config': config })
+  })
+})
+
+describe('What examples/postgres says', () => {
+  it('has only words that allot serve knows', async () => {
+    const { out } = await allot(['serve', '--help'])
+    for (const word of [...composed, ...start(execStart!)].filter((one) => one.startsWith('--')))
+      assert.ok(out.includes(`${word} <`), word)
+  })
+
+  it('has one port from the server to the host', () => {
+    const port = composed[composed.indexOf('--port') + 1]
+    assert.deepEqual(compose.services.allot.ports, [`127.0.0.1:${port}:${port}`])
+    assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, 'm'))
+    assert.equal(readConfig(join(folder, 'allot.toml')).server.port, Number(port))
+  })
+
+  it('lets the database take the connections of all workers', () => {
+    const [, most] = /max_connections=(\d+)/.exec(compose.services.database.command)!
+    const workers = Number(composed[composed.indexOf('--workers') + 1])
+    assert.ok(workers * (6 + 4) < Number(most))
+    assert.match(compose.services.database.image, /^postgres:15$/)
+  })
+
+  it('builds from files and scripts that are there, on a Node that will do', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, files]) => start(files!))
+    for (const file of copied) assert.ok(existsSync(join(root, file)), file)
+    for (const [, script] of dockerfile.matchAll(/npm run (\w+)/g)) assert.ok(script! in scripts, script)
+    const { outDir } = JSON.parse(readFileSync(join(root, 'tsconfig.build.json'), 'utf8')).compilerOptions
+    assert.ok(dockerfile.includes(`/allot/${outDir}/bin/allot.js`) && existsSync(join(root, 'bin/allot.ts')))
+    for (const [, version] of dockerfile.matchAll(/^FROM node:(\d+)/gm)) assert.ok(Number(version) >= 20)
+  })
+
+  it('waits for a server that is told to stop for longer than that may take', () => {
+    for (const [, seconds] of `${unit}\n${text('compose.yaml')}`.matchAll(
+      /TimeoutStopSec=(\d+)|grace_period: (\d+)s/g,
+    ))
+      assert.ok(seconds === undefined || Number(seconds) > 15)
+  })
+
+  const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
+  it('is a unit that systemd understands', { skip: !analyze && 'there is no systemd-analyze' }, () => {
+    const copy = join(aFolder(), 'allot.service')
+    writeFileSync(copy, unit.replace('User=allot', 'User=root'))
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', copy], {
+      encoding: 'utf8',
+    })
+    const said = stderr.split('\n').filter((line) => line.includes('allot.service'))
+    assert.deepEqual([said, status], [[], 0])
+  })
+})

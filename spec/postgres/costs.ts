@@ -1,0 +1,103 @@
+import pg from 'pg'
+import { postgres } from '../../drivers/postgres/index.ts'
+import { createAllot } from '../../lib/index.ts'
+import { putBetween } from '../readme/between.ts'
+import { type Person, type Running, start } from '../running.ts'
+import { startCluster } from './cluster.ts'
+
+/**
+ * `npm run costs`: what requests cost in round trips and bytes between a server and its database, when the server has
+ * never seen what they are about, and when it has. `--docs` puts the table into docs/scale.md.
+ */
+const REQUESTS: [method: string, path: string, body?: (time: number) => unknown][] = [
+  ['GET', '/user/quota'],
+  ['GET', '/user/quota/check?subject=size:all'],
+  ['GET', '/repos/alice/demo'],
+  ['GET', '/user/repos'],
+  ['GET', '/user/starred'],
+  ['GET', '/users/search?q=ali'],
+  ['PUT', '/user/starred/alice/demo'],
+  ['DELETE', '/user/starred/alice/demo'],
+  ['PUT', '/admin/ledger/lfs/x', (time) => ({ repository: 'alice/demo', name: 'x', size: time })],
+  ['POST', '/user/repos', (time) => ({ name: `r${time}` })],
+]
+
+interface Cost {
+  trips: number
+  sent: number
+  received: number
+}
+
+type Sockets = Set<{ bytesRead: number; bytesWritten: number }>
+
+/** Every connection that pg has asked something over, and how often. */
+const watched = (): { sockets: Sockets; asked: () => number } => {
+  const sockets: Sockets = new Set()
+  let asked = 0
+  const client = pg.Client.prototype as unknown as { query: (...given: unknown[]) => unknown }
+  const { query } = client
+  client.query = function (this: { connection: { stream: never } }, ...given) {
+    asked++
+    sockets.add(this.connection.stream)
+    return query.apply(this, given)
+  }
+  return { sockets, asked: () => asked }
+}
+
+const { sockets, asked } = watched()
+const sum = (of: 'bytesRead' | 'bytesWritten') => [...sockets].reduce((all, socket) => all + socket[of], 0)
+
+const costOf = async (work: () => Promise<unknown>): Promise<Cost> => {
+  const before = { trips: asked(), sent: sum('bytesWritten'), received: sum('bytesRead') }
+  await work()
+  return {
+    trips: asked() - before.trips,
+    sent: sum('bytesWritten') - before.sent,
+    received: sum('bytesRead') - before.received,
+  }
+}
+
+const cluster = await startCluster()
+let time = 0
+
+const costsOn = async (allot: Running, alice: Person): Promise<Cost[]> => {
+  const costs: Cost[] = []
+  for (const [method, path, body] of REQUESTS)
+    costs.push(await costOf(() => allot.as(alice, method, path, body?.(++time))))
+  return costs
+}
+
+const before = await createAllot({ driver: postgres(cluster.url), repositories: false })
+const account = await before.hosting.accounts.createUser({ name: 'alice', admin: true })
+for (const name of ['demo', 'other']) await before.hosting.repositories.create(account, account, { name })
+const { secret } = await before.hosting.tokens.create(account.id, 'spec', ['all'])
+const alice: Person = { name: 'alice', id: account.id, token: secret, password: '' }
+await before.close()
+
+const allot = await start({ driver: postgres(cluster.url), repositories: false })
+// Connections are made, and statements prepared, by others' requests.
+const other = await allot.person('other')
+for (let warm = 0; warm < 40; warm++)
+  await Promise.all([
+    allot.as(other, 'GET', '/user/quota'),
+    allot.as(other, 'GET', '/user/repos'),
+    allot.as(other, 'PUT', `/user/following/${warm % 2 ? 'alice' : 'root'}`),
+  ])
+const cold = await costsOn(allot, alice)
+await costsOn(allot, alice)
+await costsOn(allot, alice)
+const warm = await costsOn(allot, alice)
+await allot.stop()
+await cluster.dispose()
+
+const cells = ({ trips, sent, received }: Cost) =>
+  `${trips} | ${sent.toLocaleString('en')} / ${received.toLocaleString('en')}`
+const table = [
+  '| request | first time: round trips | bytes to / from the database | afterwards: round trips | bytes to / from |',
+  '|---|---|---|---|---|',
+  ...REQUESTS.map(
+    ([method, path], at) => `| \`${method} ${path}\` | ${cells(cold[at]!)} | ${cells(warm[at]!)} |`,
+  ),
+].join('\n')
+process.stdout.write(`${table}\n`)
+if (process.argv.includes('--docs')) putBetween('costs', table, 'docs/scale.md')

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Command } from 'commander'
+import { readConfig } from '../../bin/config.ts'
+import { createProgram } from '../../bin/words/index.ts'
+import { aFolder, served } from '../bin/program.ts'
+import { SAMPLE, sample } from './sample.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const exec = promisify(execFile)
+const manifest = JSON.parse(read('package.json')) as {
+  scripts: Record<string, string>
+  engines: { node: string }
+}
+
+/** The command line that the words mean, and what they give to it; one that does not know them fails. */
+const understood = (words: readonly string[]): Record<string, string> => {
+  const [name, ...flags] = words
+  const command = createProgram().commands.find((one) => one.name() === name)
+  assert.ok(command, `allot ${name}`)
+  const { unknown, operands } = (command as Command).parseOptions(flags)
+  assert.deepEqual([operands, unknown], [[], []], words.join(' '))
+  return command.opts()
+}
+
+describe('The sample configuration', () => {
+  it('has every option as the schema says it', () => {
+    assert.equal(readFileSync(SAMPLE, 'utf8'), sample(), 'run: npx tsx spec/readme/sample.ts')
+  })
+
+  it('is taken as it stands, and says what is so without it', () => {
+    assert.deepEqual(readConfig(SAMPLE), readConfig(undefined))
+    const file = join(aFolder(), 'allot.toml')
+    writeFileSync(file, read('examples/allot.toml').replaceAll(/^#(?=\w+ = )/gm, ''))
+    const config = readConfig(file)
+    assert.equal(config.quota.defaultTotal, 20 * 1024 ** 3)
+    const { storage, ...server } = config.server
+    assert.deepEqual(server, readConfig(undefined).server)
+    assert.match(storage!, /^postgres:/)
+    assert.equal(config.storage.retries, 20)
+  })
+})
+
+/** The instructions of a Dockerfile, each with its words. */
+const instructionsIn = (text: string): [name: string, rest: string][] =>
+  text
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? assert.fail(line)
+      return [name!, rest!]
+    })
+
+describe('The Dockerfile', () => {
+  const all = instructionsIn(read('Dockerfile'))
+  const last = all.slice(all.findLastIndex(([name]) => name === 'FROM'))
+  const of = (name: string, among = last) => among.filter(([one]) => one === name).map(([, rest]) => rest)
+  const [entry, words] = [of('ENTRYPOINT')[0]!, of('CMD')[0]!].map(
+    (text) => JSON.parse(text) as string[],
+  ) as [string[], string[]]
+
+  it('runs a command that there is, on the port and in the folder that it names, and not as root', () => {
+    assert.equal(entry.at(-1), 'allot')
+    const { port, host, data } = understood(words)
+    assert.deepEqual([port, host, data], [of('EXPOSE')[0], '0.0.0.0', of('VOLUME')[0]])
+    const runs = of('RUN').join('\n')
+    assert.ok(runs.includes(`install -d -o ${of('USER')[0]} -g ${of('USER')[0]} -m 700 ${data}`))
+    assert.notEqual(of('USER')[0], 'root')
+    assert.ok(last.findIndex(([name]) => name === 'USER') > last.findLastIndex(([name]) => name === 'RUN'))
+  })
+
+  it('copies only what there is, or what it has built', () => {
+    const ignored = read('.dockerignore').split('\n')
+    const made = ['node_modules', 'dist']
+    for (const [name, rest] of all.filter(([name]) => name === 'COPY')) {
+      const sources = rest
+        .split(' ')
+        .slice(0, -1)
+        .filter((word) => !word.startsWith('--'))
+      for (const source of sources.map((one) => one.replace('/build/', '')))
+        assert.ok(
+          made.includes(source) || (existsSync(join(root, source)) && !ignored.includes(source)),
+          `${name} ${rest}`,
+        )
+    }
+    assert.ok(manifest.scripts.build!.includes('tsc'))
+    for (const [, script] of read('Dockerfile').matchAll(/npm run ([\w:]+)/g))
+      assert.ok(script! in manifest.scripts)
+    const { bin } = JSON.parse(read('package.json')) as { bin: { allot: string } }
+    assert.ok(of('RUN').join('\n').includes(`ln -s /opt/allot/${bin.allot} /usr/local/bin/allot`))
+  })
+
+  it('stands on a Node that Allot runs on, and brings git', () => {
+    const node = Number(/^NODE=(\d+)$/.exec(of('ARG', all)[0]!)![1])
+    assert.ok(node >= Number.parseInt(manifest.engines.node.replace('>=', ''), 10))
+    assert.match(of('RUN').join('\n'), /apt-get install -y --no-install-recommends [^&]*\bgit\b/)
+  })
+
+  it('asks for its health in a way that tells a server from none', async () => {
+    const [, text] = /CMD (\[.*\])$/.exec(of('HEALTHCHECK')[0]!)!
+    const [node, ...args] = JSON.parse(text!) as string[]
+    assert.equal(node, 'node')
+    const port = `127.0.0.1:${of('EXPOSE')[0]}`
+    assert.ok(args.at(-1)!.includes(port))
+    const asked = (host: string) =>
+      exec(
+        process.execPath,
+        args.map((arg) => arg.replace(port, host)),
+      )
+    const server = await served(['--data', aFolder()])
+    const { host } = new URL(server.api)
+    try {
+      await asked(host)
+    } finally {
+      await server.stop()
+    }
+    await assert.rejects(asked(host), { code: 1 })
+  })
+})
+
+describe('The systemd unit', () => {
+  const unit = read('examples/allot.service')
+  const [, ...words] = /^ExecStart=(.*)$/m.exec(unit)![1]!.split(' ')
+
+  it('runs a command that there is, on the state that systemd keeps for it', () => {
+    const { data, config } = understood(words)
+    assert.equal(data, `/var/lib/${/^StateDirectory=(.*)$/m.exec(unit)![1]}`)
+    assert.ok(unit.split('[Unit]')[0]!.includes(config!), 'its words name the file')
+    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]) > 15, 'longer than the server takes to stop')
+  })
+
+  const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((one) => existsSync(one))
+  it('is one that systemd takes, and finds little to fault in', {
+    skip: analyze === undefined && 'there is no systemd-analyze here',
+  }, async () => {
+    const file = join(aFolder(), 'allot.service')
+    // Where the command lies is for whoever installs it.
+    writeFileSync(file, unit.replace('/usr/local/bin/allot', process.execPath))
+    const { stderr } = await exec(analyze!, ['verify', '--man=no', file])
+    assert.ok(!stderr.includes('allot.service'), stderr)
+    const { stdout } = await exec(analyze!, ['security', '--offline=true', '--no-pager', file])
+    const [, exposure] = /exposure level for \S+: (\d+\.\d)/.exec(stdout) ?? assert.fail(stdout)
+    assert.ok(Number(exposure) < 2.5, stdout)
+  })
+})

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Config } from '../../bin/config.ts'
+import { membersOf, type Row, rowsOf } from './options.ts'
+
+export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))
+
+/** What may stand for options that have no default: absent is what they mostly are. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
+  'storage.schema': '"allot"',
+  'storage.readers': '8',
+  'storage.writers': '8',
+  'storage.connectTimeout': '5000',
+  'storage.statementTimeout': '30000',
+  'storage.retries': '20',
+  'api.baseUrl': '"https://git.example.org"',
+  'quota.defaultTotal': '"20 GiB"',
+  'git.largestPush': '"2 GiB"',
+}
+
+const WIDTH = 100
+
+const wrapped = (text: string): string[] => {
+  const lines = ['#']
+  for (const word of text.split(' ')) {
+    if (`${lines.at(-1)} ${word}`.length > WIDTH) lines.push('#')
+    lines.push(`${lines.pop()} ${word}`)
+  }
+  return lines
+}
+
+const exampleOf = ({ option, fallback }: Row): string => {
+  const value = fallback === '' ? EXAMPLES[option] : fallback.replaceAll('`', '')
+  if (value === undefined) throw new Error(`${option} has no default: give it an example`)
+  return value
+}
+
+const entryOf = (row: Row): string[] => {
+  const absent = row.fallback === '' ? ' Absent by default.' : ''
+  return ['', ...wrapped(row.description + absent), `#${nameOf(row)} = ${exampleOf(row)}`]
+}
+
+const nameOf = ({ key }: Row): string => key.slice(key.indexOf(' ') + 1)
+
+const BEGIN = [
+  '# Every option of `allot serve --config FILE`, as it is when nothing is said: what is to be otherwise loses its #.',
+  '# Sizes are bytes, or as in "2 GiB"; times are milliseconds. An unknown name or a wrong value is told at the start.',
+]
+
+/** A configuration file with every option and its words, made of the schema. */
+export const sample = (): string => {
+  const sections = Object.entries(membersOf(Config)).map(([name, member]) => {
+    const rows = rowsOf({ [name]: member })
+    return ['', `[${name}]`, ...rows.flatMap(entryOf)].join('\n')
+  })
+  return `${[...BEGIN, ...sections].join('\n')}\n`
+}
+
+// `npx tsx spec/readme/sample.ts` writes it anew.
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(SAMPLE, sample())

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { visitorAt } from '../page/browser.ts'
+import { asker } from '../running.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const section = /## The first five minutes\n([\s\S]*?)\n## /.exec(readme)![1]!
+const [begin, use] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
+
+/** To install as well takes a registry and some time: ALLOT_SPEC_WALK=all. Otherwise what is installed here is used. */
+const installs = process.env.ALLOT_SPEC_WALK === 'all'
+
+/** A checkout of its own, as a new user has it. */
+const checkout = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-walk-'))
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+  })
+  for (const file of files
+    .toString()
+    .split('\0')
+    .filter((one) => one !== '' && !one.startsWith('spec/'))) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    cpSync(join(root, file), join(folder, file))
+  }
+  if (!installs) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** Another port than the README's, which may be in use here, is all that is changed of its lines. */
+const onFreePort = (line: string): string => line.replace('npm start', 'npm start -- --port 0')
+
+it('A new user comes from a checkout to their own storage page, with what they really use, by the README alone', async () => {
+  const folder = checkout()
+  const line = onFreePort(begin!.trim().replace(/ +#.*/, ''))
+  assert.match(line, /^npm ci && npm start/)
+  const child = spawn('bash', ['-c', installs ? line : line.replace('npm ci && ', '')], {
+    cwd: folder,
+    detached: true,
+  })
+  const begun = performance.now()
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      printed += chunk
+    })
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  try {
+    const said = async (pattern: RegExp): Promise<string> => {
+      while (!pattern.test(printed)) {
+        assert.equal(child.exitCode, null, printed)
+        assert.ok(performance.now() - begun < 5 * 60_000, printed)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      return pattern.exec(printed)![1]!
+    }
+    const token = await said(/^ {2}([0-9a-f]{40})$/m)
+    const page = await said(/sign in with it at (http:\S+)\n/)
+    assert.ok(section.includes('http://127.0.0.1:3000'))
+    const visitor = visitorAt(new URL(page).origin)
+    await visitor.signIn('', token)
+    assert.match((await visitor.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
+
+    const { host, origin } = new URL(page)
+    const script = use!
+      .replace(/^T=.*$/m, '')
+      .replaceAll('127.0.0.1:3000', host)
+      .replaceAll('curl -s', 'curl -sS --fail')
+    await promisify(execFile)('bash', ['-c', `set -eu\n${script}`], { env: { ...process.env, T: token } })
+    const { text } = await visitor.get('/')
+    const { body } = await asker(`${origin}/api/v1`)('GET', '/user/quota/explain?subject=size:all', { token })
+    assert.ok(body.used > 0)
+    assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
+    assert.match(text, />first<\/a>/)
+    assert.ok(performance.now() - begun < 5 * 60_000)
+  } finally {
+    // npm passes no signal on to what it has started, which has a group of its own.
+    process.kill(-child.pid!, 'SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
