@@ -12,13 +12,15 @@ export const put = async (directory: string, path: string, place: FilePlace): Pr
   for (const folder of [...folders.reverse(), directory]) await sync(folder)
 }
 
-/** An empty folder may be taken away between its making and its use: see {@link take}. */
-const moved = async (path: string, folder: string, to: string, tries = 10): Promise<void> => {
-  await mkdir(folder, { recursive: true })
-  await rename(path, to).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' || tries === 0) throw error
-    return moved(path, folder, to, tries - 1)
-  })
+/** An empty folder may be taken away between its making and its use, by {@link take}; also while it is made. */
+const moved = async (path: string, folder: string, to: string, tries = 100): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true })
+    await rename(path, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 0) throw error
+    await moved(path, folder, to, tries - 1)
+  }
 }
 
 /** Windows knows no syncing of folders. */

@@ -3,8 +3,7 @@ import type { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import type { Facts } from '../files/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Errands, Work } from '../records/errands.ts'
-import { paced } from '../records/paced.ts'
+import type { Errands } from '../records/errands.ts'
 import {
   type Account,
   type PackageFile,
@@ -20,16 +19,9 @@ import type { HostedFiles } from './files.ts'
 import { OWN } from './ledger.ts'
 import type { Page, Slice } from './listing.ts'
 import { visibleAccount } from './lookup.ts'
+import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
 import { checkFileName, checkPackageName, checkVersionName } from './package-names.ts'
 import type { SignedIn } from './place.ts'
-
-/** A version of a package as it is asked for. */
-export interface PackageName {
-  readonly owner: string
-  readonly type: string
-  readonly name: string
-  readonly version: string
-}
 
 /** What is there of an owner, with the owner. */
 type Of<T> = T & { readonly owner: Account }
@@ -170,29 +162,6 @@ export const createPackages = (store: Store, { quota, errands, files }: PackageP
   }
 }
 
-/** Removes the files of a version that is gone. */
-export const removingPackage = (hosted: HostedFiles): Work => ({
-  before: hosted.idle,
-  async step(tx, id, limit) {
-    if ((await packageVersions.get(tx, [id])) !== undefined) return 0
-    const found = await packageFiles.list(tx, 'version', { prefix: [id], limit })
-    for await (const file of paced(found)) await removeFile(tx, hosted, file)
-    return found.length
-  },
-})
-
-const removeFile = async (
-  tx: Change,
-  hosted: HostedFiles,
-  { id, owner, stored }: PackageFile,
-): Promise<void> => {
-  await packageFiles.remove(tx, [id])
-  await hosted.release(tx, { area: 'packages', keeper: owner, name: stored })
-}
-
-export const ownsPackages = async (tx: ReadTransaction, owner: number): Promise<boolean> =>
-  (await packageVersions.count(tx, 'owner', [owner])) > 0
-
 /** What counts a version. */
 const keyOf = ({ id }: PackageVersion): string => `${OWN}${id}`
 
@@ -214,28 +183,6 @@ const checkNames = ({ type, name, version }: PackageName, file: string): void =>
   checkPackageName(name)
   checkVersionName(version)
   checkFileName(file)
-}
-
-const LONGEST = 255
-
-const versionIn = async (
-  tx: ReadTransaction,
-  owner: Account,
-  { type, name, version }: PackageName,
-): Promise<PackageVersion | undefined> => {
-  if ([type, name, version].some((one) => one.length > LONGEST)) return undefined
-  return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
-}
-
-const fileIn = async (
-  tx: ReadTransaction,
-  owner: Account,
-  at: PackageName,
-  name: string,
-): Promise<PackageFile | undefined> => {
-  const version = await versionIn(tx, owner, at)
-  if (version === undefined || name.length > LONGEST) return undefined
-  return packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
 }
 
 const taken = (name: string) => new AllotError('conflict', `there is a file ${name} in this version already`)

@@ -16,7 +16,7 @@ import {
 } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { ownsRepositories } from './accounts.ts'
-import { ownsPackages } from './packages.ts'
+import { ownsPackages } from './package-files.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
 import { endSessions } from './sessions.ts'

@@ -1,6 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
-import type { PackageName } from '../hosting/packages.ts'
+import type { PackageName } from '../hosting/package-files.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../http/index.ts'
 import { type StreamServices, stream } from './declare.ts'
 import { packagePage } from './package-page.ts'

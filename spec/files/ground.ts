@@ -33,7 +33,7 @@ export const LARGE = contentOf(Buffer.alloc(200_000, 'large'))
 export const SMALL = contentOf('small')
 export const EMPTY = contentOf('')
 
-/** LFS objects and packages of a new user. @returns the repository */
+/** LFS objects, packages and an attachment of a new user. @returns the repository */
 export const fill = async ({ hosting }: Allot, name = 'alice'): Promise<number> => {
   const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })
@@ -43,5 +43,9 @@ export const fill = async ({ hosting }: Allot, name = 'alice'): Promise<number> 
   const at = { owner: name, type: 'generic', name: 'tool', version: '1' }
   for (const file of ['a', 'b'])
     await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]), undefined)
+  const demo = { owner: name, name: 'demo' }
+  const { release } = (await hosting.releases.create(viewer, demo, { tag: 'v1' }))!
+  const attached = { name: 'notes', content: Readable.from([Buffer.from('notes')]), largest: 100 }
+  await hosting.attachments.add(viewer, demo, { release: release.id }, attached)
   return id
 }

@@ -51,7 +51,7 @@ describe('allot verify', () => {
       assert.deepEqual(named, ['the file attachments/7/abcdef is on the disk and belongs to nothing'])
       const { mended, after } = await repair(ground.driver, diskOf(ground))
       assert.deepEqual([mended, after.faults], [1, 0])
-      assert.equal(pathOf(ground, 'attachments'), undefined)
+      assert.equal(pathOf(ground, 'abcdef'), undefined)
     }))
 
   for (const [what, harm] of [

@@ -53,6 +53,7 @@ describe('Files', () => {
     }
     const { size } = (await allot.quota.info('alice')).used
     assert.deepEqual([size.git.LFS, size.assets.packages.all], [200_005, 2])
+    assert.equal(size.assets.attachments.releases, 5)
     await allot.close()
     ground.clear()
   })
