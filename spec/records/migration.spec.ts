@@ -94,6 +94,24 @@ describe('A store made by an older version', () => {
     }
   })
 
+  it('of the layout before there were issues and files takes them as soon as it is opened', async () => {
+    const driver = memory()
+    const before = await start({ driver, repositories: false })
+    const ann = await before.person('ann')
+    await before.as(ann, 'POST', '/user/repos', { name: 'demo' })
+    await before.stop()
+    await driver.open()
+    await driver.write(async (tx) => schemaVersion.set(tx, 2))
+    await driver.close()
+    const allot = await createAllot({ driver, repositories: false })
+    const viewer = { id: ann.id, admin: false }
+    const made = await allot.hosting.issues.create(viewer, { owner: 'ann', name: 'demo' }, { title: 'one' })
+    assert.equal(made!.issue.number, 1)
+    assert.equal(await versionOf(driver), SCHEMA)
+    assert.deepEqual((await allot.verify()).named, [])
+    await allot.close()
+  })
+
   it('is migrated alike whatever number of entries go into one transaction', async () => {
     const expected = await undisturbed()
     for (const atOnce of [1, 2, 256]) assert.deepEqual(await undisturbed({ atOnce }), expected)
