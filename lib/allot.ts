@@ -202,6 +202,10 @@ export const createAllot = async ({
     log,
   })
   sweeper.wake()
+  // What another process has left uncounted when it was killed is not to wait for a start.
+  const resumed = () =>
+    hosting.landings.resume().catch((error) => log.error({ err: error }, 'pushes could not be looked for'))
+  const looking = driver.shared ? setInterval(resumed, HOUR).unref() : undefined
   return {
     handler: serving.handler,
     page: pages.handler,
@@ -218,6 +222,7 @@ export const createAllot = async ({
       await pages.idle()
       await streaming?.idle()
       await transport?.close()
+      clearInterval(looking)
       await sweeper.stop()
       await hosting.idle().catch(() => undefined)
       await quota.idle()
@@ -231,6 +236,8 @@ export const createAllot = async ({
  * A write of 500 ledger entries takes about a tenth of a second, and one of 50 about as long as others notice nothing of.
  */
 const BOUNDS = { inOne: 500, step: 50 }
+
+const HOUR = 3_600_000
 
 /** Made when it is first asked for: most servers never are. */
 const documentOf = (routes: ReturnType<typeof routesWith>) => {

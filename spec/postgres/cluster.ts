@@ -41,7 +41,7 @@ const HOW = 'PostgreSQL is not installed: apt-get install postgresql-15'
 export const missing: string | false = programs() === undefined && process.env.CI !== 'true' ? HOW : false
 
 /** PostgreSQL refuses to run as root; Debian's package has made this user. */
-const unprivileged = (): { uid?: number; gid?: number } => {
+export const unprivileged = (): { uid?: number; gid?: number } => {
   if (process.getuid?.() !== 0) return {}
   const number = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
   return { uid: number('-u'), gid: number('-g') }

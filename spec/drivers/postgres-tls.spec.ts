@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
+import { load, save } from '../driver-spec/fixture.ts'
+import { type Cluster, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
+
+const noOpenssl =
+  spawnSync('openssl', ['version']).status === 0 ? false : 'there is no openssl to make certificates'
+
+let folder: string
+let cluster: Cluster
+
+/** A certificate for 127.0.0.1 that signs itself. */
+const certificate = (name: string): { cert: string; key: string } => {
+  const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject]
+  execFileSync('openssl', [...words, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const { uid, gid } = unprivileged()
+  for (const file of [folder, cert, key]) if (uid !== undefined) chownSync(file, uid, gid!)
+  return { cert, key }
+}
+
+const url = (query: string) => `${cluster.tcp}?${query}`
+
+const works = async (t: TestContext, given: string, options?: PostgresOptions): Promise<void> => {
+  const driver = postgres(given, options)
+  t.after(() => driver.close())
+  await driver.open()
+  await save(driver, { key: 'value' })
+  assert.equal(await load(driver, 'key'), 'value')
+}
+
+describe('PostgreSQL by TLS', { skip: missing || noOpenssl }, () => {
+  let own: string
+  let foreign: string
+  before(async () => {
+    folder = mkdtempSync('/tmp/allot-tls-')
+    const { cert, key } = certificate('own')
+    own = cert
+    foreign = certificate('foreign').cert
+    cluster = await startCluster({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] })
+  })
+  after(async () => {
+    await cluster.dispose()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('is trusted with the certificate that the URL names', (t) =>
+    works(t, url(`sslmode=verify-full&sslrootcert=${own}`)))
+
+  test('is trusted with the one that the options bring', (t) =>
+    works(t, cluster.tcp, { tls: { ca: readFileSync(own) } }))
+
+  for (const [what, query] of [
+    ['another certificate', () => `sslmode=verify-full&sslrootcert=${foreign}`],
+    ['none', () => 'sslmode=verify-full'],
+  ] as const)
+    test(`is refused where ${what} is trusted`, async () => {
+      const driver = postgres(url(query()))
+      await assert.rejects(driver.open(), (error: StorageError) => {
+        assert.ok(error instanceof StorageError)
+        assert.match(error.message, /certificate/)
+        return true
+      })
+    })
+
+  test('is spoken, not only offered', async (t) => {
+    const driver = postgres(url(`sslmode=verify-full&sslrootcert=${own}`))
+    t.after(() => driver.close())
+    await driver.open()
+    const { default: pg } = await import('pg')
+    const client = new pg.Client({ connectionString: cluster.url })
+    await client.connect()
+    const { rows } = await client.query(
+      `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'allot'`,
+    )
+    await client.end()
+    assert.ok(rows.length > 0 && rows.every(({ ssl }) => ssl === true))
+  })
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { landings } from '../../lib/records/schema.ts'
+import { bytesIn, startGit } from './served.ts'
+
+const [HOUR, DAY] = [3600, 24 * 3600]
+
+/** What a push leaves whose server is killed before it has counted it. */
+const begun = async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const driver = { ...memory(), shared: true }
+  const served = await startGit({ driver })
+  t.after(served.stop)
+  const alice = await served.person('alice')
+  const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
+  writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
+  const number = await served.allot.hosting.landings.number()
+  const leave = (age: number) =>
+    driver.write(async (tx) => {
+      const since = Math.floor(Date.now() / 1000) - age
+      const { id } = (await served.allot.hosting.repositories.find(
+        { id: alice.id, admin: false },
+        'alice',
+        'demo',
+      ))!
+      await landings.save(tx, { id: number, repository: id, pid: null, since })
+    })
+  const counted = async () => (await served.allot.quota.info('alice')).used.size.repos.public
+  return { leave, counted, there: bytesIn(folder) }
+}
+
+it('A push that another process has left uncounted is counted within an hour, once a day has passed', async (t) => {
+  const { leave, counted, there } = await begun(t)
+  assert.notEqual(await counted(), there)
+  await leave(DAY + 1)
+  t.mock.timers.tick(HOUR * 1000)
+  for (let tries = 0; tries < 200 && (await counted()) !== there; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  assert.equal(await counted(), there)
+})
+
+it('A push that may still be under way is left to whoever began it', async (t) => {
+  const { leave, counted, there } = await begun(t)
+  await leave(HOUR)
+  const before = await counted()
+  t.mock.timers.tick(HOUR * 1000)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.equal(await counted(), before)
+  assert.notEqual(before, there)
+})
