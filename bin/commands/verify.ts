@@ -11,12 +11,10 @@ import { driverFor, filesIn, folderOf, placeOf, type StoreFlags } from '../place
 
 /**
  * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times
- * as much would lie about. Only for a process like this one, which comes and goes.
+ * as much would lie about. Only for a process like this one, which comes and goes. (To keep the space for what is new from
+ * growing too would save 20 MiB more, and take a fifth longer.)
  */
-const keepSmall = (): void => {
-  setFlagsFromString('--optimize-for-size')
-  setFlagsFromString('--semi-space-growth-factor=1')
-}
+const keepSmall = (): void => setFlagsFromString('--optimize-for-size')
 
 /** Every file is read through once, so that none is worth keeping in memory. */
 const FEW = { openFiles: 64 }

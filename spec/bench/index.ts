@@ -7,15 +7,20 @@ import { hot } from './hot.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
 import { type Measurement, ratioOf } from './measure.ts'
+import { beside } from './peer.ts'
+import { pictureOf } from './picture.ts'
 import { postgres } from './postgres.ts'
 import { quota } from './quota.ts'
+import { sizes } from './sizes.ts'
 import { startUp } from './start.ts'
 import { verification } from './verify.ts'
 import { writes } from './writes.ts'
 
 /**
  * Measures each operation and its reference in turns, and prints medians and ratios.
- * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME`, `--rounds N`, `--json FILE`; `--readme`
+ * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
+ * instance has (a tenth when absent); `--peer URL --peer-token T` asks another server of the same API the same, in turns;
+ * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--readme`
  * puts the table into the README.
  */
 const { values: flags } = parseArgs({
@@ -24,6 +29,9 @@ const { values: flags } = parseArgs({
     storage: { type: 'string', default: 'level' },
     rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
+    svg: { type: 'string' },
+    peer: { type: 'string' },
+    'peer-token': { type: 'string' },
     scale: { type: 'string', default: '0.1' },
     readme: { type: 'boolean' },
   },
@@ -36,14 +44,19 @@ const scale = Number(flags.scale)
 if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
 
 const all = {
-  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale)],
+  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizes],
   postgres: [postgres, hot],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
 const storage = flags.storage as keyof typeof all
 const names = all[storage].map(({ name }) => name).join(', ')
 
-const benches = all[storage].filter(({ name }) => flags.only === undefined || flags.only === name)
+const peer = flags.peer === undefined ? undefined : beside(scale, flags.peer, flags['peer-token'] ?? '')
+
+const benches =
+  peer !== undefined
+    ? [peer]
+    : all[storage].filter(({ name }) => flags.only === undefined || flags.only === name)
 if (benches.length === 0) fail(`--only ${flags.only}: expected ${names}`)
 
 function fail(words: string): never {
@@ -92,6 +105,7 @@ for (const bench of benches) measured.push(...(await bench.run({ rounds, say }))
 process.stdout.write(
   `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
 )
+if (flags.svg !== undefined) writeFileSync(flags.svg, pictureOf(measured))
 if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
 if (flags.readme) intoReadme(table(measured))
 process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)

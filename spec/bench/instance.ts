@@ -5,7 +5,7 @@ import { HtmlRenderer, Parser } from 'commonmark'
 import { barOf, withBar } from '../../bin/bar.ts'
 import { fill, INSTANCE, type Shape } from './filled.ts'
 import { type Bench, inTurns, type Measurement, median } from './measure.ts'
-import { ask, type Hosted, host, type Load, loadWith } from './servers.ts'
+import { ask, type Hosted, host, type Load, loadWith, local } from './servers.ts'
 import { syncedBatches } from './synced.ts'
 
 const API = '/api/v1'
@@ -19,7 +19,7 @@ export const scaled = (scale: number): Shape => ({
 })
 
 /** What is asked for again and again, against a bare server that gives the same bytes. */
-const READS: readonly [name: string, path: string, goal: number | undefined][] = [
+export const READS: readonly [name: string, path: string, goal: number | undefined][] = [
   ['`GET /version`', '/version', 0.85],
   ['`GET /user/quota`', '/user/quota', 0.75],
   ['`GET /user/quota/check`', '/user/quota/check?subject=size:all', 0.75],
@@ -37,14 +37,17 @@ const reads = async (served: Hosted, rounds: number): Promise<Measurement[]> => 
     const token = served.told.largest
     const bare = await host('bare', JSON.stringify(await ask(served.port, API + path, token)))
     const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
-      () => rate({ port: served.port, path: API + path, tokens: [token] }),
-      () => rate({ port: bare.port, path: API + path, tokens: [token] }),
+      () => rate({ base: local(served.port), path: API + path, tokens: [token] }),
+      () => rate({ base: local(bare.port), path: API + path, tokens: [token] }),
     ]).finally(bare.stop)) as [number, number]
     const reached =
       goal === undefined ? {} : { goal: `at least ${goal}`, isReached: value / reference >= goal }
     measured.push({
       ...{ name, value, reference, unit: 'requests/s', against: 'bare node:http, the same bytes' },
-      ...{ ...reached, latency: await latencyOf({ port: served.port, path: API + path, tokens: [token] }) },
+      ...{
+        ...reached,
+        latency: await latencyOf({ base: local(served.port), path: API + path, tokens: [token] }),
+      },
     })
   }
   return measured
@@ -60,8 +63,8 @@ const latencyOf = async (load: Load) => {
 const besideFastify = async (served: Hosted, rounds: number): Promise<Measurement> => {
   const token = served.told.largest
   const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
-    () => rate({ port: served.port, path: `${API}/user/quota`, tokens: [token] }),
-    () => rate({ port: served.port, path: '/fastify/quota', tokens: [token] }),
+    () => rate({ base: local(served.port), path: `${API}/user/quota`, tokens: [token] }),
+    () => rate({ base: local(served.port), path: '/fastify/quota', tokens: [token] }),
   ])) as [number, number]
   return {
     ...{ name: '`GET /user/quota`', value, reference, unit: 'requests/s' },
@@ -74,8 +77,8 @@ const flat = async (served: Hosted, rounds: number): Promise<Measurement[]> => {
   const measured: Measurement[] = []
   for (const path of ['/user/quota', '/user/quota/artifacts?limit=20']) {
     const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
-      () => rate({ port: served.port, path: API + path, tokens: [served.told.largest] }),
-      () => rate({ port: served.port, path: API + path, tokens: [served.told.smallest] }),
+      () => rate({ base: local(served.port), path: API + path, tokens: [served.told.largest] }),
+      () => rate({ base: local(served.port), path: API + path, tokens: [served.told.smallest] }),
     ])) as [number, number]
     measured.push({
       ...{ name: `\`GET ${path}\` of the largest owner`, value, reference, unit: 'requests/s' },
@@ -95,7 +98,7 @@ const stars = async (served: Hosted, rounds: number): Promise<Measurement> => {
   )
   const raw = await syncedBatches()
   const [value, reference] = (await inTurns(rounds, [
-    () => rate({ port: served.port, path: '/', tokens: [token], requests }),
+    () => rate({ base: local(served.port), path: '/', tokens: [token], requests }),
     raw.rate,
   ]).finally(raw.close)) as [number, number]
   return {
@@ -124,7 +127,7 @@ const markdown = async (served: Hosted, rounds: number): Promise<Measurement> =>
   const body = JSON.stringify({ Text: TEXT, Mode: 'markdown' })
   const requests = [{ method: 'POST' as const, path: `${API}/markdown`, body }]
   const [value, reference] = (await inTurns(rounds, [
-    () => rate({ port: served.port, path: '/', tokens: [token], requests }),
+    () => rate({ base: local(served.port), path: '/', tokens: [token], requests }),
     alone,
   ])) as [number, number]
   return {
@@ -140,7 +143,7 @@ const markdown = async (served: Hosted, rounds: number): Promise<Measurement> =>
 }
 
 /** Words that few and that many repositories have in their names, each asked for once, one after another. */
-const WORDS = [
+export const WORDS = [
   'ratomi',
   'kel',
   'sunvor',
@@ -195,7 +198,7 @@ const statusOf = (pid: number): string => {
 }
 
 /** Kept between runs, for it takes minutes to make. */
-const filledStore = async (shape: Shape): Promise<string> => {
+export const filledStore = async (shape: Shape): Promise<string> => {
   const folder = join(tmpdir(), `allot-bench-instance-${shape.repos}`)
   const mark = join(folder, 'filled')
   try {
@@ -233,7 +236,7 @@ export const instanceOf = (scale: number): Bench => ({
       measured.push(await markdown(served, rounds))
       say('searching')
       measured.push(await search(served), ...memory(served))
-      return measured.map((one) => ({ ...one, name: `${one.name}` }))
+      return measured
     } finally {
       await served.stop()
     }

@@ -10,6 +10,8 @@ export interface Measurement {
   /** What must be reached, in words. */
   goal?: string
   isReached?: boolean
+  /** Of a row of the same thing measured at several sizes: how many records there are. */
+  size?: number
   /** Milliseconds that half of the requests, and 99 of 100, took at most. */
   latency?: { p50: number; p99: number }
 }

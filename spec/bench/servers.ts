@@ -47,10 +47,13 @@ export const load = (port: number, path: string, token: string): Promise<number>
 
 /** The same, each connection with the next of the tokens. */
 export const loadAs = async (port: number, path: string, tokens: readonly string[]): Promise<number> =>
-  (await loadWith({ port, path, tokens })).rate
+  (await loadWith({ base: local(port), path, tokens })).rate
+
+export const local = (port: number): string => `http://127.0.0.1:${port}`
 
 export interface Load {
-  port: number
+  /** Where the server is, without a path. */
+  base: string
   path: string
   tokens: readonly string[]
   /** In turns on each connection, in the place of GET of the path. */
@@ -58,10 +61,10 @@ export interface Load {
 }
 
 /** A second at 32 connections: requests a second, and milliseconds that half of them and 99 of 100 took at most. */
-export const loadWith = async ({ port, path, tokens, requests }: Load) => {
+export const loadWith = async ({ base, path, tokens, requests }: Load) => {
   let connections = 0
   const result = await autocannon({
-    url: `http://127.0.0.1:${port}${path}`,
+    url: base + path,
     connections: 32,
     duration: 1,
     setupClient(client) {
