@@ -130,7 +130,8 @@ export const createAllot = async ({
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const streamed = streamRoutesFor({
     git: transport !== undefined,
-    lfs: options.lfs !== false,
+    // A host that keeps repositories itself has something of its own below their clone_url.
+    lfs: options.lfs !== false && options.repositories !== false,
     packages: options.packages !== false,
     issues: options.issues,
   })

@@ -43,9 +43,10 @@ const jsonIn = (words: string): unknown => {
   }
 }
 
+/** A batch holds the credentials that it was asked with. */
 const json = (status: number, value: unknown): StreamReply => ({
   status,
-  headers: { 'Content-Type': TYPE },
+  headers: { 'Content-Type': TYPE, 'Cache-Control': 'no-store' },
   body: JSON.stringify(value),
 })
 

@@ -371,15 +371,16 @@ describe('What is not as it should be leaves nothing', () => {
 })
 
 describe('A host that keeps LFS objects itself', () => {
-  it('turns them off', async () => {
-    const without = await startLfs({ lfs: false })
-    const owner = await without.person()
-    const path = await without.repository(owner, 'demo')
-    const { status } = await without.lfs(path, 'POST', 'objects/batch', owner, {
-      operation: 'upload',
-      objects: [],
+  for (const options of [{ lfs: false }, { repositories: false }] as const)
+    it(`turns them off with ${JSON.stringify(options)}`, async () => {
+      const without = await startLfs(options)
+      const owner = await without.person()
+      const path = await without.repository(owner, 'demo')
+      const { status } = await without.lfs(path, 'POST', 'objects/batch', owner, {
+        operation: 'upload',
+        objects: [],
+      })
+      assert.equal(status, 404)
+      await without.stop()
     })
-    assert.equal(status, 404)
-    await without.stop()
-  })
 })
