@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
@@ -73,12 +74,36 @@ const worldWithSecrets = async (): Promise<World> => {
     size: 5,
     run: 1,
   })
+  await withContents(allot, alice, `alice/${MARK}-repo`)
+  const viewer = { id: hidden.id, admin: false }
+  const at = { owner: hidden.name, type: 'generic', name: MARK, version: '1' }
+  await allot.allot.hosting.packages.add(viewer, at, 'file', Readable.from([Buffer.from(MARK)]), undefined)
   const rule = { name: `${MARK} rule`, limit: 1, subjects: ['size:all'] }
   await made(allot, allot.root, 'POST', '/admin/quota/groups', { name: `${MARK}-group`, rules: [rule] })
   await made(allot, allot.root, 'PUT', `/admin/quota/groups/${MARK}-group/users/alice`)
   // At last, so that everyone could be tied to it before.
   await made(allot, allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
   return { allot, outsider }
+}
+
+/** An issue, a comment and a release, each with an attachment. */
+const withContents = async (allot: Running, person: Person, repository: string): Promise<void> => {
+  const at = `/repos/${repository}`
+  await made(allot, person, 'POST', `${at}/issues`, { title: MARK, body: MARK })
+  await made(allot, person, 'POST', `${at}/issues/1/comments`, { body: MARK })
+  await made(allot, person, 'POST', `${at}/releases`, { tag_name: MARK, name: MARK })
+  for (const holder of ['issues/1', 'issues/comments/1', 'releases/1'])
+    await attached(allot, person, `${at}/${holder}`)
+}
+
+const attached = async (allot: Running, person: Person, holder: string): Promise<void> => {
+  const form = new FormData()
+  form.set('attachment', new Blob([MARK]), MARK)
+  const authorization = `token ${person.token}`
+  const { status } = await fetch(`${allot.url}/api/v1${holder}/assets`, {
+    ...{ method: 'POST', body: form, headers: { authorization } },
+  })
+  assert.equal(status, 201, holder)
 }
 
 let secretive: World
@@ -105,6 +130,12 @@ const VALUES: Record<string, string[]> = {
   quotagroup: [`${MARK}-group`],
   kind: ['artifacts'],
   key: [MARK],
+  index: ['1', '2'],
+  attachment_id: ['1'],
+  tag: ['v1', MARK],
+  type: ['generic'],
+  name: ['tool', MARK],
+  version: ['1'],
   token: ['spec'],
 }
 
