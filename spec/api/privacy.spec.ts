@@ -100,7 +100,7 @@ const attached = async (allot: Running, person: Person, holder: string): Promise
   const form = new FormData()
   form.set('attachment', new Blob([MARK]), MARK)
   const authorization = `token ${person.token}`
-  const { status } = await fetch(`${allot.url}/api/v1${holder}/assets`, {
+  const { status } = await fetch(`${allot.api}${holder}/assets`, {
     ...{ method: 'POST', body: form, headers: { authorization } },
   })
   assert.equal(status, 201, holder)

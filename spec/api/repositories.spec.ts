@@ -57,6 +57,7 @@ describe('POST /org/{org}/repos', () => {
       ssh_url: 'git@127.0.0.1:Acme/Demo.git',
       clone_url: `${allot.base}/Acme/Demo.git`,
       website: '',
+      release_counter: 0,
       stars_count: 0,
       forks_count: 0,
       watchers_count: 1,

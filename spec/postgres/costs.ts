@@ -58,6 +58,7 @@ const costOf = async (work: () => Promise<unknown>): Promise<Cost> => {
 }
 
 const cluster = await startCluster()
+process.once('exit', cluster.disposeAtOnce)
 let time = 0
 
 const costsOn = async (allot: Running, alice: Person): Promise<Cost[]> => {
@@ -88,7 +89,6 @@ await costsOn(allot, alice)
 await costsOn(allot, alice)
 const warm = await costsOn(allot, alice)
 await allot.stop()
-await cluster.dispose()
 
 const cells = ({ trips, sent, received }: Cost) =>
   `${trips} | ${sent.toLocaleString('en')} / ${received.toLocaleString('en')}`
