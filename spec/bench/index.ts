@@ -21,7 +21,8 @@ import { writes } from './writes.ts'
  * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
  * instance has (a tenth when absent); `--peer URL --peer-token T` asks another server of the same API the same, in turns;
  * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--readme`
- * puts the table into the README.
+ * puts the table into the README,
+ * and the picture beside it.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -107,5 +108,9 @@ process.stdout.write(
 )
 if (flags.svg !== undefined) writeFileSync(flags.svg, pictureOf(measured))
 if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
-if (flags.readme) intoReadme(table(measured))
+if (flags.readme) {
+  intoReadme(table(measured))
+  if (storage === 'level')
+    writeFileSync(fileURLToPath(new URL('../../docs/bench.svg', import.meta.url)), pictureOf(measured))
+}
 process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)
