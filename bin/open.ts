@@ -17,6 +17,8 @@ export interface Opened {
   config: Config
   /** The data folder. */
   data: string
+  /** Where the repositories lie. */
+  repositories: Config['repositories']
 }
 
 export const open = async (flags: StoreFlags, { around, ...parts }: Parts = {}): Promise<Opened> => {
@@ -24,6 +26,7 @@ export const open = async (flags: StoreFlags, { around, ...parts }: Parts = {}):
   const data = flags.data ?? config.server.data
   const { api, quota, git, attachments, lfs, packages, markdown, cors, login, page } = config
   const driver = await driverFor(flags.storage ?? config.server.storage, data, config.storage)
+  const repositories = repositoriesIn(config, data)
   const allot = await createAllot({
     ...api,
     quota,
@@ -35,12 +38,12 @@ export const open = async (flags: StoreFlags, { around, ...parts }: Parts = {}):
     cors,
     login,
     page,
-    repositories: repositoriesIn(config, data),
+    repositories,
     files: filesIn(config, data),
     driver: around === undefined ? driver : await around(driver, config),
     ...parts,
   })
-  return { allot, config, data }
+  return { allot, config, data, repositories }
 }
 
 /** The repositories lie beside the store, unless the file says where. */

@@ -56,6 +56,9 @@ export const listIn = (text: string): string[] =>
     .map((one) => one.trim())
     .filter((one) => one !== '')
 
+/** A word that may be given again. */
+export const also = (one: string, others: readonly string[]): string[] => [...others, one]
+
 export const percentageIn = (text: string): string => {
   if (!/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text))
     throw new InvalidArgumentError('Expected a percentage from 0 to 100, such as 20%.')

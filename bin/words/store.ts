@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { example, onRemote, onStore } from './flags.ts'
+import { also, example, onRemote, onStore } from './flags.ts'
 
 export const storeWords = (program: Command): void => {
   onRemote(onStore(program.command('export')))
@@ -12,6 +12,27 @@ export const storeWords = (program: Command): void => {
     .description('read an export into a store that has nothing in it')
     .addHelpText('after', example('allot import backup.ndjson --data /var/lib/allot'))
     .action(async (file, flags) => (await import('../commands/import.ts')).importEverything(file, flags))
+  onStore(program.command('migrate'))
+    .description('copy accounts, repositories, keys, relations and quota from a Gitea, a Forgejo or an Allot')
+    .requiredOption('--from <url>', 'the server to copy from')
+    .option(
+      '--token <t>',
+      "an administrator's token of it (or ALLOT_FROM_TOKEN, which no other user of the machine sees)",
+    )
+    .option(
+      '--owner <name>',
+      'only this user or organization, with its members; may be given again',
+      also,
+      [],
+    )
+    .addHelpText(
+      'after',
+      example(
+        'ALLOT_FROM_TOKEN=… allot migrate --from https://git.example.org --data /var/lib/allot',
+        'allot migrate --from https://git.example.org --owner acme --owner alice',
+      ),
+    )
+    .action(async (flags) => (await import('../commands/migrate.ts')).migrateFrom(flags))
   onStore(program.command('verify'))
     .description('recount every index, counter and sum of the store against its records')
     .option('--repair', 'mend what follows from records; for a damaged LevelDB, after its own repair')

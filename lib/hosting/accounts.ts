@@ -15,7 +15,11 @@ export interface NewAccount {
   email?: string | undefined
   fullName?: string | undefined
   password?: string | undefined
+  website?: string | undefined
+  description?: string | undefined
+  location?: string | undefined
   admin?: boolean | undefined
+  active?: boolean | undefined
   visibility?: Visibility | undefined
 }
 
@@ -67,7 +71,11 @@ export const createAccounts = (
         ...record,
         email: account.email ?? '',
         fullName: account.fullName ?? '',
+        website: account.website ?? '',
+        description: account.description ?? '',
+        location: account.location ?? '',
         admin: account.admin ?? false,
+        active: account.active ?? true,
         visibility: account.visibility ?? 'public',
       }),
     )

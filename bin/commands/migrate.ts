@@ -1,0 +1,46 @@
+import { migrate } from '../migrate/index.ts'
+import { createReport, type Report } from '../migrate/report.ts'
+import { sourceAt } from '../migrate/source.ts'
+import { open } from '../open.ts'
+import type { StoreFlags } from '../place.ts'
+import { print } from '../print.ts'
+import { pointedElsewhere } from '../reach.ts'
+import { Usage } from '../usage.ts'
+
+interface Flags extends StoreFlags {
+  from: string
+  token?: string
+  owner: string[]
+}
+
+/** Into the store itself: over an API nobody can follow, star or own in the name of somebody else. */
+export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
+  const source = await sourceAt(from, secretIn(token))
+  const { allot, config, data, repositories } = await open(flags).catch(pointedElsewhere)
+  const git = repositories === false ? undefined : { ...repositories, largest: config.git.largestPush }
+  const report = createReport()
+  try {
+    await migrate({ source, allot, report, git, made: [] }, owner)
+  } catch (error) {
+    tell(report)
+    throw new Error(
+      `${(error as Error).message}: what was copied stays, and the same command goes on from there`,
+    )
+  } finally {
+    await allot.close()
+  }
+  print(`from ${source.base} into ${flags.storage ?? data}`)
+  tell(report)
+  if (!report.isWhole()) process.exitCode = 1
+}
+
+const tell = (report: Report): void => {
+  for (const line of report.lines()) print(line)
+}
+
+const secretIn = (token: string | undefined): string => {
+  const secret = (token ?? process.env.ALLOT_FROM_TOKEN)?.trim()
+  if (!secret) throw new Usage('the source needs a token: --token, or ALLOT_FROM_TOKEN in the environment')
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Usage('the token has characters that no token has')
+  return secret
+}

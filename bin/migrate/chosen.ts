@@ -1,0 +1,49 @@
+import type { Account } from '../../lib/records/schema.ts'
+import { allOf, ifTold } from './moving.ts'
+import { membersOf } from './organizations.ts'
+import { SourceOrganization, SourceUser } from './shapes.ts'
+import type { Source } from './source.ts'
+
+/** What is to be copied. */
+export interface Chosen {
+  users: SourceUser[]
+  organizations: SourceOrganization[]
+  /** Whose repositories come along. */
+  owners: { kind: Account['kind']; name: string }[]
+}
+
+/** @param names users and organizations, these with their members; none: everything */
+export const chosenIn = (source: Source, names: readonly string[]): Promise<Chosen> =>
+  names.length === 0 ? everything(source) : named(source, names)
+
+const everything = async (source: Source): Promise<Chosen> => {
+  const users = await allOf(source.list(SourceUser, '/admin/users'))
+  const organizations = await allOf(source.list(SourceOrganization, '/admin/orgs'))
+  return withOwners(users, organizations)
+}
+
+const named = async (source: Source, names: readonly string[]): Promise<Chosen> => {
+  const users = new Map<string, SourceUser>()
+  const organizations: SourceOrganization[] = []
+  const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
+  for (const name of names) {
+    const path = encodeURIComponent(name)
+    const organization = await ifTold(source.get(SourceOrganization, `/orgs/${path}`))
+    const user = organization ? undefined : await ifTold(source.get(SourceUser, `/users/${path}`))
+    if (organization !== undefined) organizations.push(organization)
+    else if (user !== undefined) add(user)
+    else throw new Error(`there is no user or organization named ${name} at ${source.base}`)
+  }
+  const chosen = withOwners([...users.values()], organizations)
+  for (const { name } of organizations) (await membersOf(source, name))?.all.forEach(add)
+  return { ...chosen, users: [...users.values()] }
+}
+
+const withOwners = (users: SourceUser[], organizations: SourceOrganization[]): Chosen => ({
+  users,
+  organizations,
+  owners: [
+    ...users.map(({ login }) => ({ kind: 'user' as const, name: login })),
+    ...organizations.map(({ name }) => ({ kind: 'organization' as const, name })),
+  ],
+})

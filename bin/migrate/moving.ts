@@ -1,0 +1,63 @@
+import type { Allot } from '../../lib/allot.ts'
+import { AllotError, type ErrorCode } from '../../lib/errors.ts'
+import { type Bar, barOf, withBar } from '../bar.ts'
+import type { Report } from './report.ts'
+import { Refused, type Source } from './source.ts'
+
+/** From where to where, and what there is to tell of it. */
+export interface Moving {
+  readonly source: Source
+  readonly allot: Allot
+  readonly report: Report
+  /** The repositories that were made just now. */
+  readonly made: { owner: string; name: string }[]
+  /** Where git data goes; undefined when the host keeps it elsewhere. */
+  readonly git: { directory: string; git: string; largest: number | undefined } | undefined
+}
+
+/** Nothing that is copied is hidden from whoever has the store itself at hand. */
+export const asOperator = (id: number) => ({ id, admin: true })
+
+/** One thing that is not taken, or not given, keeps nothing else from coming. */
+const OF_ONE: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
+
+export const attempt = async (report: Report, what: string, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work()
+  } catch (error) {
+    const isOfOne = error instanceof Refused || (error instanceof AllotError && OF_ONE.includes(error.code))
+    if (!isOfOne) throw error
+    report.failed(what, error.message)
+  }
+}
+
+/** One after another, with how far that has come. */
+export const each = <T>(
+  doing: string,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> =>
+  withBar(bar(doing), async (told) => {
+    for (const [at, item] of items.entries()) {
+      told({ done: at, total: items.length })
+      await work(item)
+    }
+  })
+
+const bar = (doing: string): Promise<Bar> => barOf(doing, '{bar} {value} of {total}')
+
+export const allOf = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const one of list) all.push(one)
+  return all
+}
+
+/** What the source does not have, or does not tell, is undefined. */
+export const ifTold = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refused && [403, 404, 405].includes(error.status)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { commit, git } from '../git/client.ts'
+import { sshPair } from '../keygen.ts'
+import { type Person, type Running, start } from '../running.ts'
+import { pushed, refsOf, startTarget, type Target } from './two.ts'
+
+let source: Running
+let target: Target
+let [ann, ben]: Person[] = []
+let checkout: string
+const pair = sshPair('ed25519')
+
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  ann = await source.person('ann', { email: 'ann@example.org', password: 'correct horse' })
+  ben = await source.person('ben')
+  await source.as(source.root, 'PATCH', '/admin/users/ben', { full_name: 'Ben Ü', location: 'here' })
+  await source.as(source.root, 'PATCH', '/admin/users/ben', { prohibit_login: false, visibility: 'limited' })
+  await source.as(ann, 'POST', '/orgs', { username: 'acme', full_name: 'Acme', visibility: 'private' })
+  await source.as(ann, 'PUT', '/orgs/acme/members/ben', {})
+  await source.as(ann, 'POST', '/user/repos', { name: 'demo', private: true, description: 'a demo' })
+  await source.as(ann, 'POST', '/user/repos', { name: 'bare', default_branch: 'trunk' })
+  await source.as(ben, 'POST', '/orgs/acme/repos', { name: 'site' })
+  await source.as(ann, 'PATCH', '/repos/ann/demo', { website: 'https://example.org', archived: true })
+  await source.as(ann, 'PATCH', '/repos/ann/demo', { archived: false })
+  await source.as(ben, 'PUT', '/user/starred/acme/site')
+  await source.as(ben, 'PUT', '/user/following/ann')
+  await source.as(ann, 'DELETE', '/repos/ann/bare/subscription')
+  await source.as(ben, 'POST', '/user/keys', { title: 'laptop', key: pair.key })
+  await source.as(source.root, 'POST', '/admin/quota/groups', {
+    name: 'free',
+    rules: [{ name: 'total', limit: 1000, subjects: ['size:git:all', 'size:assets:wiki'] }],
+  })
+  for (const name of ['acme', 'ben'])
+    await source.as(source.root, 'PUT', `/admin/quota/groups/free/users/${name}`)
+  checkout = await pushed(source, ann!, 'ann/demo')
+  await pushed(source, ann!, 'acme/site')
+  target = await startTarget()
+})
+after(async () => {
+  await source.stop()
+  await target.stop()
+})
+
+describe('A migration', () => {
+  it('copies accounts, organizations and repositories with every branch and tag', async () => {
+    const report = await target.from(source)
+    assert.ok(report.isWhole(), report.text)
+    assert.match(report.text, /^users: 2 copied, 1 there already$/m)
+    assert.match(report.text, /^organizations: 1 copied/m)
+    assert.match(report.text, /^repositories: 3 copied/m)
+    assert.match(report.text, /no password comes along.*: ann, ben$/m)
+    for (const path of ['/users/ann', '/users/ben', '/orgs/acme', '/repos/ann/demo', '/repos/acme/site'])
+      assert.deepEqual(await without(target, path), await without(source, path), path)
+    for (const path of ['ann/demo', 'acme/site'])
+      assert.equal(await refsOf(target, target.root, path), await refsOf(source, source.root, path))
+    const { body } = await target.as(target.root, 'GET', '/repos/ann/bare')
+    assert.deepEqual([body.empty, body.default_branch], [true, 'trunk'])
+    assert.equal(await target.allot.hosting.organizations.hasMember(AN_ADMINISTRATOR, 'acme', 'ben'), true)
+  })
+
+  it('copies keys, relations and quota', async () => {
+    for (const path of OF_USERS)
+      assert.deepEqual(await without(target, path), await without(source, path), path)
+    for (const path of ['/admin/quota/rules', '/admin/quota/groups', '/admin/quota/groups/free/users']) {
+      const [here, there] = [await without(target, path), await without(source, path)]
+      assert.equal(JSON.stringify(here), JSON.stringify(there).replaceAll('size:assets:wiki', 'size:wiki'))
+    }
+  })
+
+  it('changes nothing the second time', async () => {
+    const before = await everythingIn(target)
+    const report = await target.from(source)
+    assert.ok(report.isWhole(), report.text)
+    assert.doesNotMatch(report.text, /[1-9]\d* copied|stayed behind/)
+    assert.deepEqual(await everythingIn(target), before)
+  })
+
+  it('brings what was pushed since, and leaves alone what went another way here', async () => {
+    await commit(checkout, { b: 'two\n' })
+    await git(checkout, 'push', '--quiet', 'origin', 'main')
+    assert.ok((await target.from(source)).isWhole())
+    assert.equal(await refsOf(target, target.root, 'ann/demo'), await refsOf(source, source.root, 'ann/demo'))
+    await git(checkout, 'commit', '--quiet', '--amend', '--message', 'another')
+    await git(checkout, 'push', '--quiet', '--force', 'origin', 'main')
+    const before = await refsOf(target, target.root, 'ann/demo')
+    const report = await target.from(source)
+    assert.match(report.text, /repository ann\/demo: .*gone another way here, and stay as they are/)
+    assert.equal(await refsOf(target, target.root, 'ann/demo'), before)
+  })
+})
+
+const AN_ADMINISTRATOR = { id: 0, admin: true }
+
+const OF_USERS = ['keys', 'starred', 'subscriptions', 'following', 'followers'].flatMap((list) =>
+  ['ann', 'ben'].map((name) => `/users/${name}/${list}`),
+)
+
+/** Without what is each server's own. */
+const without = async (server: Running, path: string): Promise<unknown> => {
+  const { body } = await server.as(server.root, 'GET', path)
+  const text = JSON.stringify(body, (name, value) =>
+    /^(id|created|created_at|updated_at|avatar_url|size)$/.test(name) ? undefined : value,
+  )
+  return JSON.parse(text.replaceAll(server.base, ''))
+}
+
+const everythingIn = async ({ allot }: Running): Promise<string[]> => {
+  let text = ''
+  await allot.export(async (bytes) => {
+    text += Buffer.from(bytes).toString('latin1')
+  })
+  return text.trimEnd().split('\n').slice(1, -1)
+}

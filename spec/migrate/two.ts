@@ -1,0 +1,46 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '../../bin/migrate/index.ts'
+import { createReport, type Report } from '../../bin/migrate/report.ts'
+import { sourceAt } from '../../bin/migrate/source.ts'
+import { aCheckout, git, urlFor } from '../git/client.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+/** A server with an empty store, and everything that is moved into it. */
+export interface Target extends Running {
+  from(
+    source: Pick<Running, 'base' | 'root'>,
+    owners?: readonly string[],
+    largest?: number,
+  ): Promise<Report & { text: string }>
+}
+
+export const startTarget = async (): Promise<Target> => {
+  const directory = mkdtempSync(join(tmpdir(), 'allot-migrate-'))
+  const target = await start({ repositories: { directory } })
+  return {
+    ...target,
+    async from({ base, root }, owners = [], largest = undefined) {
+      const report = createReport()
+      const source = await sourceAt(base, root.token)
+      const where = { directory, git: 'git', largest }
+      await migrate({ source, allot: target.allot, report, git: where, made: [] }, owners)
+      return { ...report, text: report.lines().join('\n') }
+    },
+  }
+}
+
+/** A repository of the real git, with a branch and a tag beside main. @returns its folder */
+export const pushed = async (source: Running, who: Person, path: string): Promise<string> => {
+  const folder = await aCheckout({ 'README.md': `# ${path}\n` })
+  await git(folder, 'tag', '--annotate', '--message', 'first', 'v1')
+  await git(folder, 'branch', 'other')
+  await git(folder, 'remote', 'add', 'origin', urlFor(source, path, who))
+  await git(folder, 'push', '--quiet', 'origin', 'main', 'other', 'v1')
+  return folder
+}
+
+/** Every branch and tag, as whoever clones sees them. */
+export const refsOf = (server: Running, who: Person, path: string): Promise<string> =>
+  git('/', 'ls-remote', urlFor(server, path, who))
