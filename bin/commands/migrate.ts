@@ -13,6 +13,8 @@ interface Flags extends StoreFlags {
   owner: string[]
 }
 
+const GO_ON = ': what was copied stays, and the same command goes on from there'
+
 /** Into the store itself: over an API nobody can follow, star or own in the name of somebody else. */
 export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
   const source = await sourceAt(from, secretIn(token))
@@ -23,9 +25,7 @@ export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Prom
     await migrate({ source, allot, report, git, made: [] }, owner)
   } catch (error) {
     tell(report)
-    throw new Error(
-      `${(error as Error).message}: what was copied stays, and the same command goes on from there`,
-    )
+    throw report.lines().length === 0 ? error : new Error(`${(error as Error).message}${GO_ON}`)
   } finally {
     await allot.close()
   }

@@ -20,7 +20,7 @@ const NAMED = 10
 
 export const createReport = (): Report => {
   const counts = new Map<string, { copied: number; found: number }>()
-  const behind = new Map<string, string[]>()
+  const behind = new Map<string, Set<string>>()
   const failures: string[] = []
   const countOf = (kind: string) => {
     const count = counts.get(kind) ?? { copied: 0, found: 0 }
@@ -31,7 +31,7 @@ export const createReport = (): Report => {
   return {
     copied: (kind) => void countOf(kind).copied++,
     found: (kind) => void countOf(kind).found++,
-    behind: (what, whom) => void behind.set(what, [...(behind.get(what) ?? []), whom]),
+    behind: (what, whom) => void behind.set(what, (behind.get(what) ?? new Set()).add(whom)),
     failed: (what, why) => void failures.push(`${what}: ${why}`),
     isWhole: () => failures.length === 0,
     lines: () =>
@@ -41,7 +41,7 @@ export const createReport = (): Report => {
         ),
         ...section(
           'stayed behind',
-          [...behind].map(([what, whom]) => `${what}: ${named(whom)}`),
+          [...behind].map(([what, whom]) => `${what}: ${named([...whom])}`),
         ),
         ...section('failed', failures),
       ].map(plain),

@@ -53,9 +53,11 @@ const agree = async ({ allot }: Moving, { id, ...record }: Repository, given: So
 const MIRROR = 'mirrors, which are ordinary repositories here'
 const FORK = 'forks, which stand alone here'
 const CONTENTS = 'issues, pull requests and releases'
+const UNASKED = 'wikis, packages, webhooks, deploy keys and collaborators, which are not looked for'
 
 const tellOfRest = ({ report }: Moving, given: SourceRepository): void => {
   const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
+  report.behind(UNASKED, given.full_name)
   if (given.mirror === true) report.behind(MIRROR, given.full_name)
   if (given.fork === true) report.behind(FORK, given.full_name)
   if (issues + pulls + releases > 0) report.behind(CONTENTS, given.full_name)

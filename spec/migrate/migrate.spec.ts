@@ -35,7 +35,9 @@ before(async () => {
   for (const name of ['acme', 'ben'])
     await source.as(source.root, 'PUT', `/admin/quota/groups/free/users/${name}`)
   checkout = await pushed(source, ann!, 'ann/demo')
-  await pushed(source, ann!, 'acme/site')
+  const site = await pushed(source, ann!, 'acme/site')
+  await commit(site, { '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs -text\n' })
+  await git(site, 'push', '--quiet', 'origin', 'main')
   target = await startTarget()
 })
 after(async () => {
@@ -51,6 +53,7 @@ describe('A migration', () => {
     assert.match(report.text, /^organizations: 1 copied/m)
     assert.match(report.text, /^repositories: 3 copied/m)
     assert.match(report.text, /no password comes along.*: ann, ben$/m)
+    assert.match(report.text, /LFS objects: .*: acme\/site$/m)
     for (const path of ['/users/ann', '/users/ben', '/orgs/acme', '/repos/ann/demo', '/repos/acme/site'])
       assert.deepEqual(await without(target, path), await without(source, path), path)
     for (const path of ['ann/demo', 'acme/site'])

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { gpgPair } from '../keygen.ts'
+import { type Running, start } from '../running.ts'
+import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
+import { pushed, refsOf, startTarget, type Target } from './two.ts'
+
+const pair = gpgPair('Alice <alice@example.com>')
+const NONE: Reply = { body: [], total: 0 }
+const NOT_FOUND: Reply = { status: 404, body: { message: "The target couldn't be found.", errors: [] } }
+const FORBIDDEN: Reply = { status: 403, body: { message: 'forbidden' } }
+
+/** After the API's document, which has more lists of organizations than the records. */
+const ORGANIZATIONS: Record<string, Reply> = {
+  '/admin/orgs': { body: [{ id: 8, name: 'acme', username: 'acme', full_name: 'Acme Inc' }], total: 1 },
+  '/orgs/acme/members': { body: [{ login: 'alice' }, { login: 'bob' }], total: 2 },
+  '/orgs/acme/teams': {
+    body: [
+      { id: 1, name: 'Owners', permission: 'owner' },
+      { id: 2, name: 'devs', permission: 'write' },
+    ],
+    total: 2,
+  },
+  '/teams/1/members': { body: [{ login: 'alice' }], total: 1 },
+}
+
+let behind: Running
+let target: Target
+let source: Replay
+
+const asked = () => ({ base: source.base, root: behind.root })
+
+before(async () => {
+  behind = await start()
+  const alice = await behind.person('alice')
+  await behind.person('bob')
+  for (const name of ['demo', 'secret']) {
+    await behind.as(alice, 'POST', '/user/repos', { name, private: name === 'secret' })
+    await pushed(behind, alice, `alice/${name}`)
+  }
+  const [key] = recorded('/users/alice/gpg_keys').body as object[]
+  source = await forgejo(behind, {
+    ...ORGANIZATIONS,
+    '/users/alice/gpg_keys': { body: [{ ...key, key_id: pair.listed[0]!.keyId }], total: 1 },
+    '/alice.gpg': { body: pair.armored },
+    '/users/alice/starred': { body: [{ ...demo(), private: true }], total: 2 },
+    '/users/alice/subscriptions': FORBIDDEN,
+    '/users/bob/repos': NONE,
+    '/users/root1/repos': NONE,
+    '/orgs/acme/repos': NOT_FOUND,
+  })
+  target = await startTarget()
+})
+after(async () => {
+  source.stop()
+  await behind.stop()
+  await target.stop()
+})
+
+const demo = () => (recorded('/users/alice/repos').body as object[])[0]!
+
+describe('What a real Forgejo answers', () => {
+  it('is understood: accounts, owners and members, repositories, keys, stars, follows', async () => {
+    const report = await target.from(asked())
+    const { hosting } = target.allot
+    const alice = (await hosting.accounts.byName('alice'))!
+    assert.equal(alice.email, 'alice@example.com')
+    assert.equal((await hosting.accounts.byName('bob'))!.fullName, 'Bob Ünïcode')
+    assert.equal((await hosting.accounts.byName('root1'))!.admin, true)
+    const acme = (await hosting.accounts.byName('acme'))!
+    assert.equal(await hosting.organizations.isOwner(acme.id, alice.id), true)
+    assert.equal(await hosting.organizations.hasMember({ id: 0, admin: true }, 'acme', 'bob'), true)
+    for (const path of ['alice/demo', 'alice/secret'])
+      assert.equal(await refsOf(target, target.root, path), await refsOf(behind, behind.root, path))
+    const keys = await target.as(target.root, 'GET', '/users/alice/gpg_keys')
+    assert.deepEqual(keys.body[0].emails, [{ email: 'alice@example.com', verified: true }])
+    const starred = await target.as(target.root, 'GET', '/users/alice/starred')
+    assert.deepEqual(
+      starred.body.map((one: { full_name: string }) => one.full_name),
+      ['alice/demo'],
+    )
+    assert.match(report.text, /^GPG keys: 1 copied, 0 there already$/m)
+    assert.match(report.text, /^follows: 1 copied/m)
+  })
+
+  it('is told of where it is refused, or speaks of what is not here', async () => {
+    const { text } = await target.from(asked())
+    assert.match(text, /which the source does not show: root1, alice$/m)
+    assert.match(text, /what is not here: alice: carol$/m)
+    assert.match(text, /the repositories of acme: .*\/orgs\/acme\/repos answered 404/)
+  })
+
+  it('has its quota kept, with the word for the wiki', async () => {
+    const rules = await target.as(target.root, 'GET', '/admin/quota/rules')
+    assert.deepEqual(rules.body, recorded('/admin/quota/rules').body)
+    const of = await target.as(target.root, 'GET', '/admin/quota/groups/g1/users')
+    assert.deepEqual(
+      of.body.map((one: { login: string }) => one.login),
+      ['alice', 'bob'],
+    )
+  })
+
+  it('is asked for in the name of each user, where more is shown to oneself', () => {
+    const starred = source.asked.find(({ path }) => path === '/users/alice/starred')
+    assert.equal(starred?.sudo, 'alice')
+    const watched = source.asked.filter(({ path }) => path === '/users/alice/subscriptions').slice(0, 2)
+    assert.deepEqual(
+      watched.map(({ sudo }) => sudo),
+      ['alice', undefined],
+      'refused, and asked for without',
+    )
+  })
+})
+
+describe('An owner who is named', () => {
+  it('comes with its members, and with nobody else', async () => {
+    const one = await forgejo(behind, {
+      ...ORGANIZATIONS,
+      '/orgs/acme': { body: { id: 8, name: 'acme' } },
+      '/orgs/acme/repos': NONE,
+      '/users/alice/gpg_keys': NONE,
+    })
+    const into = await startTarget()
+    try {
+      const { text } = await into.from({ base: one.base, root: behind.root }, ['acme'])
+      assert.match(text, /^users: 2 copied, 0 there already\norganizations: 1 copied/m)
+      assert.doesNotMatch(text, /^repositories/m)
+      assert.match(text, /^quota assignments: 2 copied/m)
+    } finally {
+      one.stop()
+      await into.stop()
+    }
+  })
+})
+
+describe('A Gitea', () => {
+  it('has no quota, and everything else comes', async () => {
+    const gitea = await forgejo(behind, {
+      '/admin/orgs': NONE,
+      '/admin/quota/rules': { status: 404, body: '404 page not found\n' },
+      '/admin/quota/groups': { status: 404, body: '404 page not found\n' },
+      '/users/alice/gpg_keys': NONE,
+      '/users/root1/repos': NONE,
+      '/users/root1/keys': NONE,
+    })
+    const into = await startTarget()
+    try {
+      const report = await into.from({ base: gitea.base, root: behind.root })
+      assert.match(report.text, /quota, which the source does not have, or has turned off/)
+      assert.match(report.text, /^repositories: 2 copied/m)
+    } finally {
+      gitea.stop()
+      await into.stop()
+    }
+  })
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { aFolder, allot, begin, PROGRAM } from '../bin/program.ts'
+import { type Running, start } from '../running.ts'
+import { pushed } from './two.ts'
+
+const exec = promisify(execFile)
+const REPOSITORIES = 12
+
+let source: Running
+let env: Record<string, string>
+const folder = aFolder()
+
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  const ann = await source.person('ann')
+  for (let at = 0; at < REPOSITORIES; at++) await source.as(ann, 'POST', '/user/repos', { name: `r${at}` })
+  await pushed(source, ann, 'ann/r0')
+  await pushed(source, ann, `ann/r${REPOSITORIES - 1}`)
+  env = { ALLOT_FROM_TOKEN: source.root.token }
+})
+after(() => source.stop())
+
+const migrate = (data: string, ...more: string[]) =>
+  allot(['migrate', '--from', source.base, '--data', join(folder, data), ...more], folder, { env })
+
+const verified = async (data: string) => {
+  const { code, err } = await allot(['verify', '--data', join(folder, data)])
+  assert.equal(code, 0, err)
+}
+
+describe('allot migrate', () => {
+  it('prints what came and what could not, and git is never told the token where others see it', async () => {
+    const [seen, spy, config] = ['seen', 'spy', 'spy.toml'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ]
+    writeFileSync(spy, `#!/bin/sh\nprintf '%s\\n' "$*" >>${seen}\nexec git "$@"\n`)
+    chmodSync(spy, 0o755)
+    writeFileSync(config, `[repositories]\ngit = "${spy}"\n`)
+    const { code, out, err } = await migrate('whole', '--config', config)
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, /^from http:\/\/127\.0\.0\.1:\d+ into .*whole\nusers: 2 copied/)
+    assert.match(out, new RegExp(`^repositories: ${REPOSITORIES} copied`, 'm'))
+    assert.match(out, /^stayed behind:$/m)
+    assert.match(out, /^ {2}no password .*: ann, root$/m)
+    const words = readFileSync(seen, 'utf8')
+    assert.match(words, /fetch .*ann\/r0\.git/)
+    const hidden = [source.root.token, Buffer.from(`root:${source.root.token}`).toString('base64')]
+    for (const one of hidden) assert.ok(!`${words}${out}`.includes(one))
+    await verified('whole')
+  })
+
+  it('that is killed leaves a sound store, and the same words make it whole', async () => {
+    const child = begin(['migrate', '--from', source.base, '--data', join(folder, 'killed')], folder, env)
+    const repositories = join(folder, 'killed/repositories')
+    for (let tries = 0; !existsSync(repositories) || readdirSync(repositories).length < 3; tries++) {
+      assert.ok(tries < 2400, 'it never began')
+      await setTimeout(5)
+    }
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const { code, out, err } = await migrate('killed')
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, /^users: 0 copied, 2 there already$/m)
+    const [, copied, there] = /^repositories: ([1-9]\d*) copied, ([1-9]\d*) there already$/m.exec(out) ?? []
+    assert.equal(Number(copied) + Number(there), REPOSITORIES, out)
+    await verified('killed')
+  })
+
+  it('shows how far it has come on a terminal', async (t) => {
+    const hasScript = await exec('script', ['--version']).then(
+      () => true,
+      () => false,
+    )
+    if (!hasScript) return t.skip('there is no `script` to make a terminal with: install bsdutils')
+    const words = ['migrate', '--from', source.base, '--data', join(folder, 'whole')]
+    const command = [...PROGRAM, ...words].map((word) => `'${word}'`).join(' ')
+    const { stdout } = await exec('script', ['-qec', command, '/dev/null'], {
+      env: { ...process.env, ...env },
+    })
+    assert.match(stdout, /repositories [█░]+ \d+ of 2, /)
+  })
+
+  it('fails with one clear line, and misused words are told from a source that refuses', async () => {
+    const REFUSED: [args: string[], env: Record<string, string>, code: number, err: RegExp][] = [
+      [[], {}, 2, /required option '--from <url>'/],
+      [
+        ['--from', 'git.example.org'],
+        { ALLOT_FROM_TOKEN: 't' },
+        2,
+        /^allot: --from git.example.org: expected/,
+      ],
+      [
+        ['--from', source.base],
+        { ALLOT_FROM_TOKEN: '' },
+        2,
+        /^allot: the source needs a token: --token, or ALLOT_FROM_TOKEN/,
+      ],
+      [['--from', source.base, '--token', 'wrong'], {}, 1, /^allot: http:\S+ does not know this token\n$/],
+    ]
+    await Promise.all(
+      REFUSED.map(async ([args, env, code, err]) => {
+        const outcome = await allot(['migrate', ...args, '--data', join(folder, 'none')], folder, { env })
+        assert.equal(outcome.code, code, outcome.err)
+        assert.match(outcome.err, err)
+      }),
+    )
+    assert.ok(!existsSync(join(folder, 'none')))
+  })
+})

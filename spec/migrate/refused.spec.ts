@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { sourceAt } from '../../bin/migrate/source.ts'
+import { type Running, start } from '../running.ts'
+import { type Replay, type Reply, replay } from './replay.ts'
+import { pushed, refsOf, startTarget, type Target } from './two.ts'
+
+let source: Running
+let target: Target
+
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  const ann = await source.person('ann')
+  await source.as(ann, 'POST', '/orgs', { username: 'acme' })
+  for (const name of ['one', 'two']) {
+    await source.as(ann, 'POST', '/user/repos', { name })
+    await pushed(source, ann, `ann/${name}`)
+  }
+  target = await startTarget()
+})
+after(async () => {
+  await source.stop()
+  await target.stop()
+})
+
+/** The source, with some of its answers changed. */
+const changed = (table: Record<string, Reply>): Promise<Replay> => replay(table, source.allot.handler)
+
+describe('A source', () => {
+  const page = createServer((_, res) => res.end('<!doctype html><title>A page</title>'))
+  before(() => new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve)))
+  after(() => void page.close())
+
+  const secret = 'f'.repeat(40)
+  const REFUSED: [what: string, from: () => string, token: () => string | Promise<string>, why: RegExp][] = [
+    [
+      'that is no address',
+      () => 'git.example.org',
+      () => secret,
+      /^--from git.example.org: expected an address/,
+    ],
+    ['whose address has a password', () => 'http://a:b@127.0.0.1', () => secret, /must not hold a password/],
+    [
+      'that is not there',
+      () => 'http://127.0.0.1:9',
+      () => secret,
+      /^http:\/\/127.0.0.1:9 cannot be reached: /,
+    ],
+    [
+      'that is something else',
+      () => `http://127.0.0.1:${(page.address() as AddressInfo).port}`,
+      () => secret,
+      /^there is no Gitea, Forgejo or Allot at http/,
+    ],
+    ['that does not know the token', () => source.base, () => secret, /does not know this token$/],
+    [
+      'with a token of no administrator',
+      () => source.base,
+      async () => (await source.person('carl')).token,
+      /^carl, whose token this is, is no administrator of http.* with the scopes read:admin, /,
+    ],
+    [
+      'with a token of too few scopes',
+      () => source.base,
+      () => source.scoped(source.root, 'read:repository'),
+      /\/user answered 403: .*; it takes an administrator's token with the scopes read:admin, /,
+    ],
+  ]
+  for (const [what, from, token, why] of REFUSED)
+    it(`${what} is refused in one sentence without the token`, async () => {
+      const given = await token()
+      await assert.rejects(sourceAt(from(), given), ({ message }: Error) => {
+        assert.match(message, why)
+        assert.ok(!message.includes(given) && !message.includes('\n'))
+        return true
+      })
+    })
+
+  it('may be given by the address of its API', async () => {
+    assert.equal((await sourceAt(`${source.api}/`, source.root.token)).base, source.base)
+  })
+
+  it('whose token may not list users says which scopes it takes', async () => {
+    const token = await source.scoped(source.root, 'read:user', 'read:repository')
+    await assert.rejects(
+      target.from({ base: source.base, root: { ...source.root, token } }),
+      /\/admin\/users answered 403.*scopes read:admin, read:organization, read:repository, read:user$/,
+    )
+  })
+
+  it('that answers something else than a list is not taken for an empty one', async () => {
+    for (const body of ['<html>', '{"users":[]}', '[{"name":"ann"}]']) {
+      const odd = await changed({ '/admin/users': { body } })
+      await assert.rejects(
+        target.from({ base: odd.base, root: source.root }),
+        /\/admin\/users.* did not answer as a Gitea or a Forgejo does: /,
+      )
+      odd.stop()
+    }
+  })
+
+  it('does not have an owner that is asked for: nothing is copied', async () => {
+    await assert.rejects(
+      target.from(source, ['ann', 'nobody']),
+      /there is no user or organization named nobody/,
+    )
+    assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
+  })
+
+  it('that goes away in the middle leaves what was copied, and the next run goes on', async () => {
+    let left = 12
+    const flaky = await replay({}, (req, res) => {
+      if (left-- > 0) source.allot.handler(req, res)
+      else req.socket.destroy()
+    })
+    const given = { base: flaky.base, root: source.root }
+    await assert.rejects(target.from(given), /cannot be reached/)
+    assert.ok(await target.allot.hosting.accounts.byName('ann'))
+    left = Number.POSITIVE_INFINITY
+    const report = await target.from(given)
+    assert.ok(report.isWhole(), report.text)
+    for (const path of ['ann/one', 'ann/two'])
+      assert.equal(await refsOf(target, target.root, path), await refsOf(source, source.root, path))
+    flaky.stop()
+  })
+
+  it('that is busy is asked again', async () => {
+    let isBusy = true
+    const busy = await replay({}, (req, res) => {
+      if (!isBusy) return source.allot.handler(req, res)
+      isBusy = false
+      res.writeHead(503, { 'retry-after': '1' }).end()
+    })
+    assert.ok((await target.from({ base: busy.base, root: source.root }, ['ann'])).isWhole())
+    busy.stop()
+  })
+})
+
+describe('One thing that cannot come keeps nothing else from coming', () => {
+  const repository = (name: string, more: object = {}) => ({
+    ...{ name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: false, empty: false, ...more },
+  })
+
+  it('in whatever kind, and each is told of by its name', async () => {
+    const odd = await changed({
+      '/admin/users': {
+        body: [
+          { login: 'ann', is_admin: false },
+          { login: 'settings' },
+          { login: 'acme' },
+          { login: 'zoe', email: 'zoe@noreply.example.org' },
+        ],
+        total: 4,
+      },
+      '/users/ann/repos': {
+        body: [
+          repository('.profile'),
+          repository('gone'),
+          repository('large', { size: 4000 }),
+          repository('one'),
+        ],
+        total: 4,
+      },
+      '/users/settings/repos': { body: [] },
+      '/users/acme/repos': { body: [] },
+      '/users/zoe/repos': { body: [] },
+      '/users/ann/keys': { body: [{ key: 'ssh-rsa AAAA', title: 'old' }], total: 1 },
+      '/admin/quota/rules': { body: [{ name: 'odd', limit: 1, subjects: ['size:moon'] }] },
+      '/admin/quota/groups': { body: [{ name: 'g', rules: [{ name: 'odd' }] }] },
+    })
+    const report = await target.from({ base: odd.base, root: source.root }, [], 1024 * 1024)
+    odd.stop()
+    assert.equal(report.isWhole(), false)
+    for (const line of [
+      /^ {2}the user settings: name: settings is reserved$/m,
+      /^ {2}the user acme: name: here is an organization of that name$/m,
+      /^ {2}the repository ann\/\.profile: name: only letters, .*$/m,
+      /^ {2}the repository ann\/gone: its git data did not come: fatal: .*not found$/m,
+      /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push lets 1\.0 MiB come at once$/m,
+      /^ {2}the SSH key old of ann: .+$/m,
+      /^ {2}the quota rule odd: subjects\[0\]: "size:moon" is no subject$/m,
+      /^ {2}the quota group g: there is no rule named odd.*$/m,
+      /^ {2}no email: .*: zoe$/m,
+    ])
+      assert.match(report.text, line)
+    assert.match(report.text, /^users: 1 copied, 1 there already$/m)
+  })
+})

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Running } from '../running.ts'
+
+/** What a real Forgejo answered to an administrator, by the path below its API, and which record of it that is. */
+interface Recorded {
+  recorded: string
+  body: unknown
+  /** The total that came with a list; absent for a list that is not paged. */
+  total?: number
+}
+
+const FORGEJO = JSON.parse(readFileSync(new URL('forgejo.json', import.meta.url), 'utf8')) as Record<
+  string,
+  Recorded
+>
+
+export interface Reply {
+  status?: number
+  body: unknown
+  total?: number
+}
+
+export interface Replay {
+  base: string
+  /** Paths that were asked for, in whose name. */
+  readonly asked: { path: string; sudo: string | undefined; authorization: string | undefined }[]
+  stop(): void
+}
+
+/** Answers as the table says, and leaves to another server what is not in it: git data, above all. */
+export const replay = async (
+  table: Readonly<Record<string, Reply>>,
+  rest: (req: IncomingMessage, res: ServerResponse) => void,
+): Promise<Replay> => {
+  const asked: Replay['asked'] = []
+  const server = createServer((req, res) => {
+    const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
+    const path = pathname.replace('/api/v1', '')
+    const { sudo, authorization } = req.headers
+    asked.push({ path, sudo: sudo as string | undefined, authorization })
+    const reply = table[path]
+    if (reply === undefined) return rest(req, res)
+    const isPast = reply.total !== undefined && Number(searchParams.get('page') ?? 1) > 1
+    const body = typeof reply.body === 'string' ? reply.body : `${JSON.stringify(isPast ? [] : reply.body)}\n`
+    res.writeHead(reply.status ?? 200, {
+      'content-type': 'application/json;charset=utf-8',
+      ...(reply.total === undefined ? {} : { 'x-total-count': reply.total }),
+    })
+    res.end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    base: `http://127.0.0.1:${port}`,
+    asked,
+    stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** The recorded Forgejo, with git data from a started server that has the same names. */
+export const forgejo = (behind: Running, more: Readonly<Record<string, Reply>> = {}): Promise<Replay> =>
+  replay({ ...FORGEJO, ...more }, behind.allot.handler)
+
+export const recorded = (path: string): Reply => FORGEJO[path]!
