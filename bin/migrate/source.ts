@@ -121,7 +121,9 @@ const baseIn = (from: string): string => {
 
 const once = async (base: string, url: string, headers: Record<string, string>): Promise<Answer> => {
   try {
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE) })
+    const answer = await fetch(url, {
+      ...{ headers, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) },
+    })
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   } catch (cause) {
     throw new Error(`${base} cannot be reached: ${reasonOf(cause as Error)}`, { cause })
@@ -137,6 +139,11 @@ const reasonOf = ({ cause, message }: Error): string => {
 /** Who the token is of, and that this is such an API at all. */
 const introduced = async (base: string, ask: (path: string) => Promise<Answer>): Promise<SourceUser> => {
   const version = await ask('/version')
+  const elsewhere = version.headers.get('location')
+  if (version.status >= 300 && version.status < 400 && elsewhere !== null)
+    throw new Error(
+      `${base} sends on to ${new URL(elsewhere, base).origin}, where no token goes by itself: give the address that it is served at`,
+    )
   const isApi = version.status === 401 || v.is(v.object({ version: v.string() }), jsonIn(version.text))
   if (!isApi)
     throw new Error(

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { aFolder, allot, begin, PROGRAM } from '../bin/program.ts'
 import { type Running, start } from '../running.ts'
+import { replay } from './replay.ts'
 import { pushed } from './two.ts'
 
 const exec = promisify(execFile)
 const REPOSITORIES = 12
+const SHARD = REPOSITORIES.toString(16).padStart(2, '0')
 
 let source: Running
 let env: Record<string, string>
@@ -58,21 +59,33 @@ describe('allot migrate', () => {
     await verified('whole')
   })
 
-  it('that is killed leaves a sound store, and the same words make it whole', async () => {
-    const child = begin(['migrate', '--from', source.base, '--data', join(folder, 'killed')], folder, env)
-    const repositories = join(folder, 'killed/repositories')
-    for (let tries = 0; !existsSync(repositories) || readdirSync(repositories).length < 3; tries++) {
-      assert.ok(tries < 2400, 'it never began')
-      await setTimeout(5)
-    }
+  it('that is killed while git fetches leaves a sound store, and the same words make it whole', async () => {
+    let held: (() => void) | undefined
+    const isHeld = new Promise<void>((resolve) => {
+      held = resolve
+    })
+    const holding = await replay({}, (req, res) => {
+      if (req.method === 'POST' && req.url!.startsWith(`/ann/r${REPOSITORIES - 1}.git`)) held!()
+      else source.allot.handler(req, res)
+    })
+    const words = ['migrate', '--from', holding.base, '--data', join(folder, 'killed')]
+    const child = begin(words, folder, env)
+    await Promise.race([isHeld, once(child, 'close').then(() => assert.fail('it ended before git fetched'))])
     child.kill('SIGKILL')
     await once(child, 'close')
     const { code, out, err } = await migrate('killed')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^users: 0 copied, 2 there already$/m)
-    const [, copied, there] = /^repositories: ([1-9]\d*) copied, ([1-9]\d*) there already$/m.exec(out) ?? []
-    assert.equal(Number(copied) + Number(there), REPOSITORIES, out)
+    assert.match(out, new RegExp(`^repositories: 0 copied, ${REPOSITORIES} there already$`, 'm'))
+    assert.match(out, /^git data: 1 copied, 1 there already$/m)
+    holding.stop()
     await verified('killed')
+    await exec('git', [
+      '-C',
+      join(folder, `killed/repositories/${SHARD}/${REPOSITORIES}.git`),
+      'fsck',
+      '--strict',
+    ])
   })
 
   it('shows how far it has come on a terminal', async (t) => {

@@ -78,6 +78,14 @@ describe('A source', () => {
       })
     })
 
+  it('that sends on to another address is not followed with the token', async () => {
+    const moved = await replay({}, (_, res) =>
+      res.writeHead(301, { location: 'https://git.example.org/api/v1/version' }).end(),
+    )
+    await assert.rejects(sourceAt(moved.base, secret), /sends on to https:\/\/git\.example\.org, /)
+    moved.stop()
+  })
+
   it('may be given by the address of its API', async () => {
     assert.equal((await sourceAt(`${source.api}/`, source.root.token)).base, source.base)
   })
