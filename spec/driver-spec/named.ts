@@ -119,8 +119,8 @@ const racing = async (t: TestContext, candidate: Candidate): Promise<void> => {
         `${x} after ${least} was acknowledged, and ${before} read`,
       )
       last = Number(x)
-      // In an order of its own, so that reads begin at every moment of a write.
-      if (reader % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
+      // What is remembered comes without any wait, and others must have their turn; at moments of its own for each reader.
+      for (let turn = 0; turn <= reader; turn++) await new Promise((resolve) => setImmediate(resolve))
     }
   }
 }
