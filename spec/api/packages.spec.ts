@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { aFolder } from '../git/client.ts'
+import { aFolder } from '../folder.ts'
 import { eventually } from '../git/slow-push.ts'
 import { type Person, type Running, start } from '../running.ts'
 

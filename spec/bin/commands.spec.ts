@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { aFolder } from '../folder.ts'
 import { asker, basic } from '../running.ts'
-import { aFolder, allot, served } from './program.ts'
+import { allot, served } from './program.ts'
 
 describe('allot user, token and org', () => {
   it('print the token and nothing else on standard output, and the token works', async () => {

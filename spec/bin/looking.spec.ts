@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { exitCodeOf, lineOf } from '../../bin/outcome.ts'
 import { createProgram, forEach } from '../../bin/words/index.ts'
+import { aFolder } from '../folder.ts'
 import { asker } from '../running.ts'
-import { aFolder, allot, type Outcome, type Served, served } from './program.ts'
+import { allot, type Outcome, type Served, served } from './program.ts'
 
 const MIB = 1024 * 1024
 

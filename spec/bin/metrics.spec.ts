@@ -10,8 +10,9 @@ import { withRequestLog } from '../../bin/request-log.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { asker } from '../asking.ts'
+import { aFolder } from '../folder.ts'
 import { until } from '../until.ts'
-import { aFolder, allot as commandLine, type Served, served } from './program.ts'
+import { allot as commandLine, type Served, served } from './program.ts'
 
 const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))
 

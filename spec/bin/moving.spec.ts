@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { aFolder } from '../folder.ts'
 import { asker, basic } from '../running.ts'
-import { aFolder, allot, begin, PROGRAM, served } from './program.ts'
+import { allot, begin, PROGRAM, served } from './program.ts'
 
 const exec = promisify(execFile)
 

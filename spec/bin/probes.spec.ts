@@ -5,7 +5,8 @@ import { describe, it } from 'node:test'
 import { withProbes } from '../../bin/probes.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { aFolder, served } from './program.ts'
+import { aFolder } from '../folder.ts'
+import { served } from './program.ts'
 
 describe('The probes of the server', () => {
   it('answer while it serves, to GET and HEAD, without credentials', async () => {

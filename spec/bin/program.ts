@@ -1,12 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-
-export const aFolder = (): string => mkdtempSync(join(tmpdir(), 'allot-bin-'))
 
 export interface Outcome {
   code: number | null

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { aFolder, allot, served } from './program.ts'
+import { aFolder } from '../folder.ts'
+import { allot, served } from './program.ts'
 
 const PLAN = `
 [[rules]]

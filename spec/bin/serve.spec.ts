@@ -6,8 +6,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { aFolder } from '../folder.ts'
 import { asker } from '../running.ts'
-import { aFolder, allot, served } from './program.ts'
+import { allot, served } from './program.ts'
 
 describe('allot serve', () => {
   it('makes an administrator on an empty store, and prints a curl line that works when pasted', async () => {

@@ -10,7 +10,8 @@ import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { encodeKey } from '../../lib/records/keys.ts'
 import { encodeValue } from '../../lib/records/values.ts'
-import { aFolder, allot, served } from './program.ts'
+import { aFolder } from '../folder.ts'
+import { allot, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { completionScript } from '../../bin/completion/index.ts'
 import { createProgram, forEach } from '../../bin/words/index.ts'
-import { aFolder } from './program.ts'
+import { aFolder } from '../folder.ts'
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
 

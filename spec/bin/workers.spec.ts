@@ -5,10 +5,11 @@ import { readFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
 import { asker } from '../running.ts'
-import { aFolder, allot, begin, type Served, served } from './program.ts'
+import { allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3
 

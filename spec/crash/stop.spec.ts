@@ -3,7 +3,8 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { asker } from '../asking.ts'
-import { aFolder, allot, type Served, served } from '../bin/program.ts'
+import { allot, type Served, served } from '../bin/program.ts'
+import { aFolder } from '../folder.ts'
 
 /** An answer to a request that has left this process, body and all, once `sent` resolves. */
 interface Sent {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { aFolder } from '../folder.ts'
 import { basic, type Person } from '../running.ts'
-import { aCheckout, aFolder, attempt, git, urlFor } from './client.ts'
+import { aCheckout, attempt, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
 let allot: ServedGit

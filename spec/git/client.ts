@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { aFolder } from '../folder.ts'
 import type { Person, Running } from '../running.ts'
 
 export interface Outcome {
@@ -9,9 +9,6 @@ export interface Outcome {
   out: string
   err: string
 }
-
-/** A folder that is gone with the machine's other temporary ones. */
-export const aFolder = (): string => mkdtempSync(join(tmpdir(), 'allot-git-'))
 
 const environment = {
   PATH: process.env.PATH,

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
+import { aFolder } from '../folder.ts'
 import type { Person } from '../running.ts'
-import { aCheckout, aFolder, attempt, commit, git, urlFor } from './client.ts'
+import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
 let allot: ServedGit

@@ -4,8 +4,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
+import { aFolder } from '../folder.ts'
 import { asker } from '../running.ts'
-import { aCheckout, aFolder, attempt, commit, git } from './client.ts'
+import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
 /** `ALLOT_KILLS=100` for more. */

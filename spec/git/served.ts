@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
+import { aFolder } from '../folder.ts'
 import { type Person, type Running, start } from '../running.ts'
-import { aFolder, git } from './client.ts'
+import { git } from './client.ts'
 
 export interface ServedGit extends Running {
   /** The folder of a repository on the server. */

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
-import { aFolder } from '../git/client.ts'
+import { aFolder } from '../folder.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
 import type { Person } from '../running.ts'
 

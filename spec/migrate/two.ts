@@ -1,9 +1,7 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { migrate } from '../../bin/migrate/index.ts'
 import { createReport, type Report } from '../../bin/migrate/report.ts'
 import { sourceAt } from '../../bin/migrate/source.ts'
+import { aFolder } from '../folder.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { type Person, type Running, start } from '../running.ts'
 
@@ -17,7 +15,7 @@ export interface Target extends Running {
 }
 
 export const startTarget = async (): Promise<Target> => {
-  const directory = mkdtempSync(join(tmpdir(), 'allot-migrate-'))
+  const directory = aFolder()
   const target = await start({ repositories: { directory } })
   return {
     ...target,

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
+import { aFolder } from '../folder.ts'
 import { gpgPair, sshPair } from '../keygen.ts'
 import { asker, type Running } from '../running.ts'
 
@@ -14,8 +14,6 @@ import { asker, type Running } from '../running.ts'
 export const BASE = 'http://allot.example.test'
 
 const quiet = { error: () => undefined, info: () => undefined }
-
-export const aFolder = (): string => mkdtempSync(join(tmpdir(), 'allot-moving-'))
 
 export interface Served {
   allot: Allot

@@ -6,19 +6,10 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/disk.ts'
 import { importAllot, type StorageDriver } from '../../lib/index.ts'
+import { aFolder } from '../folder.ts'
 import { contentOf } from '../records/raw.ts'
 import { basic } from '../running.ts'
-import {
-  aFolder,
-  exported,
-  git,
-  inChunks,
-  populate,
-  pushInto,
-  type Secrets,
-  type Served,
-  serve,
-} from './instance.ts'
+import { exported, git, inChunks, populate, pushInto, type Secrets, type Served, serve } from './instance.ts'
 import { walk } from './walk.ts'
 
 const folder = aFolder()

@@ -5,8 +5,9 @@ import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
 import { checkExport } from '../../lib/moving/reader.ts'
 import { SCHEMA } from '../../lib/records/migrations.ts'
+import { aFolder } from '../folder.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
-import { aFolder, exported, inChunks } from './instance.ts'
+import { exported, inChunks } from './instance.ts'
 import { sealed } from './sealed.ts'
 
 /** A small instance: every byte of its export can be tried. */

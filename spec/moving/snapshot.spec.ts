@@ -7,9 +7,10 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/disk.ts'
 import { type Allot, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { aFolder } from '../folder.ts'
 import { rawOf } from '../records/raw.ts'
 import { start } from '../running.ts'
-import { aFolder, git, inChunks, pushInto } from './instance.ts'
+import { git, inChunks, pushInto } from './instance.ts'
 
 const folder = aFolder()
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { readConfig } from '../../bin/config.ts'
 import { createProgram } from '../../bin/words/index.ts'
-import { aFolder, served } from '../bin/program.ts'
+import { served } from '../bin/program.ts'
+import { aFolder } from '../folder.ts'
 import { SAMPLE, sample } from './sample.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
