@@ -119,7 +119,7 @@ const readNamed = <T>(
 ): Promise<T> => {
   if (name === undefined) return readOnce(database, work)
   const known = outcomes.get(name)
-  if (known !== undefined) return Promise.resolve(known.value as T)
+  if (known !== undefined) return Promise.resolve(known as T)
   return outcomes.keep(name, (watching) => readOnce(database, (tx) => work(watching(tx))))
 }
 

@@ -53,9 +53,9 @@ export class Outcomes {
   readonly #flights = new Set<Flight>()
   #clock = 0
 
-  /** In a box, since what a read came to may be undefined. */
-  get(name: string): { readonly value: unknown } | undefined {
-    return this.#kept.get(name)
+  /** What the read came to; undefined when that is not known any more. */
+  get(name: string): unknown {
+    return this.#kept.get(name)?.value
   }
 
   /**
@@ -70,7 +70,8 @@ export class Outcomes {
     this.#readings.add(reading)
     try {
       const value = await read((tx) => watching(tx, reading))
-      if (this.#holds(reading)) this.#link(name, value, reading)
+      // What anyone may ask for, and is not there, is not worth keeping.
+      if (value !== undefined && this.#holds(reading)) this.#link(name, value, reading)
       return value
     } finally {
       this.#readings.delete(reading)

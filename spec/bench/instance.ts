@@ -5,6 +5,7 @@ import { HtmlRenderer, Parser } from 'commonmark'
 import { barOf, withBar } from '../../bin/bar.ts'
 import { fill, INSTANCE, type Shape } from './filled.ts'
 import { type Bench, inTurns, type Measurement, median } from './measure.ts'
+import { memoryOf } from './memory.ts'
 import { ask, type Hosted, host, type Load, loadWith, local } from './servers.ts'
 import { syncedBatches } from './synced.ts'
 
@@ -181,20 +182,11 @@ const search = async (served: Hosted): Promise<Measurement> => {
 }
 
 const memory = ({ pid }: Hosted): Measurement[] => {
-  const [, kibibytes] = /VmRSS:\s+(\d+)/.exec(statusOf(pid)) ?? []
-  if (kibibytes === undefined) return []
-  const value = Number(kibibytes) / 1024
+  const value = memoryOf(pid, 'VmRSS')
+  if (value === undefined) return []
   return [
     { name: 'memory after all that', value, unit: 'MiB', goal: 'under 350 MiB', isReached: value < 350 },
   ]
-}
-
-const statusOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8')
-  } catch {
-    return ''
-  }
 }
 
 /** Kept between runs, for it takes minutes to make. */

@@ -1,15 +1,15 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Served } from '../bin/program.ts'
+import { built } from '../built.ts'
 import type { Bench } from './measure.ts'
+import { memoryOf } from './memory.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 1024
@@ -28,9 +28,7 @@ const oidOf = async (): Promise<string> => {
 
 /** What is published is what is measured. */
 const started = async (folder: string): Promise<{ server: Served; token: string }> => {
-  const root = fileURLToPath(new URL('../../', import.meta.url))
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  process.env.ALLOT_PROGRAM = `${root}dist/bin/allot.js`
+  process.env.ALLOT_PROGRAM = built()
   const { served } = await import('../bin/program.ts')
   const server = await served(['--data', folder])
   for (let tries = 0; !TOKEN.test(server.printed()) && tries < 500; tries++) await setTimeout(20)
@@ -59,15 +57,6 @@ const exchange = (
     work(to).catch(reject)
   })
 
-/** The most that the process ever had in memory, in MiB; undefined where the system does not tell. */
-const peakOf = (pid: number): number | undefined => {
-  try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
-  } catch {
-    return undefined
-  }
-}
-
 const speedOf = async (work: () => Promise<unknown>): Promise<number> => {
   const begun = performance.now()
   await work()
@@ -89,13 +78,13 @@ export const lfs: Bench = {
         body: JSON.stringify({ name: 'demo' }),
       })
       if (made.status !== 201) throw new Error(`no repository was made: ${made.status}`)
-      const before = peakOf(server.child.pid!)
+      const before = memoryOf(server.child.pid!, 'VmHWM')
       const up = await speedOf(() =>
         exchange(`${base}/${oid}/${SIZE * MIB}`, 'PUT', token, (to) =>
           pipeline(Readable.from(content()), to),
         ),
       )
-      const peak = peakOf(server.child.pid!)
+      const peak = memoryOf(server.child.pid!, 'VmHWM')
       const down = await speedOf(() => exchange(`${base}/${oid}`, 'GET', token, async (to) => void to.end()))
       return [
         { name: 'an LFS object of 1 GiB, sent', value: up, unit: 'MiB/s' },

@@ -11,7 +11,7 @@ export const beside = (scale: number, url: string, token: string): Bench => ({
   async run({ rounds, say }) {
     const shape = scaled(scale)
     const served = await host('instance', await filledStore(shape), String(shape.people))
-    const base = `${url.replace(/\/+$/, '')}`.replace(/\/api\/v1$/, '')
+    const base = url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
     try {
       const measured: Measurement[] = []
       for (const [name, path] of READS.filter(([, one]) => !one.startsWith('/users/'))) {

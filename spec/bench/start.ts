@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { built } from '../built.ts'
 import { type Bench, inTurns } from './measure.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -53,12 +54,6 @@ const answers = (port: number): Promise<boolean> =>
       resolve(res.statusCode === 200)
     }).once('error', () => resolve(false))
   })
-
-/** What is published, made here. */
-const built = (): string => {
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  return join(root, 'dist/bin/allot.js')
-}
 
 export const startUp: Bench = {
   name: 'start',

@@ -1,19 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { built } from '../built.ts'
 import { fill, MILLION } from './filled.ts'
 import type { Bench } from './measure.ts'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** What is published is what is measured. */
-const built = (): string => {
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  return `${root}dist/bin/allot.js`
-}
+import { memoryOf } from './memory.ts'
 
 interface Run {
   seconds: number
@@ -22,7 +15,7 @@ interface Run {
   said: string
 }
 
-/** The real command, in a process of its own. */
+/** The real command as it is published, in a process of its own. */
 const verified = async (program: string, data: string): Promise<Run> => {
   const begun = performance.now()
   const words = [program, 'verify', '--data', data]
@@ -32,22 +25,12 @@ const verified = async (program: string, data: string): Promise<Run> => {
     said += chunk.toString()
   })
   const looking = setInterval(() => {
-    mebibytes = peakOf(child.pid!) ?? mebibytes
+    mebibytes = memoryOf(child.pid!, 'VmHWM') ?? mebibytes
   }, 100)
   const [code] = await once(child, 'close')
   clearInterval(looking)
   if (code !== 0) throw new Error(`allot verify ended with ${code}: ${said}`)
   return { seconds: (performance.now() - begun) / 1000, mebibytes, said }
-}
-
-/** The kernel keeps the peak itself, so that looking now and then misses nothing but the very end. */
-const peakOf = (pid: number): number | undefined => {
-  try {
-    const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024
-  } catch {
-    return undefined
-  }
 }
 
 export const verification: Bench = {

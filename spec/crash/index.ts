@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { built } from '../built.ts'
 import type { Totals } from './rounds.ts'
 
 /** `npm run crash -- --rounds N --seed S`: exit code 1 when anything was lost or is inconsistent. */
@@ -27,15 +26,9 @@ const progress = (totals: Totals): void => {
   else if (totals.rounds % 25 === 0) process.stdout.write(`${line}\n`)
 }
 
-/** What is published is what is killed. */
-const build = (): string => {
-  const root = fileURLToPath(new URL('../../', import.meta.url))
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  return `${root}dist/bin/allot.js`
-}
-
 process.stdout.write(`seed ${seed}\n`)
-process.env.ALLOT_PROGRAM = build()
+// What is published is what is killed.
+process.env.ALLOT_PROGRAM = built()
 const { crash } = await import('./rounds.ts')
 const { faults, data, ...totals } = await crash({
   rounds,
