@@ -43,6 +43,20 @@ interface Manifest {
   bin: Record<string, string>
 }
 
+/** Of what "are the types wrong" tells, what an importer of ESM sees of each entry. */
+interface Types {
+  analysis: {
+    entrypoints: Record<
+      string,
+      {
+        resolutions: {
+          'node16-esm': { resolution?: { isTypeScript: boolean }; visibleProblems: number[] }
+        }
+      }
+    >
+  }
+}
+
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const json = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T
 
@@ -95,10 +109,20 @@ describe('The package', () => {
     const [lint, types] = await Promise.all([
       run('npx', ['--yes', PUBLINT, '--strict', tarball]),
       // It ends with a failure for a fault in what this profile asks for: ESM alone, as nothing else is offered.
-      run('npx', ['--yes', ATTW, tarball, '--profile', 'esm-only']),
+      // As JSON, since what it prints for people goes by the width of a terminal and by what it takes for one.
+      run('npx', ['--yes', ATTW, tarball, '--profile', 'esm-only', '--format', 'json']),
     ])
     assert.match(lint, /All good!/)
-    assert.match(types, /node16 \(from ESM\): 🟢/)
+    const { entrypoints } = (JSON.parse(types) as Types).analysis
+    for (const [name, { resolutions }] of Object.entries(entrypoints)) {
+      const { resolution, visibleProblems } = resolutions['node16-esm']
+      assert.ok(resolution?.isTypeScript, name)
+      assert.deepEqual(visibleProblems, [], name)
+    }
+    assert.deepEqual(
+      Object.keys(entrypoints),
+      Object.keys(json<Manifest>(join(installed, 'package.json')).exports),
+    )
   })
 
   it("runs the README's host, which type-checks, too", async () => {
