@@ -143,12 +143,11 @@ const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
 }
 
 /** What any route may answer without declaring it, as its declaration lets one see. */
-export const impliedStatuses = (
-  route: Pick<Route, 'scope' | 'auth' | 'body' | 'query' | 'paging'>,
-): number[] => [
+export const impliedStatuses = (route: Pick<Route, 'body' | 'query' | 'paging'>): number[] => [
   400,
+  // Credentials are checked wherever they are sent, and an account may be kept from signing in.
   401,
-  ...(route.scope !== undefined || route.auth === 'admin' ? [403] : []),
+  403,
   ...(route.body === undefined ? [] : [413, 415, 422]),
   ...(route.paging === 'strict' ? [422] : []),
   429,

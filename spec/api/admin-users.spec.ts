@@ -91,7 +91,8 @@ describe('PATCH /admin/users/{username}', () => {
     assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'first password') }), 401)
     assert.equal((await allot.ask('GET', '/user', { headers: basic('eve', 'second password') })).status, 200)
     await allot.as(allot.root, 'PATCH', path, { active: false })
-    assertError(await allot.as(eve, 'GET', '/user'), 403)
+    // On paths that are open to everyone, too.
+    for (const asked of ['/user', '/version']) assertError(await allot.as(eve, 'GET', asked), 403)
     assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'second password') }), 403)
     await allot.as(allot.root, 'PATCH', path, { active: false, prohibit_login: false })
     assertError(await allot.as(eve, 'GET', '/user'), 403)
