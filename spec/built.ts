@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** Makes what is published. @returns the program */
+/** Makes the programs that are published, without what declares their types. @returns the command line */
 export const built = (): string => {
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync('npm', ['run', 'prestart', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   return `${root}dist/bin/allot.js`
 }

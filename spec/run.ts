@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/routes/index.ts'
+import { built } from './built.ts'
 import { startCluster } from './postgres/cluster.ts'
 import { neverProduced, PRODUCED } from './produced.ts'
 import { onPostgres } from './store.ts'
@@ -23,6 +24,9 @@ const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf
   .sort()
 const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
 process.env[PRODUCED] = folder
+
+// What is published starts in a third of the time that its source takes.
+process.env.ALLOT_PROGRAM ??= built()
 
 // One database for all of them, where all of them use one.
 const cluster = onPostgres ? await startCluster() : undefined

@@ -10,7 +10,7 @@ export interface Outcome {
   err: string
 }
 
-/** What starts the command line, before its own words. ALLOT_PROGRAM: a built one, which starts in a third of the time. */
+/** What starts the command line, before its own words. ALLOT_PROGRAM: what is published; without it, the source. */
 export const PROGRAM: readonly [string, ...string[]] =
   process.env.ALLOT_PROGRAM === undefined
     ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]

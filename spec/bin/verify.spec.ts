@@ -4,14 +4,13 @@ import { existsSync } from 'node:fs'
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { encodeKey } from '../../lib/records/keys.ts'
 import { encodeValue } from '../../lib/records/values.ts'
 import { aFolder } from '../folder.ts'
-import { allot, served } from './program.ts'
+import { allot, PROGRAM, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
 
@@ -127,16 +126,7 @@ describe('allot verify', () => {
       () => false,
     )
     if (!hasScript) return t.skip('there is no `script` to make a terminal with')
-    const program = fileURLToPath(new URL('../../bin/allot.ts', import.meta.url))
-    const words = [
-      process.execPath,
-      '--import',
-      import.meta.resolve('tsx'),
-      program,
-      'verify',
-      '--data',
-      await aStore(),
-    ]
+    const words = [...PROGRAM, 'verify', '--data', await aStore()]
     const { stdout } = await promisify(execFile)('script', ['-qec', words.join(' '), '/dev/null'])
     assert.match(stdout, /recounting [█░]+ /)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is told to clear a line with one

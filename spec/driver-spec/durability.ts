@@ -8,7 +8,9 @@ import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Candidate, fixture, keysBelow, load, type Part, type Recipe, save } from './fixture.ts'
 
 const isTypeScript = import.meta.url.endsWith('.ts')
-const WRITER = fileURLToPath(new URL(isTypeScript ? './writer.ts' : './writer.js', import.meta.url))
+const WRITER = fileURLToPath(
+  new URL(isTypeScript ? './writer.ts' : './driver-spec/writer.js', import.meta.url),
+)
 const ENOUGH = 200
 
 export const durability: Part = (candidate) => {
