@@ -4,10 +4,13 @@ import type { ServerResponse } from 'node:http'
 /** Knows the answers that are not out yet, so that a server can wait for them before it stops. */
 export const countFlights = () => {
   const flying = new Set<ServerResponse>()
+  function ended(this: ServerResponse): void {
+    flying.delete(this)
+  }
   return {
     begin(res: ServerResponse) {
       flying.add(res)
-      res.once('close', () => flying.delete(res))
+      res.on('close', ended)
     },
     /** Waits for what flies now: whatever begins meanwhile would put the end off for ever. */
     async idle(): Promise<void> {

@@ -37,12 +37,17 @@ export const inTurn = (req: IncomingMessage, res: ServerResponse, begin: () => v
 
 const take = (line: Line, { res, begin }: Turn): void => {
   line.busy = true
-  res.once('close', () => {
-    line.busy = false
-    // A connection that is gone, or ends with this answer, answers nobody else: what waits on it is not even begun.
-    if (!res.shouldKeepAlive || res.req.socket.destroyed) line.waiting.length = 0
-    const next = line.waiting.shift()
-    if (next !== undefined) take(line, next)
-  })
+  res.on('close', ended)
   begin()
+}
+
+/** One function for all: to make one for each answer, and to take it off again, costs more than the whole line does. */
+function ended(this: ServerResponse): void {
+  const { socket } = this.req
+  const line = lines.get(socket)!
+  line.busy = false
+  // A connection that is gone, or ends with this answer, answers nobody else: what waits on it is not even begun.
+  if (!this.shouldKeepAlive || socket.destroyed) line.waiting.length = 0
+  const next = line.waiting.shift()
+  if (next !== undefined) take(line, next)
 }

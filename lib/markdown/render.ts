@@ -1,8 +1,8 @@
-import { HtmlRenderer, Parser } from 'commonmark'
 import { AllotError } from '../errors.ts'
+import { renderCommonMark } from './commonmark.ts'
 import { renderGfm } from './gfm.ts'
 import type { MarkdownInput } from './input.ts'
-import { linksAsWritten, linksOf } from './links.ts'
+import { linksOf } from './links.ts'
 import { sanitize } from './sanitize.ts'
 
 const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
@@ -13,7 +13,7 @@ const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
  */
 export const render = (input: MarkdownInput): string => {
   try {
-    if (!EXTENDED.has(input.mode)) return sanitize(renderCommonMark(input.text), linksAsWritten)
+    if (!EXTENDED.has(input.mode)) return renderCommonMark(input.text)
     const links = linksOf(input)
     return sanitize(renderGfm(input, links), links)
   } catch (cause) {
@@ -23,5 +23,3 @@ export const render = (input: MarkdownInput): string => {
     throw cause
   }
 }
-
-const renderCommonMark = (text: string): string => new HtmlRenderer().render(new Parser().parse(text))

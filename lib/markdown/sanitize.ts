@@ -110,6 +110,9 @@ const options: sanitizeHtml.IOptions = {
   exclusiveFilter: ({ tag, attribs }) => tag === 'input' && attribs.type !== 'checkbox',
 }
 
+/** What a text leads to is nothing that the host vouches for. */
+export const NO_FOLLOW = 'nofollow'
+
 const PREFIX = 'user-content-'
 
 /** An id of the text's own must not pass for one of the page that it is shown on; links to it follow it. */
@@ -121,7 +124,8 @@ const onAttributes =
   (change: (attribs: sanitizeHtml.Attributes) => sanitizeHtml.Attributes): Transform =>
   (tagName, attribs) => ({ tagName, attribs: { ...attribs, ...change(attribs) } })
 
-const leadingTo = (href: string, links: Pick<Links, 'resolve'>): string =>
+/** Where a link leads: one within the text follows the prefix of what it points to. */
+export const leadingTo = (href: string, links: Pick<Links, 'resolve'>): string =>
   /^#./.test(href) ? `#${prefixed(href.slice(1))}` : links.resolve(href, 'link')
 
 /**
@@ -132,7 +136,7 @@ export const sanitize = (html: string, links: Pick<Links, 'resolve'>): string =>
   sanitizeHtml(html, {
     ...options,
     transformTags: {
-      a: onAttributes(({ href }) => (href ? { href: leadingTo(href, links), rel: 'nofollow' } : {})),
+      a: onAttributes(({ href }) => (href ? { href: leadingTo(href, links), rel: NO_FOLLOW } : {})),
       img: onAttributes(({ src }) => (src ? { src: links.resolve(src, 'image') } : {})),
       input: onAttributes(() => ({ disabled: '' })),
       '*': onAttributes(({ id }) => (id === undefined ? {} : { id: prefixed(id) })),

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { renderCommonMark } from '../../lib/markdown/commonmark.ts'
+import { linksAsWritten } from '../../lib/markdown/links.ts'
+import { sanitize } from '../../lib/markdown/sanitize.ts'
+import { normalised } from './normalised.ts'
+
+/** Pieces that open, close, escape and hide things, in any order. */
+const pieces = [
+  ...[
+    'a',
+    'word ',
+    ' ',
+    '\n',
+    '\n\n',
+    '\t',
+    '    ',
+    '# ',
+    '> ',
+    '- ',
+    '1. ',
+    '***',
+    '`',
+    '```js\n',
+    '```',
+    '\\',
+  ],
+  ...[
+    '*',
+    '_',
+    '**',
+    '[',
+    ']',
+    '(',
+    ')',
+    '![',
+    '](',
+    '<',
+    '>',
+    '"',
+    "'",
+    '&',
+    '&quot;',
+    '&#58;',
+    '&Tab;',
+    ':',
+  ],
+  ...['[a](#b)', '[a](/b "c")', '![a](b.png)', '[a](https://example.test/?a=b&c)', '<https://example.test>'],
+  ...['[a](mailto:b@example.test)', '[a]: ', '[a]', '<b>', '</b>', '<b onclick=x>', '<!-- ', ' -->'],
+  ...['javascript:', 'JaVaScRiPt:', 'java\tscript:', 'data:text/html,', 'vbscript:', '//example.test', 'x:y'],
+  ...['<script>', '</script>', '<img src=x onerror=y>', '\0', '\u00a0', '\u2028', '%0A', '\u{1f600}'],
+]
+
+const texts = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 5 })), { maxLength: 40 })
+
+describe('CommonMark without HTML of its own, which is not sanitised', () => {
+  it('comes out as the sanitiser leaves it', () => {
+    const property = fc.property(texts, (parts) => {
+      const html = renderCommonMark(parts.join(''))
+      assert.equal(normalised(html), normalised(sanitize(html, linksAsWritten)))
+    })
+    fc.assert(property, { numRuns: 3000 })
+  })
+
+  for (const text of [
+    '[a](javascript:alert(1))',
+    '[a](JaVaScRiPt&colon;alert(1))',
+    '<javascript:alert(1)>',
+    '![a](javascript:alert(1))',
+    '![a](mailto:b@example.test)',
+    '![a](data:image/svg+xml;base64,PHN2Zz4=)',
+    '[a]\n\n[a]: vbscript:msgbox(1)',
+    '[![a](javascript:alert(1))](/b)',
+  ])
+    it(`leads nowhere for ${JSON.stringify(text)}`, () => {
+      assert.doesNotMatch(renderCommonMark(text), /(?:href|src)="[^/"]/)
+    })
+
+  it('marks what it leads to as nothing that the host vouches for', () => {
+    assert.equal(
+      renderCommonMark('[*a* "b"](https://example.test/?c=1&d=2 "e < f") and [here](#there)'),
+      '<p><a href="https://example.test/?c=1&amp;d=2" title="e &lt; f" rel="nofollow"><em>a</em> &quot;b&quot;</a> and <a href="#user-content-there" rel="nofollow">here</a></p>\n',
+    )
+  })
+
+  it('has the words of a link, and no link, where one is within the words for an image', () => {
+    assert.equal(renderCommonMark('![a [b](/c) d](e.png)'), '<p><img src="e.png" alt="a b d" /></p>\n')
+  })
+})
