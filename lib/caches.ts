@@ -7,3 +7,9 @@ export const namedCache = <C extends object>(name: string, cache: C): C => {
 }
 
 export const nameOfCache = (cache: object): string | undefined => names.get(cache)
+
+/**
+ * At most so many entries. lru-cache's own `max` sets aside room for all of them at once, which is most of what a start
+ * costs where few ever come.
+ */
+export const upTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 })

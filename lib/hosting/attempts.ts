@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { upTo } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 
 /** How many failed logins are taken. The counts drain evenly: after `window` milliseconds without any, all are forgotten. */
@@ -49,7 +50,7 @@ export const createAttempts = (limits: AttemptLimits, now = () => performance.no
   const addresses = createDrain(limits.failuresFromAddress, window, now)
   const names = createDrain(limits.failuresForName, window, now)
   const tokens = createDrain(limits.wrongTokens, window, now)
-  const trusted = new LRUCache<string, true>({ max: KEPT })
+  const trusted = new LRUCache<string, true>(upTo(KEPT))
   const add = ({ login, address }: Attempt, count: 1 | -1) => {
     pairs.add(pairOf({ login, address }), count)
     addresses.add(address, count)
@@ -95,7 +96,7 @@ const refuseFor = (wait: number): void => {
 
 /** Counts by key that drain at an even rate, from `allowed` to nothing in `window` milliseconds. */
 const createDrain = (allowed: number, window: number, now: () => number) => {
-  const counts = new LRUCache<string, { level: number; at: number }>({ max: KEPT })
+  const counts = new LRUCache<string, { level: number; at: number }>(upTo(KEPT))
   const perMillisecond = allowed / window
   const levelOf = (key: string) => {
     const { level, at } = counts.get(key) ?? { level: 0, at: 0 }

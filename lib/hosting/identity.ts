@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import { namedCache } from '../caches.ts'
+import { namedCache, upTo } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
@@ -66,7 +66,7 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
   const byToken = namedCache(
     'tokens',
     new LRUCache<string, Found>({
-      max: REMEMBERED,
+      ...upTo(REMEMBERED),
       fetchMethod: async (hash) => ({ identity: await read(hash) }),
       ignoreFetchAbort: true,
     }),

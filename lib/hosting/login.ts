@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { upTo } from '../caches.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { Attempt, Attempts } from './attempts.ts'
@@ -7,7 +8,7 @@ import { accountByEmail, accountByName } from './lookup.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
 
 /** Passwords that were right are taken for so long without scrypt, which is meant to be slow, but not for every request. */
-const PROVEN = { max: 1000, ttl: 5 * 60_000 }
+const PROVEN = { ...upTo(1000), ttl: 5 * 60_000 }
 
 /**
  * Signs in by name or email and password; undefined when they do not fit.

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { namedCache } from '../caches.ts'
+import { namedCache, upTo } from '../caches.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
 import { underWay } from '../records/errands.ts'
 import { folded, gramsToFind, isGram } from '../records/grams.ts'
@@ -36,7 +36,7 @@ export interface Search {
  * looked for among those of its rarest gram, and its total is remembered.
  */
 export const createSearch = (store: Store): Search => {
-  const totals: Totals = namedCache('search totals', new LRUCache({ max: TOTALS }))
+  const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
   return {
     repositories: (viewer, { q = '', owner }, slice) =>
       learning(store, async (tx) =>

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { namedCache } from '../caches.ts'
+import { namedCache, upTo } from '../caches.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
@@ -41,7 +41,7 @@ export const createStandings = (store: Store, tally: Tally, defaults: QuotaDefau
   // so, with the drop after the commit, no answer is older than the last acknowledged write.
   const memo = namedCache(
     'quota',
-    new LRUCache<number, Standing>({ max: OWNERS, fetchMethod: read, ignoreFetchAbort: true }),
+    new LRUCache<number, Standing>({ ...upTo(OWNERS), fetchMethod: read, ignoreFetchAbort: true }),
   )
   return {
     of: (owner) => memo.get(owner) ?? (memo.fetch(owner) as Promise<Standing>),
