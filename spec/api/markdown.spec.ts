@@ -70,7 +70,7 @@ describe('POST /markdown/raw', () => {
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
     assert.equal(answer.text, '<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n')
-    assert.equal((await raw('{"Text":"x"}')).text, '<p>{"Text":"x"}</p>\n')
+    assert.equal((await raw('{"Text":"x"}')).text, '<p>{&quot;Text&quot;:&quot;x&quot;}</p>\n')
     assert.equal((await raw('')).text, '')
   })
 

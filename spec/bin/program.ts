@@ -16,6 +16,9 @@ export const PROGRAM: readonly [string, ...string[]] =
     ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]
     : [process.execPath, process.env.ALLOT_PROGRAM]
 
+/** Lines are counted in the source, not in what is put together of it. */
+const UNCOUNTED = process.env.ALLOT_PROGRAM === undefined ? {} : { NODE_V8_COVERAGE: '' }
+
 /** The real command line, in a process of its own. */
 export const begin = (
   args: readonly string[],
@@ -23,8 +26,11 @@ export const begin = (
   env: Record<string, string> = {},
 ): ChildProcess => {
   const [node, ...words] = PROGRAM
-  const stdio = ['pipe', 'pipe', 'pipe'] as const
-  return spawn(node, [...words, ...args], { cwd, env: { ...process.env, ...env }, stdio: [...stdio] })
+  return spawn(node, [...words, ...args], {
+    cwd,
+    env: { ...process.env, ...UNCOUNTED, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
 }
 
 /** It runs to its end, with the input on its standard input. */

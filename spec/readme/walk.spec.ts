@@ -26,7 +26,7 @@ const checkout = (): string => {
   for (const file of files
     .toString()
     .split('\0')
-    .filter((one) => one !== '' && !one.startsWith('spec/'))) {
+    .filter((one) => one !== '' && !/^spec\/(?!driver-spec)/.test(one))) {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     cpSync(join(root, file), join(folder, file))
   }
