@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
 import { ClientGone } from './gone.ts'
 
@@ -38,7 +38,7 @@ export const uploadOf = (req: IncomingMessage, { field }: OneFile): Upload => {
 }
 
 const fileIn = async (req: IncomingMessage, field: string): Promise<UploadedFile> => {
-  const parser = parserFor(req)
+  const parser = await parserFor(req)
   let file: BusboyFileStream | undefined
   let whole: Promise<void> | undefined
   const found = new Promise<UploadedFile>((resolve, reject) => {
@@ -94,7 +94,9 @@ async function* bytesOf(
 /** Besides the file a form may have a few members, which say nothing here. */
 const LIMITS = { fields: 16, fieldSize: 1024, parts: 20, headerPairs: 64, headerSize: 16 * 1024 }
 
-const parserFor = (req: IncomingMessage): BusboyInstance => {
+const parserFor = async (req: IncomingMessage): Promise<BusboyInstance> => {
+  // Loaded when first used: a server starts sooner without it.
+  const { Busboy } = await import('@fastify/busboy')
   try {
     return new Busboy({
       headers: { 'content-type': req.headers['content-type'] ?? '' },
