@@ -26,7 +26,7 @@ export interface Attached {
 }
 
 export interface UsageListings {
-  /** Largest first, with the names and the total of one snapshot. */
+  /** Largest first, with the names and the total of one snapshot; the same object while nothing of it has changed. */
   used(owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
@@ -43,7 +43,7 @@ export const createUsageListings = (store: Store, { ledger }: QuotaEngine): Usag
         })),
       )
       return { items, total: await ledger.count(tx, owner, kind) }
-    }),
+    }, `usage of ${owner} in ${kind} from ${slice.offset} to ${slice.limit}`),
 })
 
 const namesOf = async (

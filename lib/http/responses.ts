@@ -41,16 +41,19 @@ export class ReadyJson<T> {
 /**
  * Serialises what is made of a thing once, and again only for another `variant` of it (the URL that links begin with, say):
  * for things that stay the same objects while they are what they are.
+ * @param textOf tells variants apart
  */
-export const readyFor = <K extends object, T>(
-  make: (thing: K, variant: string) => T,
-): ((thing: K, variant?: string) => ReadyJson<T>) => {
-  const kept = new WeakMap<K, { variant: string; ready: ReadyJson<T> }>()
-  return (thing, variant = '') => {
+export const readyFor = <K extends object, T, V = string>(
+  make: (thing: K, variant: V) => T,
+  textOf: (variant: V) => string = String,
+): ((thing: K, variant?: V) => ReadyJson<T>) => {
+  const kept = new WeakMap<K, { text: string; ready: ReadyJson<T> }>()
+  return (thing, variant = '' as V) => {
     const known = kept.get(thing)
-    if (known?.variant === variant) return known.ready
+    const text = textOf(variant)
+    if (known?.text === text) return known.ready
     const ready = new ReadyJson(make(thing, variant))
-    kept.set(thing, { variant, ready })
+    kept.set(thing, { text, ready })
     return ready
   }
 }

@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 import type { PageRequest, Paging } from './paging.ts'
-import type { Reply, ReplyOf, Responses } from './responses.ts'
+import type { ReadyJson, Reply, ReplyOf, Responses } from './responses.ts'
 import type { OneFile, Upload } from './upload.ts'
 
 /** Who sent a request. `all` among the scopes grants everything, and `write:x` implies `read:x`. */
@@ -126,5 +126,9 @@ export const routesFor = <I extends Identity, S>() => ({
   ): Route<I, S> => declaration as unknown as Route<I, S>,
   reply,
   /** A page of a list, and how many items there are in all. */
-  pageOf: <T>(items: T[], total: number): Reply<200, T[]> => ({ status: 200, body: items, total }),
+  pageOf: <B extends unknown[] | ReadyJson<unknown[]>>(items: B, total: number): Reply<200, B> => ({
+    status: 200,
+    body: items,
+    total,
+  }),
 })

@@ -1,3 +1,5 @@
+import type { Page } from '../hosting/listing.ts'
+import type { UsedEntry } from '../hosting/usage.ts'
 import { ReadyJson, readyFor } from '../http/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
 import type { Standing } from '../quota/standing.ts'
@@ -54,17 +56,19 @@ export const replyExplanation = async (
 type Paged = Asked & { page: { offset: number; limit: number } }
 
 /** A page of what counts toward an owner, each entry with the names of where it belongs now. */
-const replyUsed =
-  <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) =>
-  async ({ hosting }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
-    const { items, total } = await hosting.usage.used(owner.id, kind, page)
-    return pageOf(
-      items.map(({ entry, repository, attached }) =>
-        resource(entry, { baseUrl, apiUrl, owner: owner.name, repository, attached }),
-      ),
-      total,
-    )
+const replyUsed = <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) => {
+  const ready = readyFor(
+    ({ items }: Page<UsedEntry>, place: Whereabouts) =>
+      items.map(({ entry, repository, attached }) => resource(entry, { ...place, repository, attached })),
+    ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
+  )
+  return async ({ hosting }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
+    const used = await hosting.usage.used(owner.id, kind, page)
+    return pageOf(ready(used, { apiUrl, baseUrl, owner: owner.name }), used.total)
   }
+}
+/** What the links of all entries of a page begin with. */
+type Whereabouts = Pick<EntryPlace, 'apiUrl' | 'baseUrl' | 'owner'>
 
 export const replyAttachments = replyUsed('attachments', usedAttachmentResource)
 export const replyPackages = replyUsed('packages', usedPackageResource)

@@ -1,17 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import type { KeyRange, ReadTransaction } from './driver.ts'
+import type { Bytes, KeyRange, ReadTransaction } from './driver.ts'
 import { keyText, type Pending } from './layer.ts'
+import { type Range, RangeIndex } from './range-index.ts'
 
 /** What a read came to, and all that it went by. */
 interface Outcome {
   readonly value: unknown
   readonly keys: readonly string[]
-  readonly ranges: readonly string[]
-}
-
-interface Range {
-  readonly start: string
-  readonly end: string
+  readonly ranges: readonly Range[]
+  /** Bytes of what was read. */
+  readonly size: number
 }
 
 /** A read that is under way. */
@@ -19,6 +17,7 @@ interface Reading {
   readonly begun: number
   readonly keys: Set<string>
   readonly ranges: Map<string, Range>
+  size: number
 }
 
 /** A batch on its way to the database, or one that came there while somebody read who may not have seen it. */
@@ -27,13 +26,13 @@ interface Flight {
   ended: number
 }
 
-/** Bytes that outcomes may take, as far as they can be told: those of keys, and what an object takes or so. */
+/**
+ * Bytes that outcomes may take, as far as they can be told: those of keys, what an object takes or so, and twice what was
+ * read, for what is made of it.
+ */
 const ROOM = 32 * 1024 * 1024
 const EACH = 2000
 const EACH_KEY = 300
-
-/** Each key that is written is held against every range that an outcome went by: the outcomes of others are not kept. */
-const RANGES = 32
 
 /**
  * What named reads came to, kept for as long as nothing that they went by has been written: for a store that only this
@@ -43,12 +42,14 @@ const RANGES = 32
 export class Outcomes {
   readonly #kept = new LRUCache<string, Outcome>({
     maxSize: ROOM,
-    sizeCalculation: ({ keys }, name) =>
-      EACH + 2 * name.length + keys.reduce((sum, key) => sum + key.length + EACH_KEY, 0),
+    sizeCalculation: ({ keys, ranges, size }, name) =>
+      EACH +
+      2 * (name.length + size) +
+      keys.reduce((sum, key) => sum + key.length + EACH_KEY, EACH_KEY * ranges.length),
     dispose: (outcome, name) => this.#unlink(outcome, name),
   })
   readonly #byKey = new Map<string, Set<string>>()
-  readonly #byRange = new Map<string, Range & { readonly names: Set<string> }>()
+  readonly #byRange = new RangeIndex()
   readonly #readings = new Set<Reading>()
   readonly #flights = new Set<Flight>()
   #clock = 0
@@ -66,7 +67,7 @@ export class Outcomes {
     name: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
-    const reading: Reading = { begun: ++this.#clock, keys: new Set(), ranges: new Map() }
+    const reading: Reading = { begun: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
     this.#readings.add(reading)
     try {
       const value = await read((tx) => watching(tx, reading))
@@ -96,8 +97,7 @@ export class Outcomes {
 
   #drop(key: string): void {
     for (const name of this.#byKey.get(key) ?? []) this.#kept.delete(name)
-    for (const { start, end, names } of this.#byRange.values())
-      if (start <= key && key < end) for (const name of names) this.#kept.delete(name)
+    for (const name of this.#byRange.namesAt(key)) this.#kept.delete(name)
   }
 
   /** Whether nothing that the reading went by was written while it went on. */
@@ -111,18 +111,13 @@ export class Outcomes {
     return true
   }
 
-  #link(name: string, value: unknown, { keys, ranges }: Reading): void {
-    const unknown = [...ranges.keys()].filter((range) => !this.#byRange.has(range))
-    if (this.#byRange.size + unknown.length > RANGES) return
-    this.#kept.set(name, { value, keys: [...keys], ranges: [...ranges.keys()] })
+  #link(name: string, value: unknown, reading: Reading): void {
+    const [keys, ranges] = [[...reading.keys], [...reading.ranges.values()]]
+    this.#kept.set(name, { value, keys, ranges, size: reading.size })
     // What is too large is not kept.
     if (this.#kept.peek(name)?.value !== value) return
     for (const key of keys) namesIn(this.#byKey, key).add(name)
-    for (const [text, range] of ranges) {
-      const held = this.#byRange.get(text) ?? { ...range, names: new Set() }
-      held.names.add(name)
-      this.#byRange.set(text, held)
-    }
+    for (const range of ranges) this.#byRange.add(range, name)
   }
 
   #unlink({ keys, ranges }: Outcome, name: string): void {
@@ -131,11 +126,7 @@ export class Outcomes {
       names?.delete(name)
       if (names?.size === 0) this.#byKey.delete(key)
     }
-    for (const range of ranges) {
-      const held = this.#byRange.get(range)
-      held?.names.delete(name)
-      if (held?.names.size === 0) this.#byRange.delete(range)
-    }
+    for (const range of ranges) this.#byRange.remove(range, name)
   }
 
   /** Those that came to an end before every reading under way began. */
@@ -154,18 +145,25 @@ const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {
 }
 
 /** Notes all that is read; a range as a whole, however much of it is looked at. */
-const watching = (source: ReadTransaction, { keys, ranges }: Reading): ReadTransaction => ({
-  get(key) {
-    keys.add(keyText(key))
-    return source.get(key)
-  },
-  getMany(wanted) {
-    for (const key of wanted) keys.add(keyText(key))
-    return source.getMany(wanted)
-  },
-  range(range: KeyRange) {
-    const [start, end] = [keyText(range.start), keyText(range.end)]
-    ranges.set(`${start.length} ${start}${end}`, { start, end })
-    return source.range(range)
-  },
-})
+const watching = (source: ReadTransaction, reading: Reading): ReadTransaction => {
+  const { keys, ranges } = reading
+  const measured = (value: Bytes | undefined) => {
+    reading.size += value?.length ?? 0
+    return value
+  }
+  return {
+    async get(key) {
+      keys.add(keyText(key))
+      return measured(await source.get(key))
+    },
+    async getMany(wanted) {
+      for (const key of wanted) keys.add(keyText(key))
+      return (await source.getMany(wanted)).map(measured)
+    },
+    range(range: KeyRange) {
+      const [start, end] = [keyText(range.start), keyText(range.end)]
+      ranges.set(`${start.length} ${start}${end}`, { start, end })
+      return source.range(range)
+    },
+  }
+}

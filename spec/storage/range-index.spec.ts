@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { RangeIndex } from '../../lib/storage/range-index.ts'
+
+const key = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\xff'), maxLength: 4 })
+const range = fc
+  .tuple(key, key)
+  .map(([one, other]) => (one < other ? { start: one, end: other } : { start: other, end: one }))
+const step = fc.record({ isAdded: fc.boolean(), range, name: fc.constantFrom('x', 'y', 'z') })
+
+describe('An index of ranges', () => {
+  it('finds by a key what a look at every range finds, whatever was added and removed', () => {
+    const property = fc.property(fc.array(step), fc.array(key), (steps, keys) => {
+      const index = new RangeIndex()
+      const model = new Map<string, { start: string; end: string; name: string }>()
+      for (const { isAdded, range, name } of steps) {
+        const text = JSON.stringify([range, name])
+        if (isAdded) {
+          index.add(range, name)
+          model.set(text, { ...range, name })
+        } else {
+          index.remove(range, name)
+          model.delete(text)
+        }
+      }
+      for (const one of keys) {
+        const within = [...model.values()].filter(({ start, end }) => start <= one && one < end)
+        assert.deepEqual(index.namesAt(one).sort(), within.map(({ name }) => name).sort())
+      }
+    })
+    fc.assert(property, { numRuns: 1000 })
+  })
+})
