@@ -11,6 +11,10 @@ import type { ReadTransaction } from '../storage/driver.ts'
 /** Who asks; null is someone who has not signed in. */
 export type Viewer = { readonly id: number; readonly admin: boolean } | null
 
+/** All that what a viewer sees goes by, besides records: for the names of reads. */
+export const viewerText = (viewer: Viewer): string =>
+  viewer === null ? 'for all' : `for ${viewer.id} ${viewer.admin}`
+
 export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
 /** A repository is never known to more than its owner is. */

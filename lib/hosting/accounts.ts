@@ -3,7 +3,7 @@ import type { Errands } from '../records/errands.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import type { Viewer } from './access.ts'
+import { type Viewer, viewerText } from './access.ts'
 import { spreadAccountAudience } from './audiences.ts'
 import { now } from './clock.ts'
 import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
@@ -90,7 +90,11 @@ export const createAccounts = (
       return found.filter((account) => account !== undefined)
     }),
   byName: (name) => store.read((tx) => accountByName(tx, name)),
-  find: (viewer, name) => store.read((tx) => visibleAccount(tx, viewer, name)),
+  find: (viewer, name) =>
+    store.read(
+      (tx) => visibleAccount(tx, viewer, name),
+      `account ${viewerText(viewer)} ${name.toLowerCase()}`,
+    ),
   async edit(id, { password, ...edit }) {
     const hashed = password === undefined ? {} : { password: await hashPassword(checkPassword(password)) }
     return store.write(async (tx) => {

@@ -35,19 +35,33 @@ export interface RepositoryListings {
 }
 
 export const createRepositoryListings = (store: Store): RepositoryListings => ({
-  of: (viewer, owner, order, slice) =>
-    store.read(async (tx) => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)),
-  mine: (viewer, order, slice) =>
-    store.read(async (tx) => {
-      const owners = await ownersFor(tx, viewer.id)
-      return list(
-        tx,
-        owners.map((owner) => [owner, [0, 1, 2]]),
-        order,
-        slice,
-      )
-    }),
+  of: (viewer, owner, order, slice) => store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice)),
+  mine: (viewer, order, slice) => store.read((tx) => repositoriesFor(tx, viewer, order, slice)),
 })
+
+export const repositoriesOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: number,
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)
+
+/** The viewer's own and those of the viewer's organizations. */
+export const repositoriesFor = async (
+  tx: ReadTransaction,
+  viewer: NonNullable<Viewer>,
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => {
+  const owners = await ownersFor(tx, viewer.id)
+  return list(
+    tx,
+    owners.map((owner) => [owner, [0, 1, 2]]),
+    order,
+    slice,
+  )
+}
 
 type Owned = readonly [owner: number, audiences: readonly Audience[]]
 
@@ -59,13 +73,14 @@ const list = async (
 ): Promise<Page<Repository>> => {
   const [index, reverse] = ORDERS[order]
   const listings: AsyncIterable<IndexEntry>[] = []
+  const limit = slice.offset + slice.limit
   let total = 0
   for (const [owner, audiences] of owners)
     for (const audience of audiences) {
       const count = await repositories.count(tx, 'owner', [owner, audience])
       if (count === 0) continue
       total += count
-      listings.push(repositories.entries(tx, index, { prefix: [owner, audience], reverse }))
+      listings.push(repositories.entries(tx, index, { prefix: [owner, audience], reverse, limit }))
     }
   return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
 }

@@ -1,7 +1,7 @@
 import { type Account, accounts } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import type { Viewer } from './access.ts'
+import { type Viewer, viewerText } from './access.ts'
 import { visibleAccount } from './lookup.ts'
 import { followTotal, starTotal } from './relations.ts'
 
@@ -33,10 +33,6 @@ export const createProfiles = (store: Store): Profiles => ({
       `profile ${viewerText(viewer)} of ${name.toLowerCase()}`,
     ),
 })
-
-/** All that what a viewer sees goes by, besides records. */
-const viewerText = (viewer: Viewer): string =>
-  viewer === null ? 'for all' : `for ${viewer.id} ${viewer.admin}`
 
 const profileOf = async (
   tx: ReadTransaction,

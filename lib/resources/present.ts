@@ -31,13 +31,21 @@ export const presentRepositories = (
   urls: Urls,
   records: readonly Record[],
   countsOf = contentCounts,
-): Promise<Repository[]> =>
-  store.read(async (tx) => {
-    const owners = await ownersOf(tx, records)
-    // An owner may have been deleted, with its repositories, after they were found.
-    const standing = records.filter((record) => owners.has(record.owner))
-    return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners, countsOf)))
-  })
+): Promise<Repository[]> => store.read((tx) => presentIn(tx, viewer, urls, records, countsOf))
+
+/** The same in a snapshot that is open already. */
+export const presentIn = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  urls: Urls,
+  records: readonly Record[],
+  countsOf = contentCounts,
+): Promise<Repository[]> => {
+  const owners = await ownersOf(tx, records)
+  // An owner may have been deleted, with its repositories, after they were found.
+  const standing = records.filter((record) => owners.has(record.owner))
+  return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners, countsOf)))
+}
 
 export const presentRepository = async (
   store: Store,

@@ -1,8 +1,10 @@
-import type { Viewer } from '../hosting/access.ts'
+import { type Viewer, viewerText } from '../hosting/access.ts'
 import type { Page } from '../hosting/listing.ts'
+import { ReadyJson } from '../http/index.ts'
 import type { Account, Repository } from '../records/schema.ts'
-import { presentRepositories, type Urls } from '../resources/present.ts'
+import { presentIn, presentRepositories, type Urls } from '../resources/present.ts'
 import { userResource } from '../resources/user.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
 import { pageOf, type Services } from './declare.ts'
 
 /** Who asks, and where the answer's links lead. */
@@ -21,3 +23,40 @@ export const repositoryPage = async (
   request: Asked,
   { items, total }: Page<Repository>,
 ) => pageOf(await presentRepositories(store, request.user, request, items), total)
+
+/**
+ * A page of repositories that is found, and written as JSON, once while nothing of it has changed.
+ * @param what names all that `find` goes by besides records and the one who asks
+ */
+export const keptRepositoryPage = async (
+  { store }: Services,
+  { user, baseUrl, apiUrl }: Asked,
+  what: string,
+  find: (tx: ReadTransaction) => Promise<Page<Repository>>,
+) => {
+  const { page, total } = await store.read(
+    async (tx) => {
+      const found = await find(tx)
+      const page = new ReadyJson(await presentIn(tx, user, { baseUrl, apiUrl }, found.items))
+      return { page, total: found.total }
+    },
+    `repositories ${viewerText(user)} at ${apiUrl} ${what}`,
+  )
+  return pageOf(page, total)
+}
+
+/** A repository likewise; undefined where none is found. */
+export const keptRepository = (
+  { store }: Services,
+  { user, baseUrl, apiUrl }: Asked,
+  what: string,
+  find: (tx: ReadTransaction) => Promise<Repository | undefined>,
+) =>
+  store.read(
+    async (tx) => {
+      const found = await find(tx)
+      const [presented] = found === undefined ? [] : await presentIn(tx, user, { baseUrl, apiUrl }, [found])
+      return presented && new ReadyJson(presented)
+    },
+    `repository ${viewerText(user)} at ${apiUrl} ${what}`,
+  )

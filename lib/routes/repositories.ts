@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import type { Identity } from '../hosting/identity.ts'
-import { ORDERS, type RepositoryOrder } from '../hosting/listings.ts'
+import type { Slice } from '../hosting/listing.ts'
+import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/listings.ts'
+import { readableRepository } from '../hosting/lookup.ts'
 import {
   administeredRepository,
   joinedOrganization,
@@ -14,7 +16,7 @@ import { nothingIn, presentRepositories, presentRepository } from '../resources/
 import { Repository } from '../resources/repository.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed, signedIn } from './named.ts'
-import { type Asked, repositoryPage } from './pages.ts'
+import { type Asked, keptRepository, keptRepositoryPage } from './pages.ts'
 
 const CreateRepoOption = v.object({
   name: v.string(),
@@ -36,6 +38,13 @@ const EditRepoOption = v.object({
   archived: v.optional(v.boolean()),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
 })
+
+const pageOfOwner = (services: Services, request: Asked, { id }: Account, by: RepositoryOrder, page: Slice) =>
+  keptRepositoryPage(services, request, `of ${id} by ${by} ${sliceText(page)}`, (tx) =>
+    repositoriesOf(tx, request.user, id, by, page),
+  )
+
+const sliceText = ({ offset, limit }: Slice): string => `from ${offset} to ${limit}`
 
 const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
 
@@ -109,17 +118,14 @@ export const repositoryRoutes = [
     summary: "An organization's repositories",
     auth: 'optional',
     scope: 'read:organization',
+    ofRecords: true,
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request
       const organization = await organizationNamed(services, user, params.org)
       if (organization === undefined) return reply(404)
-      return repositoryPage(
-        services,
-        request,
-        await services.hosting.listings.of(user, organization.id, 'name', page),
-      )
+      return pageOfOwner(services, request, organization, 'name', page)
     },
   }),
   route({
@@ -142,15 +148,15 @@ export const repositoryRoutes = [
     summary: "The signed-in user's repositories, and those of the user's organizations",
     auth: 'required',
     scope: ['read:user', 'read:repository'],
+    ofRecords: true,
     paging: 'lenient',
     query: v.object({ order_by: order }),
     responses: { 200: v.array(Repository), 422: ValidationError },
     handle: async (request, services) => {
       const { user, query, page } = request
-      return repositoryPage(
-        services,
-        request,
-        await services.hosting.listings.mine(user, query.order_by ?? 'name', page),
+      const by = query.order_by ?? 'name'
+      return keptRepositoryPage(services, request, `for the viewer by ${by} ${sliceText(page)}`, (tx) =>
+        repositoriesFor(tx, user, by, page),
       )
     },
   }),
@@ -162,6 +168,7 @@ export const repositoryRoutes = [
     summary: "A user's repositories",
     auth: 'optional',
     scope: ['read:user', 'read:repository'],
+    ofRecords: true,
     paging: 'lenient',
     query: v.object({ order_by: order }),
     responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
@@ -169,8 +176,7 @@ export const repositoryRoutes = [
       const { user, params, query, page } = request
       const account = await accountNamed(services, user, params.username)
       if (account === undefined) return reply(404)
-      const found = await services.hosting.listings.of(user, account.id, query.order_by ?? 'id', page)
-      return repositoryPage(services, request, found)
+      return pageOfOwner(services, request, account, query.order_by ?? 'id', page)
     },
   }),
   route({
@@ -206,12 +212,12 @@ export const repositoryRoutes = [
     scope: 'read:repository',
     ofRecords: true,
     responses: { 200: Repository, 404: NotFound },
-    handle: async (request, { hosting, store }) => {
+    handle: async (request, services) => {
       const { user, params } = request
-      const repository = await hosting.repositories.find(user, params.owner, params.repo)
-      return repository === undefined
-        ? reply(404)
-        : reply(200, await presentRepository(store, user, request, repository))
+      const found = await keptRepository(services, request, `${params.owner}/${params.repo}`, (tx) =>
+        readableRepository(tx, user, params.owner, params.repo),
+      )
+      return found === undefined ? reply(404) : reply(200, found)
     },
   }),
   route({
