@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AllotError } from '../errors.ts'
 import { readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
-import { asDeclared, failedOf, type Log, translate } from './errors.ts'
+import type { Log } from './errors.ts'
+import type { Exchange } from './exchange.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
-import { ClientGone } from './gone.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
-import { REFERENCE_PATH, serveReference } from './reference.ts'
+import { serveReference } from './reference.ts'
+import { createRefusals } from './refusals.ts'
 import { Html, Ndjson, type Produce, type Reply, readied } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
@@ -57,18 +57,11 @@ interface Asked extends Pick<RouteRequest, 'params' | 'query' | 'page'> {
   readonly members: URLSearchParams | undefined
 }
 
-/** One request on its way through the steps. */
-interface Exchange {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  readonly location: Location
-  readonly baseUrl: string
-}
-
 export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
-  const { services, authenticate, together, basePath, corsOrigins, log } = options
+  const { services, authenticate, together, basePath, corsOrigins } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
+  const { fail, malformed, notFound, refuseConnection, unmatched } = createRefusals(options, router)
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const location = locate(req, basePath)
@@ -93,12 +86,6 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     } catch (error) {
       fail(exchange, error)
     }
-  }
-
-  /** A moment later, for node:http may be about to find fault with the same request, and then answers itself. */
-  const refuseConnection = (exchange: Exchange, fault: AllotError): void => {
-    exchange.res.shouldKeepAlive = false
-    setImmediate(() => fail(exchange, fault))
   }
 
   /** All that a GET does before it is answered. */
@@ -203,45 +190,5 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     else sendJson(res, status, body, more)
   }
 
-  const unmatched = (exchange: Exchange): void => {
-    const { req, res, location } = exchange
-    const allowed = router.allowed(location.path)
-    if (allowed === 'malformed') return malformed(exchange)
-    if (allowed.length === 0) return notFound(exchange, 'there is nothing at this path')
-    sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', allowed.join(', ')])
-  }
-
-  const malformed = (exchange: Exchange): void =>
-    fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
-
-  const notFound = ({ res, baseUrl }: Exchange, message: string): void =>
-    options.notFoundBody ? sendJson(res, 404, { message, url: referenceOf(baseUrl) }) : sendEmpty(res, 404)
-
-  const fail = (exchange: Exchange, error: unknown, route?: Route<I, S>): void => {
-    const { req, res, location, baseUrl } = exchange
-    if (error instanceof ClientGone) return void res.destroy()
-    try {
-      const { status, message, retryAfter } = translate(
-        asDeclared(error, route),
-        log,
-        failedOf(req, res, location.path),
-      )
-      // What has begun cannot be taken back: an answer that breaks off is no whole one.
-      if (res.headersSent) return void res.destroy()
-      if (status === 404) return notFound(exchange, message)
-      const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
-      sendJson(res, status, body, extraHeaders(status, retryAfter))
-    } catch {
-      // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
-      res.destroy()
-    }
-  }
-
   return { handler, idle: flights.idle }
 }
-
-/** The page that describes the API, which error bodies point to. */
-const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
-
-const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] =>
-  retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]

@@ -1,0 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Location } from './location.ts'
+
+/** One request on its way through the steps. */
+export interface Exchange {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly location: Location
+  /** Where the service is as this client reaches it, without a slash at the end. */
+  readonly baseUrl: string
+}

@@ -1,0 +1,70 @@
+import { AllotError } from '../errors.ts'
+import { asDeclared, failedOf, type Log, translate } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { ClientGone } from './gone.ts'
+import { REFERENCE_PATH } from './reference.ts'
+import type { Route } from './route.ts'
+import type { Router } from './router.ts'
+import { sendEmpty, sendJson } from './send.ts'
+
+interface RefusalOptions {
+  /** Whether 404 has a `{message,url}` body. */
+  readonly notFoundBody: boolean
+  readonly log: Log
+}
+
+/** The answers to requests that are not done. */
+export const createRefusals = (options: RefusalOptions, router: Pick<Router<never, never>, 'allowed'>) => {
+  const notFound = ({ res, baseUrl }: Exchange, message: string): void =>
+    options.notFoundBody ? sendJson(res, 404, { message, url: referenceOf(baseUrl) }) : sendEmpty(res, 404)
+
+  const fail = (
+    exchange: Exchange,
+    error: unknown,
+    route?: Pick<Route, 'auth' | 'failure' | 'responses'>,
+  ): void => {
+    const { req, res, location, baseUrl } = exchange
+    if (error instanceof ClientGone) return void res.destroy()
+    try {
+      const { status, message, retryAfter } = translate(
+        asDeclared(error, route),
+        options.log,
+        failedOf(req, res, location.path),
+      )
+      // What has begun cannot be taken back: an answer that breaks off is no whole one.
+      if (res.headersSent) return void res.destroy()
+      if (status === 404) return notFound(exchange, message)
+      const body = (status === 500 && route?.failure?.(message)) || { message, url: referenceOf(baseUrl) }
+      sendJson(res, status, body, extraHeaders(status, retryAfter))
+    } catch {
+      // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
+      res.destroy()
+    }
+  }
+
+  const malformed = (exchange: Exchange): void =>
+    fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
+
+  /** A path that is unknown, or does not take the method. */
+  const unmatched = (exchange: Exchange): void => {
+    const { req, res, location } = exchange
+    const allowed = router.allowed(location.path)
+    if (allowed === 'malformed') return malformed(exchange)
+    if (allowed.length === 0) return notFound(exchange, 'there is nothing at this path')
+    sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', allowed.join(', ')])
+  }
+
+  /** A moment later, for node:http may be about to find fault with the same request, and then answers itself. */
+  const refuseConnection = (exchange: Exchange, fault: AllotError): void => {
+    exchange.res.shouldKeepAlive = false
+    setImmediate(() => fail(exchange, fault))
+  }
+
+  return { fail, malformed, notFound, refuseConnection, unmatched }
+}
+
+/** The page that describes the API, which error bodies point to. */
+const referenceOf = (baseUrl: string): string => baseUrl + REFERENCE_PATH
+
+const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] =>
+  retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
