@@ -11,7 +11,7 @@ import { beside } from './peer.ts'
 import { pictureOf } from './picture.ts'
 import { postgres } from './postgres.ts'
 import { quota } from './quota.ts'
-import { sizes } from './sizes.ts'
+import { sizesUpTo } from './sizes.ts'
 import { startUp } from './start.ts'
 import { verification } from './verify.ts'
 import { writes } from './writes.ts'
@@ -20,7 +20,7 @@ import { writes } from './writes.ts'
  * Measures each operation and its reference in turns, and prints medians and ratios.
  * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
  * instance has (a tenth when absent); `--peer URL --peer-token T` asks another server of the same API the same, in turns;
- * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--readme`
+ * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME,NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--readme`
  * puts the table into the README,
  * and the picture beside it.
  */
@@ -45,7 +45,7 @@ const scale = Number(flags.scale)
 if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
 
 const all = {
-  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizes],
+  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizesUpTo(scale)],
   postgres: [postgres, hot],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
@@ -57,7 +57,7 @@ const peer = flags.peer === undefined ? undefined : beside(scale, flags.peer, fl
 const benches =
   peer !== undefined
     ? [peer]
-    : all[storage].filter(({ name }) => flags.only === undefined || flags.only === name)
+    : all[storage].filter(({ name }) => flags.only === undefined || flags.only.split(',').includes(name))
 if (benches.length === 0) fail(`--only ${flags.only}: expected ${names}`)
 
 function fail(words: string): never {
@@ -70,12 +70,13 @@ const say = (words: string) => process.stderr.write(`… ${words}\n`)
 const figure = (number: number) => (number < 10 ? number.toFixed(2) : Math.round(number).toLocaleString('en'))
 
 const row = (measurement: Measurement): string => {
-  const { name, value, unit, reference, against = '', goal = '', isReached, latency } = measurement
+  const { name, value, unit, reference, against = '', goal = '', isReached, latency, size } = measurement
   const ratio = ratioOf(measurement)?.toFixed(2) ?? ''
   const compared = reference === undefined ? '' : `${against}: ${figure(reference)}`
   const reached = isReached === undefined ? '' : isReached ? ', reached' : ', not reached'
   const times = latency === undefined ? '' : `, p50 ${figure(latency.p50)} ms, p99 ${figure(latency.p99)} ms`
-  return `| ${name} | ${figure(value)} ${unit}${times} | ${compared} | ${ratio} | ${goal}${reached} |`
+  const records = size === undefined ? '' : `, ${size.toLocaleString('en')} records`
+  return `| ${name}${records} | ${figure(value)} ${unit}${times} | ${compared} | ${ratio} | ${goal}${reached} |`
 }
 
 const table = (all: readonly Measurement[]): string =>

@@ -13,10 +13,10 @@ const API = '/api/v1'
 
 /** A tenth of {@link INSTANCE}, unless the whole is asked for. */
 export const scaled = (scale: number): Shape => ({
-  people: INSTANCE.people * scale,
-  repos: INSTANCE.repos * scale,
-  entries: INSTANCE.entries * scale,
-  stars: INSTANCE.stars * scale,
+  people: Math.round(INSTANCE.people * scale),
+  repos: Math.round(INSTANCE.repos * scale),
+  entries: Math.round(INSTANCE.entries * scale),
+  stars: Math.round(INSTANCE.stars * scale),
 })
 
 /** What is asked for again and again, against a bare server that gives the same bytes. */

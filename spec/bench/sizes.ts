@@ -2,14 +2,18 @@ import { filledStore, scaled, WORDS } from './instance.ts'
 import { type Bench, inTurns, type Measurement } from './measure.ts'
 import { ask, type Hosted, host } from './servers.ts'
 
-const SCALES = [0.001, 0.01, 0.1]
+const SMALLEST = 0.0001
 const READS = 200
 
-/** What is asked for one at a time, on a connection that is open. */
-const ASKED: readonly [name: string, path: (at: number) => string][] = [
-  ['`GET /user/quota`', () => '/user/quota'],
-  ['`GET /user/quota/artifacts`', (at) => `/user/quota/artifacts?limit=20&page=${1 + (at % 5)}`],
-  ['`GET /repos/search`', (at) => `/repos/search?q=${WORDS[at % WORDS.length]}&limit=20`],
+/** What is asked for one at a time, on a connection that is open, and how much it may grow from the smallest to the largest. */
+const ASKED: readonly [name: string, path: (at: number) => string, within?: number][] = [
+  ['`GET /user/quota`', () => '/user/quota', 1.1],
+  // Another page each time, so that none is remembered.
+  [
+    '`GET /user/quota/artifacts`',
+    (at) => `/user/quota/artifacts?limit=${10 + (at % 40)}&page=${1 + (at % 7)}`,
+  ],
+  ['`GET /repos/search`', (at) => `/repos/search?q=${WORDS[at % WORDS.length]}&limit=20`, 5],
 ]
 
 const timed = (served: Hosted, path: (at: number) => string) => {
@@ -21,13 +25,13 @@ const timed = (served: Hosted, path: (at: number) => string) => {
   }
 }
 
-/** The same requests at three sizes, each a tenth of the next: what is flat costs the same at all of them. */
-export const sizes: Bench = {
+/** The same requests at several sizes, each a tenth of the next: what is flat costs the same at all of them. */
+export const sizesUpTo = (largest: number): Bench => ({
   name: 'sizes',
   async run({ say }) {
     const hosted: { served: Hosted; size: number }[] = []
     try {
-      for (const scale of SCALES) {
+      for (const scale of scalesUpTo(largest)) {
         const shape = scaled(scale)
         say(`a store with ${shape.entries.toLocaleString('en')} ledger entries`)
         const store = await filledStore(shape)
@@ -35,20 +39,35 @@ export const sizes: Bench = {
         hosted.push({ size, served: await host('instance', store, String(shape.people)) })
       }
       const measured: Measurement[] = []
-      for (const [name, path] of ASKED) {
+      for (const [name, path, within] of ASKED) {
         const medians = await inTurns(
           READS,
           hosted.map(({ served }) => timed(served, path)),
         )
         for (const [at, { size }] of hosted.entries())
-          measured.push({ name, value: medians[at]!, unit: 'ms', size, ...against(at, medians[0]!) })
+          measured.push({
+            ...{
+              name: `${name}, ${size.toLocaleString('en')} records`,
+              value: medians[at]!,
+              unit: 'ms',
+              size,
+            },
+            ...(at === 0 ? {} : { reference: medians[0]!, against: 'in the smallest' }),
+            ...(at === hosted.length - 1 ? goalOf(within, medians[at]! / medians[0]!) : {}),
+          })
       }
       return measured
     } finally {
       for (const { served } of hosted) await served.stop()
     }
   },
+})
+
+const scalesUpTo = (largest: number): number[] => {
+  const scales = [largest]
+  while (scales[0]! > SMALLEST * 5) scales.unshift(scales[0]! / 10)
+  return scales
 }
 
-const against = (at: number, reference: number) =>
-  at === 0 ? {} : { reference, against: `in a store of a ${at === 1 ? 'tenth' : 'hundredth'} of that` }
+const goalOf = (within: number | undefined, ratio: number): Pick<Measurement, 'goal' | 'isReached'> =>
+  within === undefined ? {} : { goal: `within ${within} times`, isReached: ratio <= within }
