@@ -47,7 +47,7 @@ export const sizesUpTo = (largest: number): Bench => ({
         for (const [at, { size }] of hosted.entries())
           measured.push({
             ...{
-              name: `${name}, ${size.toLocaleString('en')} records`,
+              name,
               value: medians[at]!,
               unit: 'ms',
               size,
