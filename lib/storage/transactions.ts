@@ -93,6 +93,7 @@ const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransac
 const watched = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
   [Symbol.asyncIterator]() {
     let entries: AsyncIterator<Entry> | undefined
+    const isEmpty = isEmptyRange(range)
     const leave = async (): Promise<IteratorReturnResult<undefined>> => {
       await entries?.return?.()
       return { done: true, value: undefined }
@@ -108,7 +109,7 @@ const watched = (source: ReadTransaction, range: KeyRange, check: () => void): A
         } catch (error) {
           return refuse(error)
         }
-        if (isEmptyRange(range)) return leave()
+        if (isEmpty) return leave()
         entries ??= source.range(range)[Symbol.asyncIterator]()
         return entries.next()
       },

@@ -37,9 +37,18 @@ const placedBy = (places: Places = {}): Placed[] =>
 const scatteredBy = (spreads: Readonly<Record<string, Spread<never>>> = {}): Scattered[] =>
   Object.entries(spreads).map(([index, spread]) => ({
     index,
-    places: (record) => placesOf(spread, record as never),
+    places: lastKnown((record) => placesOf(spread, record as never)),
     counted: spread.counted,
   }))
+
+/** Entries and counters ask for the places of one record after each other. */
+const lastKnown = <T>(work: (record: unknown) => T): ((record: unknown) => T) => {
+  let [last, result]: [unknown, T?] = [undefined]
+  return (record) => {
+    if (last !== record) [last, result] = [record, work(record)]
+    return result as T
+  }
+}
 
 export const declared: readonly Declared[] = collections.map(({ options }) => {
   const { name, schema, id, unique, ordered, counted } = options as typeof options & Record<string, Places>

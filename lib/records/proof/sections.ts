@@ -71,7 +71,7 @@ const walkEach = async (
   for (const run of runs) {
     let at = 0
     for await (const [key, value] of tx.range({ start: run[0]!.start, end: run.at(-1)!.end })) {
-      while (Buffer.compare(key, run[at]!.end) >= 0) at++
+      while (!isBelow(key, run[at]!.end)) at++
       run[at]!.take(key, value)
       if (++entries < STEPS) continue
       step(entries)
@@ -80,4 +80,11 @@ const walkEach = async (
     }
   }
   step(entries)
+}
+
+/** An end is short, and a key differs from it early: a call out of JavaScript would cost several times as much. */
+const isBelow = (key: Bytes, end: Bytes): boolean => {
+  let at = 0
+  while (at < end.length && key[at] === end[at]) at++
+  return at < end.length && (at === key.length || key[at]! < end[at]!)
 }
