@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
+import { buildSync } from 'esbuild'
 
 /** An answer for the bare server to give. */
 export interface Sample {
@@ -23,8 +24,7 @@ export const host = (kind: string, ...words: string[]): Promise<Hosted> => hostB
 
 /** By one of the programs beside this. */
 export const hostBy = (program: string, kind: string, ...words: string[]): Promise<Hosted> => {
-  const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', file, kind, ...words], {
+  const child: ChildProcess = spawn(process.execPath, [put(program), kind, ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
@@ -39,6 +39,24 @@ export const hostBy = (program: string, kind: string, ...words: string[]): Promi
     })
     child.once('close', (code) => reject(new Error(`the server ${kind} ended with ${code}`)))
   })
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const together = new Map<string, string>()
+
+/** Puts a program together as what is published is: a loader of TypeScript takes memory of its own. @returns its file */
+const put = (program: string): string => {
+  const known = together.get(program)
+  if (known !== undefined) return known
+  const outdir = `${root}dist/bench`
+  buildSync({
+    entryPoints: { [program]: `${root}spec/bench/${program}.ts`, worker: `${root}lib/markdown/worker.ts` },
+    ...{ outdir, bundle: true, splitting: true, packages: 'external', format: 'esm', platform: 'node' },
+    logLevel: 'warning',
+  })
+  const file = `${outdir}/${program}.js`
+  together.set(program, file)
+  return file
 }
 
 /** Requests a second at 32 connections. */
