@@ -1,4 +1,5 @@
 import { HtmlRenderer, Node, Parser } from 'commonmark'
+import { escaped } from './escaped.ts'
 import { linksAsWritten } from './links.ts'
 import { leadingTo, NO_FOLLOW, sanitize } from './sanitize.ts'
 
@@ -48,6 +49,3 @@ const write = (link: Node): void => {
   while (link.firstChild !== null) written.appendChild(link.firstChild)
   link.unlink()
 }
-
-const escaped = (text: string): string =>
-  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')

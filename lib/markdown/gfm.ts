@@ -1,4 +1,5 @@
 import { Marked, type TokenizerAndRendererExtension } from 'marked'
+import { escaped } from './escaped.ts'
 import type { MarkdownInput } from './input.ts'
 import type { Links } from './links.ts'
 import { linkReferences } from './references.ts'
@@ -24,6 +25,3 @@ const reference: TokenizerAndRendererExtension = {
  */
 const shownAsText = (html: string): string =>
   html.replace(/<(?=\/?(?:title|textarea|xmp|noembed|noframes|plaintext)\b)/gi, '&lt;')
-
-const escaped = (text: string): string =>
-  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;')

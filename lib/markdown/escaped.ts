@@ -1,0 +1,3 @@
+/** Text as it stands in HTML, also within the quotes of an attribute. */
+export const escaped = (text: string): string =>
+  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
