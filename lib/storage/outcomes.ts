@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Bytes, KeyRange, ReadTransaction } from './driver.ts'
 import { keyText, type Pending } from './layer.ts'
-import { type Range, RangeIndex } from './range-index.ts'
+import { type Range, RangeIndex, rangeText } from './range-index.ts'
 
 /** What a read came to, and all that it went by. */
 interface Outcome {
@@ -161,8 +161,8 @@ const watching = (source: ReadTransaction, reading: Reading): ReadTransaction =>
       return (await source.getMany(wanted)).map(measured)
     },
     range(range: KeyRange) {
-      const [start, end] = [keyText(range.start), keyText(range.end)]
-      ranges.set(`${start.length} ${start}${end}`, { start, end })
+      const read = { start: keyText(range.start), end: keyText(range.end) }
+      ranges.set(rangeText(read), read)
       return source.range(range)
     },
   }

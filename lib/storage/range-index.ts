@@ -26,34 +26,35 @@ export class RangeIndex {
 
   add({ start, end }: Range, name: string): void {
     const beginning = beginningOf(start, end)
-    const { beginnings, lengths } = this.#areaOf(beginning)
+    const { beginnings, lengths } = this.#areaFor(beginning)
     let ranges = beginnings.get(beginning)
     if (ranges === undefined) {
       ranges = new Map()
       beginnings.set(beginning, ranges)
       lengths.set(beginning.length, (lengths.get(beginning.length) ?? 0) + 1)
     }
-    const text = textOf(start, end)
+    const text = rangeText({ start, end })
     const range = ranges.get(text) ?? { start, end, names: new Set() }
     range.names.add(name)
     ranges.set(text, range)
   }
 
-  remove({ start, end }: Range, name: string): void {
-    const beginning = beginningOf(start, end)
-    const { beginnings, lengths } = this.#areaOf(beginning)
-    const ranges = beginnings.get(beginning)
-    const range = ranges?.get(textOf(start, end))
-    if (ranges === undefined || range === undefined) return
-    range.names.delete(name)
-    if (range.names.size > 0) return
-    ranges.delete(textOf(start, end))
+  remove(range: Range, name: string): void {
+    const beginning = beginningOf(range.start, range.end)
+    const area = areaOf(beginning)
+    const { beginnings, lengths } = this.#areas.get(area) ?? NOTHING
+    const [ranges, text] = [beginnings.get(beginning), rangeText(range)]
+    const held = ranges?.get(text)
+    if (ranges === undefined || held === undefined) return
+    held.names.delete(name)
+    if (held.names.size > 0) return
+    ranges.delete(text)
     if (ranges.size > 0) return
     beginnings.delete(beginning)
     const left = lengths.get(beginning.length)! - 1
     if (left > 0) lengths.set(beginning.length, left)
     else lengths.delete(beginning.length)
-    if (beginnings.size === 0) this.#areas.delete(areaOf(beginning))
+    if (beginnings.size === 0) this.#areas.delete(area)
   }
 
   /** The names of all ranges that the key lies in. */
@@ -70,7 +71,7 @@ export class RangeIndex {
     return found
   }
 
-  #areaOf(beginning: string): Area {
+  #areaFor(beginning: string): Area {
     const name = areaOf(beginning)
     let area = this.#areas.get(name)
     if (area === undefined) {
@@ -94,4 +95,5 @@ const beginningOf = (start: string, end: string): string => {
   return start.slice(0, length)
 }
 
-const textOf = (start: string, end: string): string => `${start.length} ${start}${end}`
+/** Tells ranges apart. */
+export const rangeText = ({ start, end }: Range): string => `${start.length} ${start}${end}`
