@@ -1,4 +1,5 @@
-import { allOf, attempt, ifTold, type Moving } from './moving.ts'
+import type { Account } from '../../lib/records/schema.ts'
+import { allOf, attempt, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
 import { SourceGpgKey, SourceKey } from './shapes.ts'
 
 const UNTOLD = 'keys, which the source does not show'
@@ -9,21 +10,14 @@ const UNSIGNED =
 const ALL = { offset: 0, limit: 10_000 }
 
 export const copyKeys = (moving: Moving, login: string): Promise<void> =>
-  attempt(moving.report, `the keys of ${login}`, async () => {
-    const account = await moving.allot.hosting.accounts.byName(login)
-    if (account?.kind !== 'user') return
+  attemptFor(moving, `the keys of ${login}`, login, async (account) => {
     await copySshKeys(moving, account)
     await copyGpgKeys(moving, account)
   })
 
-interface Who {
-  id: number
-  name: string
-}
-
-const copySshKeys = async ({ source, allot, report }: Moving, { id, name }: Who): Promise<void> => {
+const copySshKeys = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
   const { sshKeys } = allot.hosting
-  const given = await ifTold(allOf(source.list(SourceKey, `/users/${encodeURIComponent(name)}/keys`)))
+  const given = await ifTold(allOf(source.list(SourceKey, pathOf(name, 'keys'))))
   if (given === undefined) return report.behind(UNTOLD, name)
   const { items } = given.length === 0 ? { items: [] } : await sshKeys.list(id, ALL)
   const there = new Set(items.map(({ key }) => bodyOf(key)))
@@ -43,10 +37,9 @@ const bodyOf = (key: string): string => key.split(' ')[1] ?? key
  * The API has the bare packets of a key, which prove nothing; a Gitea and a Forgejo give the whole ones beside it, as far
  * as they may be seen by anybody.
  */
-const copyGpgKeys = async ({ source, allot, report }: Moving, { id, name }: Who): Promise<void> => {
+const copyGpgKeys = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
   const { gpgKeys } = allot.hosting
-  const path = encodeURIComponent(name)
-  const given = await ifTold(allOf(source.list(SourceGpgKey, `/users/${path}/gpg_keys`)))
+  const given = await ifTold(allOf(source.list(SourceGpgKey, pathOf(name, 'gpg_keys'))))
   if (given === undefined) return report.behind(UNTOLD, name)
   if (given.length === 0) return
   const { items } = await gpgKeys.list(id, ALL)
@@ -54,7 +47,9 @@ const copyGpgKeys = async ({ source, allot, report }: Moving, { id, name }: Who)
   const missing = given.map((one) => one.key_id.toUpperCase()).filter((one) => !there.has(one))
   for (let found = given.length - missing.length; found > 0; found--) report.found('GPG keys')
   const whole =
-    missing.length === 0 ? new Map<string, string>() : await keysIn(await source.page(`/${path}.gpg`))
+    missing.length === 0
+      ? new Map<string, string>()
+      : await keysIn(await source.page(`/${encodeURIComponent(name)}.gpg`))
   for (const keyId of missing) {
     const armored = whole.get(keyId)
     if (armored === undefined) report.behind(UNSIGNED, `${keyId} of ${name}`)

@@ -1,5 +1,6 @@
 import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
+import type { Account } from '../../lib/records/schema.ts'
 import { type Bar, barOf, withBar } from '../bar.ts'
 import type { Report } from './report.ts'
 import { Refused, type Source } from './source.ts'
@@ -30,6 +31,21 @@ export const attempt = async (report: Report, what: string, work: () => Promise<
     report.failed(what, error.message)
   }
 }
+
+/** What somebody has, for users who are here. */
+export const attemptFor = (
+  { allot, report }: Moving,
+  what: string,
+  login: string,
+  work: (user: Account) => Promise<void>,
+): Promise<void> =>
+  attempt(report, what, async () => {
+    const account = await allot.hosting.accounts.byName(login)
+    if (account?.kind === 'user') await work(account)
+  })
+
+/** Where the source has a list of what a user has. */
+export const pathOf = (name: string, list: string): string => `/users/${encodeURIComponent(name)}/${list}`
 
 /** One after another, with how far that has come. */
 export const each = <T>(

@@ -1,4 +1,5 @@
-import { allOf, asOperator, attempt, ifTold, type Moving } from './moving.ts'
+import type { Account } from '../../lib/records/schema.ts'
+import { allOf, asOperator, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 
 const ELSEWHERE = 'follows, stars and watches of what is not here'
@@ -6,25 +7,15 @@ const UNTOLD = 'follows, stars or watches, which the source does not show'
 
 /** Whom a user follows, and which repositories they star and watch; seen as the user where the source allows that. */
 export const copyRelations = (moving: Moving, login: string): Promise<void> =>
-  attempt(moving.report, `what ${login} follows, stars and watches`, async () => {
-    const { allot, report } = moving
-    const account = await allot.hosting.accounts.byName(login)
-    if (account?.kind !== 'user') return
+  attemptFor(moving, `what ${login} follows, stars and watches`, login, async (account) => {
     await copyFollows(moving, account)
     await copyRepositoryRelation(moving, account, 'stars', 'starred')
     const watched = await copyRepositoryRelation(moving, account, 'watches', 'subscriptions')
     if (watched !== undefined) await unwatch(moving, account, watched)
-    else report.behind(UNTOLD, login)
+    else moving.report.behind(UNTOLD, login)
   })
 
-interface Who {
-  id: number
-  name: string
-}
-
-const pathOf = (name: string, list: string): string => `/users/${encodeURIComponent(name)}/${list}`
-
-const copyFollows = async ({ source, allot, report }: Moving, { id, name }: Who): Promise<void> => {
+const copyFollows = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
   const { follows } = allot.hosting.relations
   const followed = await ifTold(allOf(source.list(SourceUser, pathOf(name, 'following'), name)))
   if (followed === undefined) return report.behind(UNTOLD, name)
@@ -37,7 +28,7 @@ const copyFollows = async ({ source, allot, report }: Moving, { id, name }: Who)
 /** @returns the names in lower case; undefined where they are not shown */
 const copyRepositoryRelation = async (
   { source, allot, report }: Moving,
-  { id, name }: Who,
+  { id, name }: Account,
   kind: 'stars' | 'watches',
   list: string,
 ): Promise<Set<string> | undefined> => {
@@ -53,7 +44,11 @@ const copyRepositoryRelation = async (
 }
 
 /** Whoever makes a repository watches it, but may have stopped since. */
-const unwatch = async ({ allot, made }: Moving, { id, name }: Who, watched: Set<string>): Promise<void> => {
+const unwatch = async (
+  { allot, made }: Moving,
+  { id, name }: Account,
+  watched: Set<string>,
+): Promise<void> => {
   for (const repository of made)
     if (repository.owner === name && !watched.has(`${name}/${repository.name}`.toLowerCase()))
       await allot.hosting.relations.watches.clear(asOperator(id), repository)
