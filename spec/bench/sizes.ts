@@ -46,12 +46,10 @@ export const sizesUpTo = (largest: number): Bench => ({
         )
         for (const [at, { size }] of hosted.entries())
           measured.push({
-            ...{
-              name,
-              value: medians[at]!,
-              unit: 'ms',
-              size,
-            },
+            name,
+            value: medians[at]!,
+            unit: 'ms',
+            size,
             ...(at === 0 ? {} : { reference: medians[0]!, against: 'in the smallest' }),
             ...(at === hosted.length - 1 ? goalOf(within, medians[at]! / medians[0]!) : {}),
           })
