@@ -60,6 +60,10 @@ interface Types {
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const json = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T
 
+/** The package that a source of the command line is from, which carries some with it. */
+const carriedFrom = (source: string): string | undefined =>
+  /^\.\.\/\.\.\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1]
+
 describe('The package', () => {
   let packed: Packed
   let tarball: string
@@ -94,8 +98,26 @@ describe('The package', () => {
       )
       assert.equal(sourcesContent?.length, sources.length, path)
       assert.ok(
-        sources.every((source) => source.startsWith('../') && /\.tsx?$/.test(source)),
+        sources.every((source) => /^\.\.\/.*\.tsx?$/.test(source) || carriedFrom(source) !== undefined),
         path,
+      )
+    }
+  })
+
+  it('has the licence of every package that its command line carries, and no file of them in the library', () => {
+    const notices = readFileSync(join(installed, 'dist/bin/carried.LICENSE.txt'), 'utf8')
+    const carried = packed.files
+      .filter(({ path }) => path.endsWith('.map'))
+      .flatMap(({ path }) =>
+        json<{ sources: string[] }>(join(installed, path)).sources.map((source) => ({ path, source })),
+      )
+      .filter(({ source }) => carriedFrom(source) !== undefined)
+    assert.ok(carried.length > 0)
+    for (const { path, source } of carried) {
+      assert.ok(path.startsWith('dist/bin/'), path)
+      assert.ok(
+        notices.includes(`\n${carriedFrom(source)} `) || notices.startsWith(`${carriedFrom(source)} `),
+        source,
       )
     }
   })
