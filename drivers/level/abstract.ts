@@ -13,6 +13,7 @@ import {
   type StorageDriver,
   type StorageError,
 } from '../../lib/storage/index.ts'
+import { Compaction } from './compaction.ts'
 
 interface AtSnapshot {
   snapshot?: AbstractSnapshot
@@ -38,6 +39,8 @@ export interface Database {
     close(): Promise<void>
   }
   batch(): Batch
+  /** Not every database has files to write anew. */
+  compactRange?(start: Bytes, end: Bytes): Promise<void>
 }
 
 export interface Batch {
@@ -51,7 +54,7 @@ export interface Batch {
 const FETCH = 128
 const MOST = 1024
 /** Bytes of one fetch. */
-const FETCH_BYTES = 128 * 1024
+const FETCH_BYTES = 256 * 1024
 
 /**
  * Up to here keys are read at once on the event loop: a hot key is read in microseconds, of which a trip through the
@@ -77,7 +80,10 @@ export const overAbstractLevel = (
         throw explain(cause)
       }
     },
-    ({ database }) => database.close(),
+    async ({ database, compaction }) => {
+      await compaction.stop()
+      await database.close()
+    },
   )
   /** What the work itself throws is its own affair; what the database says is explained. */
   const explained = (error: unknown): never => {
@@ -97,16 +103,19 @@ interface Open {
   readonly database: Database
   readonly commits: GroupCommit
   readonly outcomes: Outcomes
+  readonly compaction: Compaction
 }
 
 const start = async (database: Database): Promise<Open> => {
   await database.open()
   const outcomes = new Outcomes()
-  const commits = new GroupCommit(readerOf(database), (given) => {
+  const compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
+  const commits = new GroupCommit(readerOf(database), async (given) => {
     const changes = [...given]
-    return outcomes.during(changes, () => writeSynced(database, changes))
+    await outcomes.during(changes, () => writeSynced(database, changes))
+    compaction.note(changes)
   })
-  return { database, commits, outcomes }
+  return { database, commits, outcomes, compaction }
 }
 
 const isOfDatabase = (error: unknown): boolean =>

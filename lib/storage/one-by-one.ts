@@ -12,11 +12,17 @@ export const oneByOne = <T>(begin: () => Pages<T>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]: () => new OneByOne(begin),
 })
 
+/** Pages after which it is likely that one more is wanted. */
+const READING_ON = 2
+
 class OneByOne<T> implements AsyncIterator<T, undefined> {
   readonly #begin: () => Pages<T>
   #pages: Pages<T> | undefined
   #page: readonly T[] = []
   #at = 0
+  /** The page after this one, which is fetched while a reader that reads on goes through this one. */
+  #coming: Promise<readonly T[]> | undefined
+  #turned = 0
   #hasEnded = false
 
   constructor(begin: () => Pages<T>) {
@@ -33,6 +39,7 @@ class OneByOne<T> implements AsyncIterator<T, undefined> {
     if (!this.#hasEnded) {
       this.#hasEnded = true
       this.#page = []
+      await this.#coming?.catch(() => undefined)
       await this.#pages?.close()
     }
     return { done: true, value: undefined }
@@ -42,12 +49,21 @@ class OneByOne<T> implements AsyncIterator<T, undefined> {
     if (this.#hasEnded) return { done: true, value: undefined }
     try {
       this.#pages ??= this.#begin()
-      this.#page = await this.#pages.next()
+      const coming = this.#coming ?? this.#pages.next()
+      this.#coming = undefined
+      this.#page = await coming
       this.#at = 0
+      if (++this.#turned >= READING_ON && this.#page.length > 0) this.#fetch(this.#pages)
     } catch (error) {
       await this.return()
       throw error
     }
     return this.#page.length === 0 ? this.return() : this.next()
+  }
+
+  #fetch(pages: Pages<T>): void {
+    this.#coming = pages.next()
+    // It is told of when its turn comes.
+    this.#coming.catch(() => undefined)
   }
 }

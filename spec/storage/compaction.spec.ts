@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Compaction } from '../../drivers/level/compaction.ts'
+import { encodeKey } from '../../lib/records/keys.ts'
+
+const deletions = (place: string, count: number) =>
+  Array.from(
+    { length: count },
+    (_, at) => [encodeKey(['repository', 'o', 'grams', place, at]), undefined] as const,
+  )
+
+/** What is asked of a database that takes its time. */
+const asked = () => {
+  const ranges: string[] = []
+  let done = () => {}
+  const compaction = new Compaction((start) => {
+    ranges.push(Buffer.from(start).toString('latin1').split('\0')[3]!)
+    return new Promise((resolve) => {
+      done = resolve
+    })
+  })
+  return { compaction, ranges, finish: () => done() }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('Files in which much was deleted', () => {
+  it('are written anew once no more is deleted there, and no others', async () => {
+    const { compaction, ranges } = asked()
+    for (let batch = 0; batch < 30; batch++) compaction.note(deletions('many', 1000))
+    compaction.note(deletions('rare', 100))
+    await turn()
+    assert.deepEqual(ranges, ['many'])
+    compaction.note([[encodeKey(['a']), encodeKey(['put'])]])
+    await turn()
+    assert.deepEqual(ranges, ['many'])
+  })
+
+  it('are written one after the other, and those that wait are left when the store closes', async () => {
+    const { compaction, ranges, finish } = asked()
+    for (const place of ['some', 'more']) compaction.note(deletions(place, 20_000))
+    compaction.note([])
+    await turn()
+    assert.deepEqual(ranges, ['some'])
+    let isStopped = false
+    const stopping = compaction.stop().then(() => {
+      isStopped = true
+    })
+    await turn()
+    assert.equal(isStopped, false)
+    finish()
+    await stopping
+    assert.deepEqual(ranges, ['some'])
+  })
+})
