@@ -21,6 +21,7 @@ import { createPageDoor } from './page/door.ts'
 import { createQuota } from './quota/index.ts'
 import { createErrands } from './records/errands.ts'
 import { prepareStore } from './records/opening.ts'
+import { createPacking } from './records/packing.ts'
 import { createStore } from './records/store.ts'
 import { createSweeper } from './records/sweeper.ts'
 import { apiDocument } from './routes/document.ts'
@@ -83,13 +84,16 @@ export const createAllot = async ({
   })
   const store = createStore(driver)
   const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
-  const failed = (error: unknown) => log.error({ err: error }, 'a listener of quota failed')
+  const failing = (what: string) => (error: unknown, fields?: object) =>
+    log.error({ err: error, ...fields }, what)
+  const failed = failing('a listener of quota failed')
   events.on('error', failed)
   const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
   const errands = createErrands(BOUNDS, () => sweeper.wake())
   const sweeper = createSweeper(store, errands, (error, errand) =>
     log.error({ err: error, errand }, 'what a change has left to do failed; it will be tried again'),
   )
+  const packing = createPacking(store, failing('names could not be packed; it will be tried again'))
   const quota = createQuota(
     store,
     errands,
@@ -112,11 +116,7 @@ export const createAllot = async ({
     folders,
     disk: git,
     files,
-    failed: (error, fields) =>
-      log.error(
-        { err: error, ...fields },
-        'what lies on the disk could not be made to agree with the records',
-      ),
+    failed: failing('what lies on the disk could not be made to agree with the records'),
     authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -203,9 +203,9 @@ export const createAllot = async ({
     log,
   })
   sweeper.wake()
+  packing.begin()
   // What another process has left uncounted when it was killed is not to wait for a start.
-  const resumed = () =>
-    hosting.landings.resume().catch((error) => log.error({ err: error }, 'pushes could not be looked for'))
+  const resumed = () => hosting.landings.resume().catch(failing('pushes could not be looked for'))
   const looking = driver.shared ? setInterval(resumed, HOUR).unref() : undefined
   return {
     handler: serving.handler,
@@ -225,6 +225,7 @@ export const createAllot = async ({
       await transport?.close()
       clearInterval(looking)
       await sweeper.stop()
+      await packing.stop()
       await hosting.idle().catch(() => undefined)
       await quota.idle()
       await markdown.close()

@@ -1,5 +1,6 @@
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import { except, merge, pageOf } from '../records/merge.ts'
+import { except, merge, pageOf, textOf } from '../records/merge.ts'
+import type { FoundEntries } from '../records/spread.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Page, Slice } from './listing.ts'
@@ -21,22 +22,46 @@ export const learning = async <R>(
 }
 
 /** Entries in the order of their texts, and how many they are where that is known without looking. */
-export interface FoundListing {
+export interface Listed {
   entries: AsyncIterable<IndexEntry>
   total?: number | undefined
-  /** Keeps a total that was found out. */
-  learn?: (total: number) => void
 }
+
+/** Entries that are looked for. */
+export interface Sought {
+  find: Find
+  /** Where it is known from before. */
+  total: number | undefined
+  /** Keeps a total that was found out. */
+  learn(total: number): void
+}
+
+/** The first entries, in the order of their texts; their number is right where it is asked for. */
+type Find = (most: number, isCounted: boolean) => Promise<FoundEntries>
+
+export type FoundListing = Listed | Sought
 
 /** What a listing has besides those records, all of which are in it. */
 export const without = (gone: ReadonlySet<string>, listing: FoundListing): FoundListing => {
   if (gone.size === 0) return listing
-  const { entries, total, learn } = listing
+  const total = listing.total === undefined ? undefined : listing.total - gone.size
+  if ('entries' in listing) return { entries: except(gone, listing.entries), total }
   return {
-    entries: except(gone, entries),
-    total: total === undefined ? undefined : total - gone.size,
-    learn: (found) => learn?.(found + gone.size),
+    total,
+    find: (most, isCounted) => findWithout(gone, listing.find, most, isCounted),
+    learn: (found) => listing.learn(found + gone.size),
   }
+}
+
+const findWithout = async (
+  gone: ReadonlySet<string>,
+  find: Find,
+  most: number,
+  isCounted: boolean,
+): Promise<FoundEntries> => {
+  const { entries, total } = await find(most + gone.size, isCounted)
+  const there = entries.filter((entry) => !gone.has(textOf(entry)))
+  return { entries: there.slice(0, most), total: total - gone.size }
 }
 
 /** One page of several listings. Those whose total is not known are gone through to their end, and no others. */
@@ -49,10 +74,9 @@ export const pageOfListings = async <R>(
   const most = slice.offset + slice.limit
   const learned: (() => void)[] = []
   const known = await Promise.all(
-    listings.map(async ({ entries, total, learn }) => {
-      if (total !== undefined) return { entries, total }
-      const found = await firstOf(entries, most)
-      learned.push(() => learn?.(found.total))
+    listings.map(async (listing) => {
+      const found = await firstIn(listing, most)
+      if ('learn' in listing) learned.push(() => listing.learn(found.total))
       return found
     }),
   )
@@ -66,8 +90,17 @@ export const pageOfListings = async <R>(
   }
 }
 
+const firstIn = async (listing: FoundListing, most: number) => {
+  const { total } = listing
+  if ('find' in listing) {
+    const found = await listing.find(most, total === undefined)
+    return { entries: found.entries, total: total ?? found.total }
+  }
+  return total === undefined ? firstOf(listing.entries, most) : { entries: listing.entries, total }
+}
+
 /** So many of the first entries, and how many there are in all. */
-export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number) => {
+export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number): Promise<FoundEntries> => {
   const entries: IndexEntry[] = []
   let total = 0
   for await (const entry of listing) if (total++ < most) entries.push(entry)

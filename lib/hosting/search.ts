@@ -4,7 +4,9 @@ import type { Collection, IndexEntry } from '../records/collection.ts'
 import { underWay } from '../records/errands.ts'
 import { folded, gramsToFind, isGram } from '../records/grams.ts'
 import { encodeKey } from '../records/keys.ts'
+import { recordKey } from '../records/layout.ts'
 import { textOf } from '../records/merge.ts'
+import { hasWord } from '../records/packed.ts'
 import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -31,9 +33,9 @@ export interface Search {
 }
 
 /**
- * Entries of the index of grams end with the texts themselves, so a word is looked for in the keys and no record is
- * loaded but those of the page. A word of up to three characters is a gram, whose entries are counted; a longer one is
- * looked for among those of its rarest gram, and its total is remembered.
+ * Entries of the index of grams end with the texts themselves, so a word is looked for in them and no record is loaded
+ * but those of the page. A word of up to three characters is a gram, whose entries are counted; a longer one is looked
+ * for among those of its rarest gram, which lie together in packs, and its total is remembered.
  */
 export const createSearch = (store: Store): Search => {
   const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
@@ -112,12 +114,11 @@ const openListing = async <R>(
 ): Promise<FoundListing> => {
   if (word.length > LONGEST) return { entries: nothing(), total: 0 }
   const { gram, count, stamp } = await rarestGram(tx, collection, audience, word)
-  const entries = collection.entries(tx, 'grams', { prefix: [gram, audience] })
-  if (isGram(word)) return { entries, total: count }
+  if (isGram(word)) return { entries: collection.listed(tx, 'grams', [gram, audience]), total: count }
   const key = JSON.stringify([collection.options.name, audience, folded(word)])
   const known = totals.get(key)
   return {
-    entries: holding(word, entries),
+    find: (...asked) => collection.find(tx, 'grams', [gram, audience], folded(word), ...asked),
     total: count === 0 ? 0 : known?.stamp === stamp ? known.total : undefined,
     learn: (total) => void totals.set(key, { stamp, total }),
   }
@@ -161,11 +162,11 @@ const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): P
   const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
   const texts = [folded(self.name), folded(self.fullName)]
-  const found: IndexEntry[] = []
-  const prefix = ['', audienceOfAccount(self), ...texts]
-  for await (const { recordKey } of accounts.entries(tx, 'grams', { prefix }))
-    found.push({ order: encodeKey([...texts, self.id]), recordKey })
-  return [{ entries: holding(word, found) }]
+  const entry = {
+    order: encodeKey([...texts, self.id]),
+    recordKey: recordKey(accounts.options.name, [self.id]),
+  }
+  return [{ entries: holding(word, self.kind === 'user' ? [entry] : []) }]
 }
 
 const oneUser = async (tx: ReadTransaction, viewer: Viewer, id: number, word: string) => {
@@ -175,17 +176,11 @@ const oneUser = async (tx: ReadTransaction, viewer: Viewer, id: number, word: st
   return texts.some((text) => folded(text).includes(folded(word))) ? account : undefined
 }
 
-/** Bytes at the end of an entry's order that are its id. */
-const ID = encodeKey([1]).length
-
-/** The entries whose texts have the word. Keys hold the bytes of texts as they are, so nothing is decoded. */
+/** The entries whose texts have the word. */
 async function* holding(
   word: string,
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
   const bytes = Buffer.from(encodeKey([folded(word)]))
-  for await (const entry of entries) {
-    const texts = Buffer.from(entry.order.buffer, entry.order.byteOffset, entry.order.length - ID)
-    if (word === '' || texts.includes(bytes)) yield entry
-  }
+  for await (const entry of entries) if (word === '' || hasWord(entry.order, bytes)) yield entry
 }

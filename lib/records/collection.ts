@@ -4,7 +4,7 @@ import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver
 import { type Counter, counter } from './counter.ts'
 import { type KeyTuple, rangeBelow } from './keys.ts'
 import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './layout.ts'
-import { type Spread, type StampedCount, spreadIndex } from './spread.ts'
+import { type FoundEntries, type Spread, type StampedCount, spreadIndex } from './spread.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** The place of a record in an index; undefined keeps the record out of it. */
@@ -70,6 +70,17 @@ export interface Collection<
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
   /** How many entries of a spread index begin with the place, by as many members as it is counted by. */
   countSpread(tx: ReadTransaction, index: S, place: KeyTuple): Promise<StampedCount>
+  /** The entries of one list of a packed index, in their order. */
+  listed(tx: ReadTransaction, index: S, head: KeyTuple): AsyncIterable<IndexEntry>
+  /** The first of them whose texts have the word, as many as `most`, and, where asked, how many have it. */
+  find(
+    tx: ReadTransaction,
+    index: S,
+    head: KeyTuple,
+    word: string,
+    most: number,
+    isCounted: boolean,
+  ): Promise<FoundEntries>
   /** Writes the record and whatever of its index entries and counts changed; answers what was there before. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
   /** Answers what was removed. */
@@ -193,6 +204,8 @@ export const collection = <
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
     countSpread: (tx, index, place) => spread.get(index)!.count(tx, place),
+    listed: (tx, index, head) => spread.get(index)!.listed(tx, head),
+    find: (tx, index, head, ...asked) => spread.get(index)!.find(tx, head, ...asked),
     async save(tx, record) {
       v.assert(options.schema, record)
       const key = recordKey(options.id(record))

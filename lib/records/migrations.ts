@@ -1,4 +1,5 @@
 import type { Bytes, WriteTransaction } from '../storage/driver.ts'
+import { decodeKey, encodeKey } from './keys.ts'
 import { recordKey } from './layout.ts'
 import type { Pass } from './passes.ts'
 import { decodeValue, encodeValue } from './values.ts'
@@ -43,6 +44,12 @@ const shelve = async (tx: WriteTransaction, key: Bytes, value: Bytes): Promise<v
   tx.put(key, edited(value, { owner: null }))
 }
 
+const sayGrown = (tx: WriteTransaction, collection: string, key: Bytes, value: Bytes): void => {
+  const [, ...list] = decodeKey(key)
+  const [count] = decodeValue<[number, number]>(value)
+  if (count >= 256) tx.put(encodeKey([collection, 'g', 'grams', ...list]), new Uint8Array(0))
+}
+
 /**
  * The way from every older layout to this one, in order. A step is never changed once it has been released, so its passes
  * name keys and members themselves: what schema.ts declares is the newest layout alone, which is what is derived by.
@@ -80,6 +87,15 @@ export const steps: readonly Step[] = [
         each: (tx, key, value) =>
           tx.put(key, edited(value, { day: Math.floor(Date.now() / 86_400_000), days: 0 })),
       },
+    ],
+  },
+  {
+    // 4 keeps long lists of the index that names are searched by in packs; here they are said to be long.
+    from: 3,
+    to: 4,
+    migrate: [
+      { over: ['account:grams'], each: (tx, key, value) => sayGrown(tx, 'account', key, value) },
+      { over: ['repository:grams'], each: (tx, key, value) => sayGrown(tx, 'repository', key, value) },
     ],
   },
 ]

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 
 /** So many steps take a few milliseconds. */
 const STEPS = 50
@@ -13,4 +13,10 @@ export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
     if (++steps % STEPS === 0) await setImmediate()
     yield item
   }
+}
+
+/** Keeps no process alive, and ends at once when it is to stop. */
+export const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
+  await setImmediate()
+  await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
 }

@@ -28,7 +28,7 @@ export const derivingPasses = (names: readonly string[]): Pass[] =>
     .flatMap((collection) => {
       const { name } = collection.options
       return [
-        ...[[name, 'u'], [name, 'o'], counters(name)].map(removing),
+        ...[[name, 'u'], [name, 'o'], [name, 'p'], [name, 'g'], counters(name)].map(removing),
         { over: [name, 'r'], each: saveAnew(collection) },
       ]
     })

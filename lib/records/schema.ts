@@ -36,6 +36,7 @@ const byGrams = <R>(of: (record: R) => [Audience, texts: string[]] | undefined):
   },
   places: (from) => gramsOf(from.slice(1) as string[]).map((gram) => [gram, ...from]),
   counted: 2,
+  isPacked: true,
 })
 
 const Account = v.object({

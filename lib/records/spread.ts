@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { IndexEntry } from './collection.ts'
 import type { KeyTuple } from './keys.ts'
-import { counterKey, counterName, orderedKey } from './layout.ts'
+import { counterKey, counterName, grownKey, orderedKey } from './layout.ts'
+import { addLoose, BEGINNING, entriesOf, findIn, packedList, removeLoose } from './packed.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** Many places for one record in one index, such as the parts of its name. */
@@ -11,6 +13,8 @@ export interface Spread<R> {
   places: (from: KeyTuple) => readonly KeyTuple[]
   /** How many members of a place say what it is counted with. */
   counted: number
+  /** Whether its lists are packed (packed.ts): what they are counted by names them, and the ids are one number. */
+  isPacked?: boolean
 }
 
 /** How many entries begin with a place, and a number that is another one after every change of them. */
@@ -24,6 +28,21 @@ export interface SpreadIndex<R> {
   /** Takes the entries and counts from those of one record to those of another in its place. */
   move(tx: WriteTransaction, before: R | undefined, record: R | undefined, recordKey: Bytes): Promise<void>
   count(tx: ReadTransaction, place: KeyTuple): Promise<StampedCount>
+  /** The entries of one list of a packed index, in their order. */
+  listed(tx: ReadTransaction, head: KeyTuple): AsyncIterable<IndexEntry>
+  /** The first entries of one list of a packed index whose texts have the word, and, where asked, how many have it. */
+  find(
+    tx: ReadTransaction,
+    head: KeyTuple,
+    word: string,
+    most: number,
+    isCounted: boolean,
+  ): Promise<FoundEntries>
+}
+
+export interface FoundEntries {
+  entries: IndexEntry[]
+  total: number
 }
 
 const NOTHING: StampedCount = { count: 0, stamp: 0 }
@@ -38,44 +57,81 @@ export const spreadIndex = <R>(
   spread: Spread<R>,
   id: (record: R) => KeyTuple,
 ): SpreadIndex<R> => {
-  const { from, counted } = spread
-  const entryKey = (place: KeyTuple, record: R) => orderedKey(collection, index, place, id(record))
+  const { from, counted, isPacked = false } = spread
+  const keysOf = (record: R | undefined) =>
+    new Map(
+      placesOf(spread, record).map((place) => {
+        const key = orderedKey(collection, index, place, id(record!))
+        return [Buffer.from(key).toString('latin1'), { key, head: place.slice(0, counted) }]
+      }),
+    )
   const countKey = (place: KeyTuple) => counterKey(counterName(collection, index), place)
 
-  const recount = async (tx: WriteTransaction, changes: ReadonlyMap<string, Changed>) => {
-    const changed = [...changes.values()]
-    const keys = changed.map(({ place }) => countKey(place))
-    const before = await tx.getMany(keys)
-    for (const [at, { by, place }] of changed.entries()) {
-      const count = stamped(before[at]).count + by
+  /** Where it is said already, it may be said from where to go on. */
+  const sayGrown = async (tx: WriteTransaction, head: KeyTuple) => {
+    const key = grownKey(collection, index, head)
+    if ((await tx.get(key)) === undefined) tx.put(key, BEGINNING)
+  }
+
+  const recount = async (
+    tx: WriteTransaction,
+    changed: readonly Changed[],
+    held: readonly (Bytes | undefined)[],
+  ) => {
+    for (const [at, { by, head }] of changed.entries()) {
+      const key = countKey(head)
+      const count = stamped(held[at]).count + by
       if (count < 0)
-        throw new Error(`counter ${collection}:${index} of ${place.join('/')} would become ${count}`)
-      if (count === 0) tx.delete(keys[at]!)
-      else tx.put(keys[at]!, stampedValue(count))
+        throw new Error(`counter ${collection}:${index} of ${head.join('/')} would become ${count}`)
+      if (count === 0) tx.delete(key)
+      else tx.put(key, stampedValue(count))
+      if (isPacked && count >= FEW && randomInt(SELDOM) === 0) await sayGrown(tx, head)
     }
   }
 
   return {
     async move(tx, before, record, recordKey) {
       if (JSON.stringify(before && from(before)) === JSON.stringify(record && from(record))) return
-      const changes = new Map<string, Changed>()
-      const note = (place: KeyTuple, by: number) => {
-        const head = place.slice(0, counted)
-        const text = JSON.stringify(head)
-        changes.set(text, { place: head, by: (changes.get(text)?.by ?? 0) + by })
-      }
-      for (const place of placesOf(spread, before)) {
-        tx.delete(entryKey(place, before!))
-        note(place, -1)
-      }
-      for (const place of placesOf(spread, record)) {
-        tx.put(entryKey(place, record!), recordKey)
-        note(place, 1)
-      }
-      await recount(tx, changes)
+      const [held, wanted] = [keysOf(before), keysOf(record)]
+      const lost = [...held].flatMap(([text, entry]) => (wanted.has(text) ? [] : [entry]))
+      const gained = [...wanted].flatMap(([text, entry]) => (held.has(text) ? [] : [entry]))
+      const changed = changesOf(lost, gained)
+      // What is there already tells whether an entry is in a pack.
+      const entries = isPacked ? [...lost, ...gained].map(({ key }) => key) : []
+      const found = await tx.getMany([...entries, ...changed.map(({ head }) => countKey(head))])
+      for (const [at, { key }] of lost.entries())
+        if (isPacked) removeLoose(tx, key, found[at])
+        else tx.delete(key)
+      for (const [at, { key }] of gained.entries())
+        if (isPacked) addLoose(tx, key, found[lost.length + at], recordKey)
+        else tx.put(key, recordKey)
+      await recount(tx, changed, found.slice(entries.length))
     },
     count: async (tx, place) => stamped(await tx.get(countKey(place))),
+    listed: (tx, head) => entriesOf(tx, packedList(collection, index, head)),
+    find: (tx, head, ...asked) => findIn(tx, packedList(collection, index, head), ...asked),
   }
+}
+
+/** A list is looked at again after so many changes, more or less; by lot, so that nobody need count them. */
+const SELDOM = 1024
+/** A shorter list is not worth it. */
+export const FEW = 256
+
+interface Changed {
+  head: KeyTuple
+  by: number
+}
+
+const changesOf = (lost: readonly { head: KeyTuple }[], gained: readonly { head: KeyTuple }[]): Changed[] => {
+  const changes = new Map<string, Changed>()
+  const note = ({ head }: { head: KeyTuple }, by: number) => {
+    const text = JSON.stringify(head)
+    changes.set(text, { head, by: (changes.get(text)?.by ?? 0) + by })
+  }
+  for (const entry of lost) note(entry, -1)
+  for (const entry of gained) note(entry, 1)
+  return [...changes.values()]
 }
 
 export const placesOf = <R>({ from, places }: Spread<R>, record: R | undefined): readonly KeyTuple[] => {
@@ -95,11 +151,6 @@ export const stampedNumber = (value: Bytes): number | undefined => {
   } catch {
     return undefined
   }
-}
-
-interface Changed {
-  place: KeyTuple
-  by: number
 }
 
 const stamped = (bytes: Bytes | undefined): StampedCount => {

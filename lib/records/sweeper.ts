@@ -1,5 +1,5 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
 import { advance, type Errands } from './errands.ts'
+import { pause } from './paced.ts'
 import { type Errand, errands as records } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -97,10 +97,4 @@ export const createSweeper = (
       await running
     },
   }
-}
-
-/** Keeps no process alive, and ends at once when the sweeper is to stop. */
-const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
-  await setImmediate()
-  await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
 }

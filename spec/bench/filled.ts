@@ -1,3 +1,4 @@
+import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { sequenceKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/mark.ts'
@@ -48,7 +49,16 @@ export const fill = async (folder: string, shape: Shape, told: Filled = () => un
     return filler.records
   } finally {
     await driver.close()
+    await settle(folder)
   }
+}
+
+/** Has LevelDB write its files anew, as it has done with most of what a store of some age holds. */
+const settle = async (folder: string): Promise<void> => {
+  const database = new ClassicLevel<Buffer, Buffer>(folder, { keyEncoding: 'buffer' })
+  await database.open()
+  await database.compactRange(Buffer.of(0), Buffer.of(0xff))
+  await database.close()
 }
 
 /** A number from 0 to 1, the same for the same `at`, and most of them small: the square of an even spread. */

@@ -1,9 +1,11 @@
 import { decodeKey, encodeKey } from '../keys.ts'
 import { counterKey, counterName, orderedKey, uniqueKey } from '../layout.ts'
 import { stampedNumber, stampedValue } from '../spread.ts'
-import { encodeValue } from '../values.ts'
-import { type Declared, declared, keyWords } from './collections.ts'
-import { type Claim, deleting, type Fault, type Known, putting, type Recount } from './declare.ts'
+import { type Declared, declared } from './collections.ts'
+import type { Claim, Fault, Known, Recount } from './declare.ts'
+import { explainCounter, explainEntry } from './explain.ts'
+import { packedKept } from './packs.ts'
+import { wholeNumber } from './sequences.ts'
 import type { Compared, Sides } from './sides.ts'
 
 /** Something that is kept and follows from records: an index, a counter, or a recount that a floor declares. */
@@ -23,8 +25,13 @@ export interface Told {
 export interface Kept {
   readonly balance: Balance
   readonly kind: 'index' | 'counter'
-  /** Of a counter: the number in what is kept, if there is one. */
-  readonly numberIn?: (value: Uint8Array) => number | undefined
+  /** Whether it is a counter that has a stamp, too. */
+  readonly isStamped?: boolean
+  /**
+   * Tells the sides what is held.
+   * @returns how many entries or counters that is, undefined where it is broken
+   */
+  hold(sides: Sides, key: Uint8Array, value: Uint8Array): number | undefined
   /** The members that every key of it begins with. */
   readonly prefix: readonly string[]
 }
@@ -46,7 +53,7 @@ export const openBooks = (recounts: readonly Recount[]): Books => {
       ...countersOf(collection),
       ...stampedCountersOf(collection),
     ]) {
-      kept.push(one)
+      kept.push(one, ...(one.packs ?? []))
       balances.push(one.balance)
       toldBy.get(collection.name)!.push(one)
     }
@@ -60,12 +67,16 @@ export const openBooks = (recounts: readonly Recount[]): Books => {
   return { balances, kept, toldBy }
 }
 
-const indexesOf = (collection: Declared): (Kept & Told)[] => {
+/** What is kept and what it follows from; some of it may be kept in packs. */
+type Own = Kept & Told & { readonly packs?: readonly Kept[] }
+
+const indexesOf = (collection: Declared): Own[] => {
   const { name } = collection
   const of = (letter: 'u' | 'o', index: string, tell: Told['tell']) => ({
     balance: { isOwn: true, explain: (one: Compared) => explainEntry(`${name} by ${index}`, one) },
     kind: 'index' as const,
     prefix: [name, letter, index],
+    hold: holdEntry,
     tell,
   })
   const unique = collection.unique.map(({ index, place }) =>
@@ -80,21 +91,36 @@ const indexesOf = (collection: Declared): (Kept & Told)[] => {
       if (at !== undefined) sides.due(orderedKey(name, index, at, collection.id(record)), 1, key)
     }),
   )
-  const spread = collection.spread.map(({ index, places }) =>
-    of('o', index, (sides, record, key) => {
+  const spread = collection.spread.map(({ index, places, isPacked }): Own => {
+    const entries = of('o', index, (sides, record, key) => {
       for (const at of places(record)) sides.due(orderedKey(name, index, at, collection.id(record)), 1, key)
-    }),
-  )
+    })
+    return isPacked ? { ...entries, ...packedKept(name, index) } : entries
+  })
   return [...ordered, ...unique, ...spread]
 }
 
-const countersOf = ({ name, counted }: Declared): (Kept & Told)[] =>
+const holdEntry: Kept['hold'] = (sides, key, value) => {
+  sides.held(key, 1, value)
+  return 1
+}
+
+const holdNumber =
+  (numberIn: (value: Uint8Array) => number | undefined): Kept['hold'] =>
+  (sides, key, value) => {
+    const number = numberIn(value)
+    sides.held(key, number ?? 0)
+    return number === undefined ? undefined : 1
+  }
+
+const countersOf = ({ name, counted }: Declared): Own[] =>
   counted.map(({ index, place }) => {
     const counter = counterName(name, index)
     return {
       balance: { isOwn: true, explain: (one) => explainCounter(counter, one) },
       kind: 'counter',
       prefix: [counter],
+      hold: holdNumber(wholeNumber),
       tell: (sides, record) => {
         const at = place(record)
         if (at !== undefined) sides.due(counterKey(counter, at), 1)
@@ -102,14 +128,15 @@ const countersOf = ({ name, counted }: Declared): (Kept & Told)[] =>
     }
   })
 
-const stampedCountersOf = ({ name, spread }: Declared): (Kept & Told)[] =>
+const stampedCountersOf = ({ name, spread }: Declared): Own[] =>
   spread.map(({ index, places, counted }) => {
     const counter = counterName(name, index)
     return {
       balance: { isOwn: true, explain: (one) => explainCounter(counter, one, stampedValue) },
       kind: 'counter',
       prefix: [counter],
-      numberIn: stampedNumber,
+      isStamped: true,
+      hold: holdNumber(stampedNumber),
       tell: (sides, record) => {
         for (const at of places(record)) sides.due(counterKey(counter, at.slice(0, counted)), 1)
       },
@@ -122,29 +149,6 @@ const toldOf = (balance: Balance, claim: Claim, side: 'due' | 'held'): Told => (
     for (const [key, amount] of claim.amounts(record, known))
       if (amount !== 0) sides[side](encodeKey(key), amount)
   },
-})
-
-const explainEntry = (index: string, { key, dueValues, heldValue }: Compared): Fault => {
-  const [due, another] = dueValues
-  const entry = `the index of ${index}`
-  if (another !== undefined)
-    return {
-      says: `${entry} can hold only one of ${dueValues.map(keyWords).join(' and ')}: both claim ${keyWords(key)}`,
-    }
-  if (due === undefined)
-    return { says: `${entry} has an entry too many: ${keyWords(key)}`, mend: deleting(key) }
-  const mend = putting(key, due)
-  if (heldValue === undefined) return { says: `${entry} lacks ${keyWords(key)} of ${keyWords(due)}`, mend }
-  return { says: `${entry} leads from ${keyWords(key)} to another record than ${keyWords(due)}`, mend }
-}
-
-const explainCounter = (
-  counter: string,
-  { key, due, held }: Compared,
-  encode: (count: number) => Uint8Array = encodeValue,
-): Fault => ({
-  says: `the counter ${counter} of ${keyWords(key)} is ${held}, and there are ${due}`,
-  mend: due === 0 ? deleting(key) : putting(key, encode(due)),
 })
 
 const explainRecount = (recount: Recount, { key, due, held }: Compared): Fault => {

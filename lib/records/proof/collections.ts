@@ -22,6 +22,7 @@ export interface Scattered {
   readonly index: string
   places(record: unknown): readonly KeyTuple[]
   readonly counted: number
+  readonly isPacked: boolean
 }
 
 export interface Placed {
@@ -39,6 +40,7 @@ const scatteredBy = (spreads: Readonly<Record<string, Spread<never>>> = {}): Sca
     index,
     places: lastKnown((record) => placesOf(spread, record as never)),
     counted: spread.counted,
+    isPacked: spread.isPacked ?? false,
   }))
 
 /** Entries and counters ask for the places of one record after each other. */

@@ -6,7 +6,8 @@ import { encodeKey, rangeBelow } from '../keys.ts'
 export interface Section {
   readonly start: Bytes
   readonly end: Bytes
-  take(key: Bytes, value: Bytes): void
+  /** @returns for how many it counts, where that is not one */
+  take(key: Bytes, value: Bytes): unknown
 }
 
 export const sectionOf = (prefix: readonly string[], take: Section['take']): Section => ({
@@ -72,8 +73,9 @@ const walkEach = async (
     let at = 0
     for await (const [key, value] of tx.range({ start: run[0]!.start, end: run.at(-1)!.end })) {
       while (!isBelow(key, run[at]!.end)) at++
-      run[at]!.take(key, value)
-      if (++entries < STEPS) continue
+      const taken = run[at]!.take(key, value)
+      entries += typeof taken === 'number' && taken > 0 ? taken : 1
+      if (entries < STEPS) continue
       step(entries)
       entries = 0
       await setImmediate()

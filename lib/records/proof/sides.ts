@@ -86,7 +86,8 @@ export class ComparedSides implements Sides {
     const one = this.#at(key)
     if (one === undefined) return
     one.held += amount
-    if (value !== undefined) one.heldValue = copyOf(value)
+    // What is told and taken back again is not held.
+    if (value !== undefined) one.heldValue = one.held === 0 ? undefined : copyOf(value)
   }
 
   *differing(): Iterable<Compared> {

@@ -1,13 +1,13 @@
 import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
 import { marks } from '../mark.ts'
 import { refuseUnready } from '../opening.ts'
-import { type Balance, type Books, openBooks } from './balances.ts'
+import { type Balance, type Books, type Kept, openBooks } from './balances.ts'
 import { type Declared, declared, keyWords, readRecord } from './collections.ts'
 import { deleting, type Fault, type Proof } from './declare.ts'
 import { estimate } from './estimate.ts'
 import { Facts } from './facts.ts'
 import { type Section, sectionOf, walk, withGaps } from './sections.ts'
-import { SequenceCheck, wholeNumber } from './sequences.ts'
+import { SequenceCheck } from './sequences.ts'
 import { ComparedSides, type Sides, SummedSides } from './sides.ts'
 
 /** What was found in a store, in numbers. */
@@ -120,11 +120,16 @@ const recount = async (
       for (const look of looks) for (const fault of look.at(reading.record, facts.known)) found(fault, false)
     })
   })
-  const kept = keptSections(books, sides, (kind, key, number) => {
-    counted[kind === 'index' ? 'entries' : 'counters']++
-    if (number === undefined) found(noCount(key), true)
+  const kept = keptSections(books, sides, ({ kind }, key, number) => {
+    counted[kind === 'index' ? 'entries' : 'counters'] += number ?? 1
+    if (number === undefined) found(kind === 'index' ? noPack(key) : noCount(key), true)
   })
   const rest = [
+    ...declared.flatMap(({ name, spread }) =>
+      spread.flatMap(({ index, isPacked }) =>
+        isPacked ? [sectionOf([name, 'g', index], () => undefined)] : [],
+      ),
+    ),
     sectionOf(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
     sectionOf(['mark'], (key) => marks.some((mark) => Buffer.compare(mark.key, key) === 0) || stranger(key)),
   ]
@@ -165,21 +170,24 @@ const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { known }: Fac
 const keptSections = (
   books: Books,
   sides: ReadonlyMap<Balance, Sides>,
-  seen: (kind: 'index' | 'counter', key: Bytes, number: number | undefined) => void,
+  seen: (kept: Kept, key: Bytes, number: number | undefined) => void,
 ): Section[] =>
-  books.kept.flatMap(({ balance, kind, prefix, numberIn = wholeNumber }) => {
-    const to = sides.get(balance)
+  books.kept.flatMap((kept) => {
+    const to = sides.get(kept.balance)
     if (to === undefined) return []
     const take: Section['take'] = (key, value) => {
-      const number = kind === 'index' ? 1 : numberIn(value)
-      seen(kind, key, number)
-      to.held(key, number ?? 0, kind === 'index' ? value : undefined)
+      const number = kept.hold(to, key, value)
+      seen(kept, key, number)
+      return number
     }
-    return [sectionOf(prefix, take)]
+    return [sectionOf(kept.prefix, take)]
   })
 
 const noCount = (key: Bytes): Fault =>
   mendedWithout({ says: `the counter ${keyWords(key)} is no number above 0` }, key)
+
+const noPack = (key: Bytes): Fault =>
+  mendedWithout({ says: `${keyWords(key)} holds no pack of entries` }, key)
 
 /** Mended by taking it away: the next recount finds that it is missing. */
 const mendedWithout = (fault: Fault, key: Bytes): Fault => ({ ...fault, mend: deleting(new Uint8Array(key)) })
