@@ -20,6 +20,13 @@ export interface Entry {
   times?: number
 }
 
+/** A file that was uploaded as a package: the only one of the only version. */
+export interface Kept {
+  owner: string
+  name: string
+  content: string
+}
+
 export type Visibility = 'public' | 'limited' | 'private'
 
 /**
@@ -38,6 +45,7 @@ export interface Family {
   tokens: [login: string, name: string][]
   keys: { login: string; title: string; key: string }[]
   entries: Map<string, Entry>
+  kept: Map<string, Kept>
 }
 
 export const newFamily = (name: string): Family => ({
@@ -51,6 +59,7 @@ export const newFamily = (name: string): Family => ({
   tokens: [],
   keys: [],
   entries: new Map(),
+  kept: new Map(),
 })
 
 /** Its stars, its watches and what counts in it go with a repository. */
@@ -65,6 +74,7 @@ export const removePerson = (family: Family, login: string): void => {
   for (const [target, { owner }] of family.repositories) if (owner === login) removeRepository(family, target)
   for (const [at, { lies }] of family.entries)
     if (typeof lies === 'object' && lies.owner === login) family.entries.delete(at)
+  for (const [at, { owner }] of family.kept) if (owner === login) family.kept.delete(at)
   family.people.delete(login)
   const isOthers = ([one, other]: [string, string]) => one !== login && other !== login
   family.stars = family.stars.filter(isOthers)
@@ -110,8 +120,15 @@ export const factsOf = (family: Family): Facts => {
     const place = typeof lies === 'string' ? pathOf(family, lies) : lies.owner
     facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on, times }))
   }
+  for (const kept of family.kept.values()) facts.set(...keptFact(kept))
   return facts
 }
+
+/** A package counts as what is recorded in the ledger does. */
+export const keptFact = ({ owner, name, content }: Kept): [fact: string, value: string] => [
+  `kept ${owner}/${name} packages`,
+  JSON.stringify({ place: owner, name, size: content.length, on: null, times: 1, content }),
+]
 
 /** The family that a fact is about: every name of a family begins with the family's own. */
 export const familyOf = (fact: string): string | undefined => /^\w+ (f\d+)-/.exec(fact)?.[1]

@@ -1,6 +1,7 @@
 import type { Asking } from '../asking.ts'
 import { LANDMARKS } from './deed.ts'
-import type { Entry, Facts, Visibility } from './family.ts'
+import { type Entry, type Facts, keptFact, type Visibility } from './family.ts'
+import { filePath } from './file-deeds.ts'
 
 interface Person {
   login: string
@@ -76,8 +77,12 @@ export const look = async (eyes: Eyes, entries: readonly Asked[]): Promise<Seen>
   for (const { full_name, private: isPrivate, description } of repositories)
     if (!LANDMARKS.includes(full_name))
       facts.set(`repository ${full_name}`, JSON.stringify({ private: isPrivate, description }))
+  const organizations = new Set(people.map(({ login }) => login.replace(/-.*/, '-o')))
   await Promise.all([
     ...people.map(({ login }) => lookAtPerson(all, login, facts)),
+    ...[...people.map(({ login }) => login), ...organizations].map((owner) =>
+      lookAtPackages(eyes, all, owner, facts),
+    ),
     ...entries.map((entry) => lookAtEntry(eyes, entry, facts)),
   ])
   return { facts, people, repositories, openRepositories: open.map((one) => one.full_name), contradictions }
@@ -99,6 +104,17 @@ const lookAtPerson = async (all: All, login: string, facts: Facts): Promise<void
   for (const followed of follows) facts.set(`follow ${login} ${followed.login}`, '')
   for (const { name } of tokens) facts.set(`token ${login} ${name}`, '')
   for (const { title, key } of keys) facts.set(`key ${login} ${title}`, key)
+}
+
+/** Each with its bytes as they come back. */
+const lookAtPackages = async ({ ask, token }: Eyes, all: All, owner: string, facts: Facts): Promise<void> => {
+  const found = await all<{ name: string }>(`/packages/${owner}`)
+  await Promise.all(
+    found.map(async ({ name }) => {
+      const { status, text } = await ask('GET', filePath({ owner, name }), { token })
+      facts.set(...keptFact({ owner, name, content: status === 200 ? text : `a ${status}` }))
+    }),
+  )
 }
 
 type Asked = Pick<Entry, 'kind' | 'key' | 'times'>

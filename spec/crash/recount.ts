@@ -127,7 +127,7 @@ type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null;
 const entriesOf = ({ facts }: Recounting, owner: string): Counted[] =>
   [...facts].flatMap(([fact, value]) => {
     const [word, , kind] = fact.split(' ')
-    if (word !== 'ledger') return []
+    if (word !== 'ledger' && word !== 'kept') return []
     const { place, ...entry } = JSON.parse(value)
     return place.split('/')[0] === owner ? [{ kind, ...entry } as Counted] : []
   })
