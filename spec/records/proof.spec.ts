@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot } from '../../lib/index.ts'
 import { decodeKey, encodeKey } from '../../lib/records/keys.ts'
+import { tupleOf } from '../../lib/records/proof/collections.ts'
 import { ComparedSides, SummedSides } from '../../lib/records/proof/sides.ts'
 import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema.ts'
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
@@ -34,15 +35,16 @@ const copyOf = async (raw: Raw): Promise<StorageDriver> => {
   return driver
 }
 
-type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark'
+type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark' | 'stranger'
 const USAGE = ['usage', 'container']
 
 const kindOf = (hex: string): Kind => {
-  const [first, second] = decodeKey(bytes(hex)) as string[]
+  const [first, second] = (tupleOf(bytes(hex)) ?? []) as string[]
+  if (first === undefined) return 'stranger'
   if (first === 'mark' || first === 'sequence') return first
-  if (first!.includes(':')) return 'counter'
+  if (first.includes(':')) return 'counter'
   if (second !== 'r') return 'index'
-  return USAGE.includes(first!) ? 'usage' : 'record'
+  return USAGE.includes(first) ? 'usage' : 'record'
 }
 
 /** What a sequence goes on with does not matter as long as it is above what was given. */
@@ -129,7 +131,7 @@ const isHarmless = (key: string, raw: Raw): boolean => {
     return next !== undefined && next >= first!
   }
   // An owner who uses nothing needs no record of it.
-  if (decodeKey(bytes(key))[0] === 'usage' && is === undefined && was !== undefined)
+  if (tupleOf(bytes(key))?.[0] === 'usage' && is === undefined && was !== undefined)
     return Object.entries(decodeValue<object>(bytes(was))).every(
       ([name, size]) => name === 'owner' || name === 'day' || size === 0,
     )

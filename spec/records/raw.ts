@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { decodeKey } from '../../lib/records/keys.ts'
+import { tupleOf } from '../../lib/records/proof/collections.ts'
 import { stampedNumber } from '../../lib/records/spread.ts'
 import { encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -24,7 +25,7 @@ export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(a
 /** Stamps are drawn by lot: of what is stamped only the count can be compared. */
 export const comparable = (raw: Raw): Raw =>
   raw.map(([key, value]) => {
-    const [first] = decodeKey(Buffer.from(key, 'hex'))
+    const [first] = tupleOf(Buffer.from(key, 'hex')) ?? []
     if (!/:(?:grams|words)$/.test(String(first))) return [key, value]
     return [key, hex(encodeValue(stampedNumber(Buffer.from(value, 'hex')) ?? value))]
   })

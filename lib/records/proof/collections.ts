@@ -90,14 +90,17 @@ const describe = (issue: v.BaseIssue<unknown>): string => {
 }
 
 /** A key for people: its members where it has any, else its bytes. */
-export const keyWords = (key: Bytes): string => tupleWords(key) ?? `0x${Buffer.from(key).toString('hex')}`
+export const keyWords = (key: Bytes): string => {
+  const tuple = tupleOf(key)
+  return tuple === undefined ? `0x${Buffer.from(key).toString('hex')}` : JSON.stringify(tuple)
+}
 
-const tupleWords = (key: Bytes): string | undefined => {
+/** The members of a key; undefined for one that is none of ours. */
+export const tupleOf = (key: Bytes): KeyTuple | undefined => {
   try {
     const tuple = decodeKey(new Uint8Array(key))
     // What is no key of ours decodes to anything.
-    const isOurs = tuple.every(isPart) && Buffer.compare(encodeKey(tuple), key) === 0
-    return isOurs ? JSON.stringify(tuple) : undefined
+    return tuple.every(isPart) && Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@ import { packsOf } from '../layout.ts'
 import { Pack } from '../pack.ts'
 import { addLoose, ID, isGone, recordKeyOf, removeLoose } from '../packed.ts'
 import type { Kept } from './balances.ts'
-import { keyWords } from './collections.ts'
+import { keyWords, tupleOf } from './collections.ts'
 import type { Fault } from './declare.ts'
 import { explainEntry } from './explain.ts'
 import type { Compared } from './sides.ts'
@@ -94,6 +94,9 @@ const endsWith = (key: Bytes, order: Bytes): boolean =>
 
 const isAscending = (orders: readonly Bytes[]): boolean =>
   orders.every((order, at) => at === 0 || Buffer.compare(orders[at - 1]!, order) < 0)
+
+/** Whether a key names a list as what says that it has grown does. */
+export const isGrown = (key: Bytes, head: number): boolean => tupleOf(key)?.length === 3 + head
 
 /** The same as of any index; what is loose is mended, and the packs stay as they are. */
 const explainPacked = (index: string, one: Compared): Fault => {

@@ -6,6 +6,7 @@ import { type Declared, declared, keyWords, readRecord } from './collections.ts'
 import { deleting, type Fault, type Proof } from './declare.ts'
 import { estimate } from './estimate.ts'
 import { Facts } from './facts.ts'
+import { isGrown } from './packs.ts'
 import { type Section, sectionOf, walk, withGaps } from './sections.ts'
 import { SequenceCheck } from './sequences.ts'
 import { ComparedSides, type Sides, SummedSides } from './sides.ts'
@@ -126,8 +127,10 @@ const recount = async (
   })
   const rest = [
     ...declared.flatMap(({ name, spread }) =>
-      spread.flatMap(({ index, isPacked }) =>
-        isPacked ? [sectionOf([name, 'g', index], () => undefined)] : [],
+      spread.flatMap(({ index, isPacked, counted: head }) =>
+        isPacked
+          ? [sectionOf([name, 'g', index], (key) => isGrown(key, head) || found(noList(key), true))]
+          : [],
       ),
     ),
     sectionOf(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
@@ -188,6 +191,9 @@ const noCount = (key: Bytes): Fault =>
 
 const noPack = (key: Bytes): Fault =>
   mendedWithout({ says: `${keyWords(key)} holds no pack of entries` }, key)
+
+const noList = (key: Bytes): Fault =>
+  mendedWithout({ says: `${keyWords(key)} says of no list that it has grown` }, key)
 
 /** Mended by taking it away: the next recount finds that it is missing. */
 const mendedWithout = (fault: Fault, key: Bytes): Fault => ({ ...fault, mend: deleting(new Uint8Array(key)) })
