@@ -54,11 +54,11 @@ class Troubles {
 
 /** Each client writes until it is told of a failure; then all is compared, on the running server and after a start. */
 const suffer = async (seed: number, met: Map<string, number>): Promise<void> => {
-  const directory = await mkdtemp(join(tmpdir(), 'allot-faults-'))
+  const folder = await mkdtemp(join(tmpdir(), 'allot-faults-'))
   const chance = chanceOf(seed)
   const troubles = new Troubles(chance)
   const driver = memory()
-  const running = await start({ driver: troubled(driver, troubles.at), repositories: { directory } })
+  const running = await start({ driver: troubled(driver, troubles.at), ...keptIn(folder) })
   try {
     const { token } = await running.person('ops', { admin: true })
     const server = { ask: running.ask, token, killed: false, failing: true }
@@ -70,7 +70,7 @@ const suffer = async (seed: number, met: Map<string, number>): Promise<void> => 
       troubles.round = round
       await Promise.all(clients.map((client) => client.write(server)))
       troubles.round = undefined
-      const how = { directory, recounts: true, isStarted: false }
+      const how = { ...keptIn(folder).repositories, recounts: true, isStarted: false }
       assert.deepEqual(await compare(clients, server, how), { lost: [], inconsistent: [] }, `seed ${seed}`)
     }
     for (const [call, times] of troubles.met) met.set(call, (met.get(call) ?? 0) + times)
@@ -78,12 +78,17 @@ const suffer = async (seed: number, met: Map<string, number>): Promise<void> => 
     troubles.round = undefined
     await running.stop()
   }
-  await startsInOrder(driver, directory)
-  await rm(directory, { recursive: true, force: true })
+  await startsInOrder(driver, folder)
+  await rm(folder, { recursive: true, force: true })
 }
 
-const startsInOrder = async (driver: StorageDriver, directory: string): Promise<void> => {
-  const allot = await createAllot({ driver, repositories: { directory } })
+const keptIn = (folder: string) => ({
+  repositories: { directory: join(folder, 'repositories') },
+  files: { directory: join(folder, 'files') },
+})
+
+const startsInOrder = async (driver: StorageDriver, folder: string): Promise<void> => {
+  const allot = await createAllot({ driver, ...keptIn(folder) })
   const { faults, named } = await allot.verify()
   assert.equal(faults, 0, named.join('\n'))
   const found = await driver.read(async (tx) => {
@@ -92,7 +97,7 @@ const startsInOrder = async (driver: StorageDriver, directory: string): Promise<
     return ids
   })
   const contradictions: string[] = []
-  await recountFolders({ directory, repositories: found, contradictions })
+  await recountFolders({ ...keptIn(folder).repositories, repositories: found, contradictions })
   assert.deepEqual(contradictions, [])
   await allot.close()
 }
