@@ -146,14 +146,19 @@ const wordOf = (id: number): string => {
   return `${SYLLABLES[at % 10]}${SYLLABLES[Math.floor(at / 10) % 10]}${SYLLABLES[Math.floor(at / 100)]}`
 }
 
+const nameOf = (id: number): string => `${wordOf(id)}-${wordOf(id * 31)}-${id}`
+
+/** Parts of the names of that many repositories, of three letters and more; the same each time. */
+export const partsOfNames = (parts: number, repos: number): string[] =>
+  Array.from({ length: parts }, (_, at) => {
+    const name = nameOf(1 + ((Math.imul(at + 1, 0x9e3779b1) >>> 0) % repos))
+    const length = 3 + (at % 6)
+    const from = (at * 7) % (name.length - length + 1)
+    return name.slice(from, from + length)
+  })
+
 const repository = (id: number, owner: number, starred: number) => ({
-  ...{
-    id,
-    owner,
-    name: `${wordOf(id)}-${wordOf(id * 31)}-${id}`,
-    description: 'made for a measurement',
-    website: '',
-  },
+  ...{ id, owner, name: nameOf(id), description: 'made for a measurement', website: '' },
   ...{ private: false, audience: 0 as const, empty: false, mirror: false, archived: false, parent: null },
   ...{ defaultBranch: 'main', size: id, stars: starred, forks: 0, watchers: 0 },
   ...{ createdAt: WHEN, updatedAt: WHEN },
