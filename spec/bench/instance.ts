@@ -149,21 +149,22 @@ export const WORDS = [
   'tokelra-',
 ]
 
-/** What is asked for before anything is measured, and then: parts of names, so that nearly each is asked for once. */
-const [BEFORE, MEASURED] = [20, 400]
+/** Parts of names: so many are asked for before anything is measured, and so many then, that many times each. */
+const [BEFORE, MEASURED, TIMES] = [20, 100, 10]
+const PAGES = 3
 
-const search = async (served: Hosted, { repos }: Shape): Promise<Measurement> => {
-  const times: number[] = []
-  for (const word of partsOfNames(BEFORE + MEASURED, repos)) {
+const searches = async (served: Hosted, { repos }: Shape): Promise<Measurement> => {
+  const parts = partsOfNames(BEFORE + MEASURED, repos)
+  const measured: number[] = []
+  const search = async (word: string, page: number) => {
     const begun = performance.now()
-    await ask(
-      served.port,
-      `${API}/repos/search?q=${word}&limit=20&page=${1 + (times.length % 3)}`,
-      served.told.smallest,
-    )
-    times.push(performance.now() - begun)
+    await ask(served.port, `${API}/repos/search?q=${word}&limit=20&page=${page}`, served.told.smallest)
+    return performance.now() - begun
   }
-  const measured = times.slice(BEFORE).sort((one, other) => one - other)
+  for (const word of parts.slice(0, BEFORE)) await search(word, 1)
+  for (let time = 0; time < TIMES; time++)
+    for (const word of parts.slice(BEFORE)) measured.push(await search(word, 1 + (time % PAGES)))
+  measured.sort((one, other) => one - other)
   const p99 = measured[Math.floor(measured.length * 0.99)]!
   return {
     ...{ name: '`GET /repos/search`, three letters and more, p99', value: p99, unit: 'ms' },
@@ -174,8 +175,12 @@ const search = async (served: Hosted, { repos }: Shape): Promise<Measurement> =>
 const memory = ({ pid }: Hosted): Measurement[] => {
   const value = memoryOf(pid, 'VmRSS')
   if (value === undefined) return []
+  const own = memoryOf(pid, 'RssAnon')
+  const unit = 'MiB'
   return [
-    { name: 'memory after all that', value, unit: 'MiB', goal: 'under 350 MiB', isReached: value < 350 },
+    { name: 'memory after all that', value, unit, goal: 'under 350 MiB', isReached: value < 350 },
+    // The rest are pages of files that LevelDB has mapped, which the kernel takes back when it wants them.
+    ...(own === undefined ? [] : [{ name: 'of which its own', value: own, unit } as const]),
   ]
 }
 
@@ -217,7 +222,7 @@ export const instanceOf = (scale: number): Bench => ({
       say('rendering')
       measured.push(await markdown(served, rounds))
       say('searching')
-      measured.push(await search(served, shape), ...memory(served))
+      measured.push(await searches(served, shape), ...memory(served))
       return measured
     } finally {
       await served.stop()
