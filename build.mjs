@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, wri
 /** @type {import('esbuild').BuildOptions} */
 const SHARED = {
   ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.12' },
-  ...{ sourcemap: true, metafile: true, logLevel: 'warning' },
+  ...{ sourcemap: true, logLevel: 'warning' },
 }
 
 /** @param {import('esbuild').BuildOptions} options */
@@ -63,7 +63,7 @@ const NOTICES = 'dist/bin/carried.LICENSE.txt'
 const commandLine = async () => {
   const { metafile } = await build({
     entryPoints: { allot: 'bin/allot.ts', worker: 'lib/markdown/worker.ts' },
-    ...{ outdir: 'dist/bin', plugins: [binding], banner: { js: REQUIRE } },
+    ...{ outdir: 'dist/bin', metafile: true, plugins: [binding], banner: { js: REQUIRE } },
     external: Object.keys(dependencies).filter((name) => !CARRIED.includes(name)),
   })
   writeFileSync(NOTICES, notices(Object.keys(metafile.inputs)))

@@ -20,3 +20,9 @@ export const pause = async (milliseconds: number, signal: AbortSignal): Promise<
   await setImmediate()
   await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
 }
+
+const LONGEST_PAUSE = 100
+
+/** A pause as long as the step before it, so that steps take no more than half of the store's time. */
+export const pauseSince = (begun: number, signal: AbortSignal): Promise<void> =>
+  pause(Math.min(performance.now() - begun, LONGEST_PAUSE), signal)

@@ -1,4 +1,5 @@
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { keyText } from '../storage/layer.ts'
 import type { IndexEntry } from './collection.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
 import { grownKey, packsOf } from './layout.ts'
@@ -107,7 +108,7 @@ const findLoose = async (tx: ReadTransaction, { list, word, most, isCounted }: A
   let total = 0
   for await (const entry of tx.range(list.loose)) {
     const order = orderOf(list, entry)
-    if (isGone(entry[1])) gone.add(textOf(order))
+    if (isGone(entry[1])) gone.add(keyText(order))
     else if (hasWord(order, word) && total++ < most) first.push(order)
     // Whatever comes behind these is not among the first, be it gone or not.
     if (!isCounted && total >= most) break
@@ -126,7 +127,7 @@ const findPacked = async (
   for await (const [, value] of tx.range(list.packs)) {
     const pack = new Pack(value)
     const found = pack.having(text, ID)
-    const there = gone.size === 0 ? found : found.filter((at) => !gone.has(textOf(pack.order(at))))
+    const there = gone.size === 0 ? found : found.filter((at) => !gone.has(keyText(pack.order(at))))
     for (const at of there.slice(0, Math.max(0, most - total))) first.push(pack.order(at))
     total += there.length
     if (!isCounted && total >= most) break
@@ -137,9 +138,6 @@ const findPacked = async (
 /** Whether the texts of an entry have the word. Keys hold the bytes of texts as they are, so nothing is decoded. */
 export const hasWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer): boolean =>
   Buffer.from(buffer, byteOffset, length - ID).includes(word)
-
-const textOf = ({ buffer, byteOffset, length }: Bytes): string =>
-  Buffer.from(buffer, byteOffset, length).toString('latin1')
 
 /** What is loose of an entry that comes: it may be in a pack still, from before it was gone. */
 export const addLoose = (

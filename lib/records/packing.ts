@@ -1,6 +1,6 @@
 import type { ReadTransaction } from '../storage/driver.ts'
 import { decodeKey, rangeBelow } from './keys.ts'
-import { pause } from './paced.ts'
+import { pauseSince } from './paced.ts'
 import { type PackingBounds, packNext } from './pack-step.ts'
 import { type PackedList, packedList } from './packed.ts'
 import { collections } from './schema.ts'
@@ -20,9 +20,6 @@ export interface Packing {
 const BOUNDS: PackingBounds = { few: FEW, loose: 1000, packs: 32, size: 512 }
 
 const MINUTE = 60_000
-/** A step is followed by a pause as long as itself, so that packing takes no more than half of the store's time. */
-const LONGEST_PAUSE = 100
-
 /** @param failed told why a list could not be packed; it is tried again a minute later. */
 export const createPacking = (
   store: Store,
@@ -47,7 +44,7 @@ export const createPacking = (
         !stopping.signal.aborted && (await step());
         begun = performance.now()
       )
-        await pause(Math.min(performance.now() - begun, LONGEST_PAUSE), stopping.signal)
+        await pauseSince(begun, stopping.signal)
     } catch (error) {
       failed(error)
     }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { keyText } from '../storage/layer.ts'
 import type { IndexEntry } from './collection.ts'
 import type { KeyTuple } from './keys.ts'
 import { counterKey, counterName, grownKey, orderedKey } from './layout.ts'
@@ -62,7 +63,7 @@ export const spreadIndex = <R>(
     new Map(
       placesOf(spread, record).map((place) => {
         const key = orderedKey(collection, index, place, id(record!))
-        return [Buffer.from(key).toString('latin1'), { key, head: place.slice(0, counted) }]
+        return [keyText(key), { key, head: place.slice(0, counted) }]
       }),
     )
   const countKey = (place: KeyTuple) => counterKey(counterName(collection, index), place)

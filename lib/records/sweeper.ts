@@ -1,5 +1,5 @@
 import { advance, type Errands } from './errands.ts'
-import { pause } from './paced.ts'
+import { pause, pauseSince } from './paced.ts'
 import { type Errand, errands as records } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -17,8 +17,6 @@ export interface Sweeper {
 
 /** Milliseconds until errands that failed are tried again; twice as long after each failure. */
 const RETRY = { first: 1000, last: 60_000 }
-/** A step is followed by a pause as long as itself, so that sweeping takes no more than half of the store's time. */
-const LONGEST_PAUSE = 100
 
 /** @param failed told why an errand could not be done; it will be tried again. */
 export const createSweeper = (
@@ -62,7 +60,7 @@ export const createSweeper = (
       if (signal.aborted) break
       const begun = performance.now()
       if (!(await advanceOrTell(errand))) failures++
-      if (pauses) await pause(Math.min(performance.now() - begun, LONGEST_PAUSE), signal)
+      if (pauses) await pauseSince(begun, signal)
     }
     return { errands: found.length, failures }
   }

@@ -38,6 +38,11 @@ export interface Eyes {
   token: string
 }
 
+/** The organization of each family that has somebody. */
+export const organizationsOf = (people: readonly Pick<Person, 'login'>[]): string[] => [
+  ...new Set(people.map(({ login }) => login.replace(/-.*/, '-o'))),
+]
+
 const PAGE = 50
 
 /** Every item of a list, whose total must be as many. */
@@ -77,10 +82,9 @@ export const look = async (eyes: Eyes, entries: readonly Asked[]): Promise<Seen>
   for (const { full_name, private: isPrivate, description } of repositories)
     if (!LANDMARKS.includes(full_name))
       facts.set(`repository ${full_name}`, JSON.stringify({ private: isPrivate, description }))
-  const organizations = new Set(people.map(({ login }) => login.replace(/-.*/, '-o')))
   await Promise.all([
     ...people.map(({ login }) => lookAtPerson(all, login, facts)),
-    ...[...people.map(({ login }) => login), ...organizations].map((owner) =>
+    ...[...people.map(({ login }) => login), ...organizationsOf(people)].map((owner) =>
       lookAtPackages(eyes, all, owner, facts),
     ),
     ...entries.map((entry) => lookAtEntry(eyes, entry, facts)),

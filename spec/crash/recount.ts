@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createGitStore } from '../../lib/git/index.ts'
 import type { Entry, Facts } from './family.ts'
-import { type Eyes, pages, type Seen } from './look.ts'
+import { type Eyes, organizationsOf, pages, type Seen } from './look.ts'
 
 export interface Recounting extends Seen, Eyes {
   /** Where the repositories are. */
@@ -13,7 +13,7 @@ export interface Recounting extends Seen, Eyes {
 
 /** Holds every counter and every other list against what was seen; adds to the contradictions. */
 export const recount = async (all: Recounting): Promise<void> => {
-  const organizations = [...new Set(all.people.map(({ login }) => login.replace(/-.*/, '-o')))]
+  const organizations = organizationsOf(all.people)
   const owners = [...all.people.map(({ login }) => login), ...organizations]
   recountRepositories(all)
   await Promise.all([
