@@ -71,16 +71,20 @@ export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): 
     file: StoredFile,
     save: (tx: Change) => Promise<T>,
   ): Promise<T> => {
+    let isKnown = true
     try {
       await disk.put(arrived, file)
       return await store.write(async (tx) => {
+        tx.afterCommit((known) => {
+          isKnown = known
+        })
         const saved = await save(tx)
         await files.save(tx, { ...file, state: 'kept' })
         return saved
       })
     } catch (error) {
       // A write that the disk has refused may be there after all: the next start knows.
-      if (!(error instanceof StorageError))
+      if (isKnown && !(error instanceof StorageError))
         await store.write((tx) => release(tx, file)).catch(() => undefined)
       throw error
     }
