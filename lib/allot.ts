@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { diskOf, pushedTo } from './disk.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
+import { clientOf } from './hosting/addresses.ts'
+import type { Identity } from './hosting/identity.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
 import {
@@ -126,6 +128,7 @@ export const createAllot = async ({
     await driver.close()
     throw error
   })
+  const client = (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies)
   const markdown = createMarkdown({ deadline: options.markdown.deadline })
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const streamed = streamRoutesFor({
@@ -153,6 +156,7 @@ export const createAllot = async ({
               log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),
           },
           authenticate: hosting.identities.authenticate,
+          clientOf: client,
           baseUrl: options.baseUrl,
           corsOrigins: options.cors.origins,
           log,
@@ -173,6 +177,7 @@ export const createAllot = async ({
       documentFor: documentOf(routes),
     },
     authenticate: hosting.identities.authenticate,
+    clientOf: client,
     // A host's own login is not to be asked twice, and may make an account.
     together: driver.shared
       ? {

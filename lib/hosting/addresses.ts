@@ -13,6 +13,13 @@ export const addressOf = (req: IncomingMessage, proxies: number): string => {
   return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
 }
 
+/** The client whose budgets a request counts against: the account that is signed in, else the address. */
+export const clientOf = (
+  req: IncomingMessage,
+  user: { readonly id: number } | null,
+  proxies: number,
+): string => (user === null ? `address ${addressOf(req, proxies)}` : `user ${user.id}`)
+
 /** An IPv4 address, or the /64 of an IPv6 one: whoever has one address there has all 2^64 of them. */
 const networkOf = (text: string): string | undefined => {
   const bare = text.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')

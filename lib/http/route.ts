@@ -61,6 +61,8 @@ export interface RouteRequest<I extends Identity = Identity> {
   readonly query: unknown
   readonly body: unknown
   readonly page: PageRequest | undefined
+  /** Whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
+  readonly client: string
   /** Where the service is, without a slash at the end. */
   readonly baseUrl: string
   readonly apiUrl: string
@@ -83,6 +85,7 @@ export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G
   readonly query: Output<Q, undefined>
   readonly body: Output<B, undefined>
   readonly page: G extends Paging ? PageRequest : undefined
+  readonly client: string
   readonly baseUrl: string
   readonly apiUrl: string
 }

@@ -24,6 +24,8 @@ export interface ServingOptions<I extends Identity, S> {
   services: S
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong. */
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
+  /** The client whose budgets the request counts against. */
+  clientOf: (req: IncomingMessage, user: I | null) => string
   /** Where the data is far away: what a GET reads is read together. */
   together?: Together | undefined
   /** Such as `/api/v1`. */
@@ -58,7 +60,7 @@ interface Asked extends Pick<RouteRequest, 'params' | 'query' | 'page'> {
 }
 
 export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
-  const { services, authenticate, together, basePath, corsOrigins } = options
+  const { services, authenticate, clientOf, together, basePath, corsOrigins } = options
   const router = createRouter(options.routes)
   const flights = countFlights()
   const { fail, malformed, notFound, refuseConnection, unmatched } = createRefusals(options, router)
@@ -149,11 +151,17 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   }
 
   const requestOf = (
-    { baseUrl }: Exchange,
+    { req, baseUrl }: Exchange,
     { params, query, page }: Asked,
     user: I | null,
     body: unknown,
-  ): RouteRequest<I> => ({ user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath })
+  ): RouteRequest<I> => ({
+    ...{ user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath },
+    // Few handlers ask for it, and parsing an address takes time.
+    get client() {
+      return clientOf(req, user)
+    },
+  })
 
   const handle = (
     exchange: Exchange,

@@ -21,6 +21,8 @@ export interface StreamRequest<I extends Identity = Identity, Name extends strin
   readonly body: Readable
   /** Bytes of the body, where the client says so. */
   readonly size: number | undefined
+  /** Whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
+  readonly client: string
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal
   /** Where the service is, without a slash at the end. */

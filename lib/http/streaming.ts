@@ -17,6 +17,8 @@ export interface StreamingOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
+  /** The client whose budgets the request counts against. */
+  clientOf: (req: IncomingMessage, user: I | null) => string
   baseUrl: string | undefined
   corsOrigins: readonly string[]
   log: Log
@@ -57,7 +59,9 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
     const user = await options.authenticate(req)
     const { body, size } = bodyOf(req, route)
     const query = new URLSearchParams(search)
-    const request = { user, params, query, headers: req.headers, body, size, signal: gone.signal, baseUrl }
+    const client = options.clientOf(req, user)
+    const asked = { params, query, headers: req.headers, body, size, baseUrl }
+    const request = { ...asked, user, client, signal: gone.signal }
     const broken = new Promise<never>((_resolve, reject) => body.once('error', reject))
     broken.catch(() => undefined)
     const handled = route.handle(request, services)

@@ -50,6 +50,7 @@ export const serve = async (
     routes,
     services: {},
     authenticate,
+    clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
     baseUrl: undefined,
     corsOrigins: [],

@@ -32,6 +32,7 @@ const { take, idle } = createStreaming({
   ],
   services: null,
   authenticate: () => null,
+  clientOf: () => 'address',
   baseUrl: undefined,
   corsOrigins: [],
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
