@@ -26,7 +26,7 @@ import { prepareStore } from './records/opening.ts'
 import { createPacking } from './records/packing.ts'
 import { createStore } from './records/store.ts'
 import { createSweeper } from './records/sweeper.ts'
-import { apiDocument } from './routes/document.ts'
+import { documentOf } from './routes/document.ts'
 import { routesWith, streamRoutesFor } from './routes/index.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
@@ -245,15 +245,6 @@ export const createAllot = async ({
 const BOUNDS = { inOne: 500, step: 50 }
 
 const HOUR = 3_600_000
-
-/** Made when it is first asked for: most servers never are. */
-const documentOf = (routes: ReturnType<typeof routesWith>) => {
-  let document: { openapi: string } | undefined
-  return (apiUrl: string): { openapi: string } => {
-    document ??= apiDocument(apiUrl, VERSION, routes) as { openapi: string }
-    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
-  }
-}
 
 /** A plugin owns no log, but a failure must not pass unheard. */
 const standardError: Log = {

@@ -17,6 +17,7 @@ import { Permission, Repository } from '../resources/repository.ts'
 import { AccessToken } from '../resources/token.ts'
 import { User } from '../resources/user.ts'
 import { WatchInfo } from '../resources/watch.ts'
+import { VERSION } from '../version.ts'
 import { routes } from './index.ts'
 
 /** The resources by the names that the API document gives them. */
@@ -46,3 +47,12 @@ const definitions = {
 /** The API as an OpenAPI 3.1 document. @param apiUrl where it is served. @param served the whole API when absent */
 export const apiDocument = (apiUrl: string, version: string, served = routes) =>
   openApiDocument(served, apiUrl, { title: 'Allot', version, definitions })
+
+/** The same for the URL that a request came by; made when it is first asked for, which most servers never are. */
+export const documentOf = (served: typeof routes) => {
+  let document: { openapi: string } | undefined
+  return (apiUrl: string): { openapi: string } => {
+    document ??= apiDocument(apiUrl, VERSION, served) as { openapi: string }
+    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+  }
+}
