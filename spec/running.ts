@@ -46,11 +46,13 @@ export interface Started {
   prefix?: string
   /** Where the store comes from when the options bring no driver. */
   store?: typeof specStore
+  /** Login of the first user, an administrator. */
+  root?: string
 }
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount, prefix = '', store = specStore }: Started = {},
+  { mount, prefix = '', store = specStore, root = 'root' }: Started = {},
 ): Promise<Running> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
@@ -92,7 +94,7 @@ export const start = async (
     as: (who, method, path, body) =>
       ask(method, path, { ...(who ? { token: who.token } : {}), ...(body === undefined ? {} : { body }) }),
     person,
-    root: options.authenticate === undefined ? await person('root', { admin: true }) : nobody,
+    root: options.authenticate === undefined ? await person(root, { admin: true }) : nobody,
     async scoped({ id }, ...scopes) {
       return (await allot.hosting.tokens.create(id, `scoped ${++people}`, scopes)).secret
     },

@@ -1,0 +1,3 @@
+import type { Difference } from './table.ts'
+
+export const repositories: readonly Difference[] = []

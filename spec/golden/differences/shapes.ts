@@ -1,0 +1,71 @@
+/** Members of a Forgejo's user that Allot's does not have. */
+export const USER_LACKS = [
+  'login_name',
+  'source_id',
+  'language',
+  'last_login',
+  'restricted',
+  'prohibit_login',
+  'pronouns',
+].map((member) => `body* lacks ${member}`)
+
+/** Members of a Forgejo's user that Allot sends with a profile only. */
+export const USER_COUNTS = ['followers_count', 'following_count', 'starred_repos_count'].map(
+  (member) => `body* lacks ${member}`,
+)
+
+/** The lines of a 404 that has a `{message,url}` body on a Forgejo and none in the dialect `document`. */
+export const NOT_FOUND_IS_EMPTY = [
+  'header content-type "application/json;charset=utf-8" → absent',
+  'body {"message":"<message>","url":"<url>"*} → ""',
+]
+
+/** The emails of others. */
+export const EMAIL_IS_HIDDEN = ['body*.email "*@example.com" → "*@noreply.127.0.0.1"']
+
+/** `Allow` names what Allot answers besides. */
+export const ALLOWS_MORE = ['header allow "*" → "*HEAD, OPTIONS*"']
+
+/** Members of a Forgejo's repository that Allot's does not have. */
+export const REPOSITORY_LACKS = [
+  'template',
+  'languages_url',
+  'link',
+  'original_url',
+  'open_pr_counter',
+  'archived_at',
+  'has_issues',
+  'internal_tracker',
+  'has_wiki',
+  'has_wiki_contents',
+  'wiki_branch',
+  'wiki_ssh_url',
+  'wiki_clone_url',
+  'globally_editable_wiki',
+  'has_pull_requests',
+  'has_projects',
+  'has_releases',
+  'has_packages',
+  'has_actions',
+  'ignore_whitespace_conflicts',
+  'allow_merge_commits',
+  'allow_rebase',
+  'allow_rebase_explicit',
+  'allow_squash_merge',
+  'allow_fast_forward_only_merge',
+  'allow_rebase_update',
+  'default_delete_branch_after_merge',
+  'default_merge_style',
+  'default_allow_maintainer_edit',
+  'default_update_style',
+  'avatar_url',
+  'internal',
+  'mirror_interval',
+  'object_format_name',
+  'mirror_updated',
+  'repo_transfer',
+  'topics',
+].map((member) => `body* lacks ${member}`)
+
+/** `ssh_url` in the short form, and the owner as the viewer may see it. */
+export const SSH_URL = ['body*.ssh_url "ssh://git@127.0.0.1/*" → "git@127.0.0.1:*"']
