@@ -8,7 +8,7 @@ import { spreadAccountAudience } from './audiences.ts'
 import { now } from './clock.ts'
 import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
 import { checkAccountName } from './names.ts'
-import { hashPassword } from './passwords.ts'
+import { HOST, hashPassword } from './passwords.ts'
 
 export interface NewAccount {
   name: string
@@ -36,15 +36,19 @@ export interface AccountEdit {
 }
 
 export interface Accounts {
-  /** @throws AllotError invalid for a name or an email that is malformed, reserved or taken. */
-  createUser(account: NewAccount): Promise<Account>
+  /**
+   * @param client whose budget the hashing of the password counts against
+   * @throws AllotError invalid for a name or an email that is malformed, reserved or taken, and unavailable when too many
+   * passwords are being hashed.
+   */
+  createUser(account: NewAccount, client?: string): Promise<Account>
   byId(id: number): Promise<Account | undefined>
   /** Those of the ids that exist, in their order. */
   byIds(ids: readonly number[]): Promise<Account[]>
   byName(name: string): Promise<Account | undefined>
   /** The account if the viewer may know that it exists. */
   find(viewer: Viewer, name: string): Promise<Account | undefined>
-  edit(id: number, edit: AccountEdit): Promise<Account | undefined>
+  edit(id: number, edit: AccountEdit, client?: string): Promise<Account | undefined>
   count(kind: Account['kind']): Promise<number>
   list(
     kind: Account['kind'],
@@ -58,18 +62,19 @@ export const createAccounts = (
   errands: Errands,
   changed: (account: Account) => void,
 ): Accounts => ({
-  async createUser(account) {
-    const password =
-      account.password === undefined ? null : await hashPassword(checkPassword(account.password))
-    const record: Account = {
-      ...blankAccount('user', account.name),
-      id: await store.sequences.next('account'),
-      password,
+  async createUser(account, client = HOST) {
+    const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
+    // Of many requests for one name all but the first few are refused without a derivation.
+    const check = () => store.read((tx) => refuseTaken(tx, { ...blank, id: 0 }))
+    const hashed = async (password: string) => {
+      await check()
+      return hashPassword(password, client, check)
     }
+    const password = account.password === undefined ? null : await hashed(checkPassword(account.password))
+    const record: Account = { ...blank, id: await store.sequences.next('account'), password }
     return store.write((tx) =>
       insertAccount(tx, {
         ...record,
-        email: account.email ?? '',
         fullName: account.fullName ?? '',
         website: account.website ?? '',
         description: account.description ?? '',
@@ -95,8 +100,9 @@ export const createAccounts = (
       (tx) => visibleAccount(tx, viewer, name),
       `account ${viewerText(viewer)} ${name.toLowerCase()}`,
     ),
-  async edit(id, { password, ...edit }) {
-    const hashed = password === undefined ? {} : { password: await hashPassword(checkPassword(password)) }
+  async edit(id, { password, ...edit }, client = HOST) {
+    const hashed =
+      password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
     return store.write(async (tx) => {
       const before = await accounts.get(tx, [id])
       if (before === undefined) return undefined
@@ -118,12 +124,16 @@ export const createAccounts = (
 
 /** Users and organizations share their names. */
 export const insertAccount = async (tx: Change, account: Account): Promise<Account> => {
+  await refuseTaken(tx, account)
+  await accounts.save(tx, account)
+  return account
+}
+
+const refuseTaken = async (tx: ReadTransaction, account: Account): Promise<void> => {
   checkAccountName(account.name)
   if ((await accountByName(tx, account.name)) !== undefined)
     throw invalid(`name: ${account.name} is already taken`)
   await refuseTakenEmail(tx, account)
-  await accounts.save(tx, account)
-  return account
 }
 
 export const blankAccount = (kind: Account['kind'], name: string): Omit<Account, 'id'> => ({

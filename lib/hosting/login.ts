@@ -28,8 +28,15 @@ export const createLogin = (store: Store, attempts: Attempts): Login => {
       .digest('base64')
 
   /** Requests that come at once with the same password share one derivation. */
-  const verify = (proof: string, stored: string | null, password: string): Promise<boolean> => {
-    const right = stored === null ? pretendToVerify(password) : verifyPassword(password, stored)
+  const verify = (
+    proof: string,
+    stored: string | null,
+    password: string,
+    address: string,
+  ): Promise<boolean> => {
+    const client = `address ${address}`
+    const right =
+      stored === null ? pretendToVerify(password, client) : verifyPassword(password, stored, client)
     const settled = right.finally(() => underWay.delete(proof))
     underWay.set(proof, settled)
     return settled
@@ -49,7 +56,7 @@ export const createLogin = (store: Store, attempts: Attempts): Login => {
     attempts.charge(attempt)
     let failed = false
     try {
-      failed = !(await verify(proof, stored, password))
+      failed = !(await verify(proof, stored, password, attempt.address))
     } finally {
       if (!failed) attempts.giveBack(attempt)
     }

@@ -57,14 +57,10 @@ export const adminUserRoutes = [
     scope: 'write:admin',
     body: CreateUserOption,
     responses: { 201: User, 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, body, baseUrl }, { hosting }) => {
+    handle: async ({ user, body, baseUrl, client }, { hosting }) => {
       const { username: name, full_name: fullName, ...rest } = body
-      const account = await hosting.accounts.createUser({
-        ...rest,
-        name,
-        fullName,
-        visibility: visibilityIn(body.visibility),
-      })
+      const visibility = visibilityIn(body.visibility)
+      const account = await hosting.accounts.createUser({ ...rest, name, fullName, visibility }, client)
       return reply(201, userResource(account, user, baseUrl))
     },
   }),
@@ -78,17 +74,17 @@ export const adminUserRoutes = [
     scope: 'write:admin',
     body: EditUserOption,
     responses: { 200: User, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body, baseUrl }, { hosting }) => {
+    handle: async ({ user, params, body, baseUrl, client }, { hosting }) => {
       const { full_name: fullName, prohibit_login: prohibited, ...rest } = body
       const account = await hosting.accounts.byName(params.username)
       if (account?.kind !== 'user') return reply(404)
       const active = prohibited === true ? false : (body.active ?? (prohibited === false ? true : undefined))
-      const edited = await hosting.accounts.edit(account.id, {
-        ...rest,
-        fullName,
-        active,
-        visibility: visibilityIn(body.visibility),
-      })
+      const visibility = visibilityIn(body.visibility)
+      const edited = await hosting.accounts.edit(
+        account.id,
+        { ...rest, fullName, active, visibility },
+        client,
+      )
       return edited === undefined ? reply(404) : reply(200, userResource(edited, user, baseUrl))
     },
   }),
