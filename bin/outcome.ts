@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { plain } from './print.ts'
 import { Usage } from './usage.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
@@ -11,8 +12,9 @@ export const exitCodeOf = (error: unknown): number => {
   return error instanceof Usage ? MISUSED : FAILED
 }
 
-/** The line for a failure; commander has said by now what is wrong with the words. */
+/** The line for a failure; commander has said by now what is wrong with the words. A message may quote another server. */
 export const lineOf = (error: unknown): string => {
   if (error instanceof CommanderError) return ''
-  return `allot: ${error instanceof Error ? error.message : String(error)}\n`
+  const message = error instanceof Error ? error.message : String(error)
+  return `allot: ${message.split('\n').map(plain).join('\n')}\n`
 }

@@ -11,7 +11,7 @@ export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}
 export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
 
 /** What is told beside the result: a program that reads that does not see it. */
-export const note = (line: string): void => void process.stderr.write(`${line}\n`)
+export const note = (line: string): void => void process.stderr.write(`${plain(line)}\n`)
 
 export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
 

@@ -1,6 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import * as v from 'valibot'
 import { Usage } from '../usage.ts'
+import { pagesOf } from './paging.ts'
+import { type Answer, LIMITS, type Limits, patientRequest, request } from './request.ts'
+import { checkScopes, SCOPES } from './scopes.ts'
 import { SourceUser } from './shapes.ts'
 
 type Shape<T> = v.GenericSchema<unknown, T>
@@ -9,6 +11,10 @@ type Shape<T> = v.GenericSchema<unknown, T>
 export interface Source {
   /** Without a slash at the end. */
   readonly base: string
+  /** An Allot, whose members of an organization may write to all its repositories. */
+  readonly isAllot: boolean
+  /** Whether it answers without a token: else what is public there is for its own users. */
+  readonly isOpen: boolean
   /** Whose token it is. */
   readonly login: string
   /** An `Authorization` header that git is let in with. */
@@ -35,19 +41,8 @@ export class Refused extends Error {
   }
 }
 
-const SCOPES = 'read:admin, read:organization, read:repository, read:user'
-
-/** Milliseconds for one answer, items on a page, and how often to ask again what is busy. */
-const [PATIENCE, PAGE, TRIES] = [120_000, 50, 4]
-
-interface Answer {
-  status: number
-  headers: Headers
-  text: string
-}
-
-/** @throws Usage for what is no address; Error when there is no such API, or it takes the token for no administrator's. */
-export const sourceAt = async (from: string, token: string): Promise<Source> => {
+/** @throws Usage for what is no address; Error when there is no such API, or the token does not let a run see everything. */
+export const sourceAt = async (from: string, token: string, limits: Limits = LIMITS): Promise<Source> => {
   const base = baseIn(from)
   const api = `${base}/api/v1`
   const headers = (as?: string) => ({
@@ -56,13 +51,8 @@ export const sourceAt = async (from: string, token: string): Promise<Source> => 
     ...(as && { sudo: as }),
   })
 
-  const ask = async (path: string, as?: string): Promise<Answer> => {
-    for (let tries = 1; ; tries++) {
-      const answer = await once(base, api + path, headers(as))
-      if ((answer.status !== 429 && answer.status !== 503) || tries === TRIES) return answer
-      await pause(Math.min(Number(answer.headers.get('retry-after')) || tries, 60) * 1000)
-    }
-  }
+  const ask = (path: string, as?: string): Promise<Answer> =>
+    patientRequest(() => request(base, api + path, headers(as), limits))
 
   const whole = async (path: string, as?: string): Promise<Answer> => {
     const answer = await ask(path, as)
@@ -72,36 +62,31 @@ export const sourceAt = async (from: string, token: string): Promise<Source> => 
     throw refusal(base, path, answer)
   }
 
-  const { login, is_admin } = await introduced(base, ask)
+  const version = await introduced(base, ask)
+  const { login, is_admin } = await tokenOwner(base, ask)
   if (is_admin !== true)
     throw new Error(
       `${login}, whose token this is, is no administrator of ${base}: it takes the token of one, with the scopes ${SCOPES}`,
     )
+  await checkScopes(base, login, token, ask)
+  const open = await request(base, `${api}/version`, { accept: 'application/json' }, limits)
   return {
     base,
     login,
+    isAllot: version.includes('+allot-'),
+    isOpen: open.status === 200,
     authorization: `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`,
     get: async (shape, path) => read(shape, base, path, (await whole(path)).text),
-    async *list<T>(shape: Shape<T>, path: string, as?: string) {
-      const sign = path.includes('?') ? '&' : '?'
-      let before = ''
-      for (let [page, seen] = [1, 0]; ; page++) {
-        const { text, headers } = await whole(`${path}${sign}page=${page}&limit=${PAGE}`, as)
-        // What is not paged answers the same again.
-        if (text === before) return
-        before = text
-        const items = read(v.array(shape), base, path, text)
-        yield* items
-        seen += items.length
-        const total = headers.get('x-total-count')
-        // A total may count what is not shown.
-        if (items.length === 0 && page * PAGE >= Number(total)) return
-        if (total !== null && seen >= Number(total)) return
-      }
-    },
+    list: <T>(shape: Shape<T>, path: string, as?: string) =>
+      pagesOf(
+        path,
+        (page) => whole(page, as),
+        (text) => read(v.array(shape), base, path, text),
+        limits,
+      ),
     has: async (path) => (await ask(path)).status < 300,
     async page(path) {
-      const { status, text } = await once(base, base + path, {})
+      const { status, text } = await request(base, base + path, {}, limits)
       return status === 200 ? text : undefined
     },
   }
@@ -119,38 +104,23 @@ const baseIn = (from: string): string => {
   return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-const once = async (base: string, url: string, headers: Record<string, string>): Promise<Answer> => {
-  try {
-    const answer = await fetch(url, {
-      ...{ headers, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) },
-    })
-    return { status: answer.status, headers: answer.headers, text: await answer.text() }
-  } catch (cause) {
-    throw new Error(`${base} cannot be reached: ${reasonOf(cause as Error)}`, { cause })
-  }
-}
-
-/** Several addresses of one name fail with several reasons, and no words of their own. */
-const reasonOf = ({ cause, message }: Error): string => {
-  if (!(cause instanceof Error)) return message
-  return cause instanceof AggregateError ? (cause.errors[0] as Error).message : cause.message
-}
-
-/** Who the token is of, and that this is such an API at all. */
-const introduced = async (base: string, ask: (path: string) => Promise<Answer>): Promise<SourceUser> => {
+/** @returns the version; empty where it is not shown without a known token */
+const introduced = async (base: string, ask: (path: string) => Promise<Answer>): Promise<string> => {
   const version = await ask('/version')
   const elsewhere = version.headers.get('location')
   if (version.status >= 300 && version.status < 400 && elsewhere !== null)
     throw new Error(
       `${base} sends on to ${new URL(elsewhere, base).origin}, where no token goes by itself: give the address that it is served at`,
     )
-  const isApi = version.status === 401 || v.is(v.object({ version: v.string() }), jsonIn(version.text))
-  if (!isApi)
-    throw new Error(
-      `there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version does not tell one`,
-    )
+  if (version.status === 401) throw new Error(`${base} does not know this token`)
+  const { success, output } = v.safeParse(v.object({ version: v.string() }), jsonIn(version.text))
+  if (success) return output.version
+  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version does not tell one`)
+}
+
+const tokenOwner = async (base: string, ask: (path: string) => Promise<Answer>): Promise<SourceUser> => {
   const user = await ask('/user')
-  if (version.status === 401 || user.status === 401) throw new Error(`${base} does not know this token`)
+  if (user.status === 401) throw new Error(`${base} does not know this token`)
   if (user.status >= 300) throw refusal(base, '/user', user)
   return read(SourceUser, base, '/user', user.text)
 }
@@ -158,7 +128,10 @@ const introduced = async (base: string, ask: (path: string) => Promise<Answer>):
 const refusal = (base: string, path: string, { status, text }: Answer): Refused => {
   const { success, output } = v.safeParse(v.object({ message: v.string() }), jsonIn(text))
   // A Forgejo repeats a wrong token in what it says of it.
-  const words = success && status !== 401 && output.message !== '' ? `: ${output.message.split('\n')[0]}` : ''
+  const words =
+    success && status !== 401 && output.message !== ''
+      ? `: ${output.message.split('\n')[0]!.slice(0, 300)}`
+      : ''
   const needs = status === 403 ? `; it takes an administrator's token with the scopes ${SCOPES}` : ''
   return new Refused(
     status,

@@ -90,12 +90,28 @@ describe('A source', () => {
     assert.equal((await sourceAt(`${source.api}/`, source.root.token)).base, source.base)
   })
 
-  it('whose token may not list users says which scopes it takes', async () => {
-    const token = await source.scoped(source.root, 'read:user', 'read:repository')
+  const SCOPES = ['read:admin', 'read:organization', 'read:repository', 'read:user']
+  for (const lacking of SCOPES.slice(0, 3))
+    it(`whose token lacks ${lacking} is refused by the name of the scope, and nothing is copied`, async () => {
+      const token = await source.scoped(source.root, ...SCOPES.filter((one) => one !== lacking))
+      await assert.rejects(
+        target.from({ base: source.base, root: { ...source.root, token } }),
+        new RegExp(
+          `lacks the scope ${lacking}: nothing was copied; it takes .* the scopes ${SCOPES.join(', ')}$`,
+        ),
+      )
+      assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
+    })
+
+  it('whose token sees public things only is refused, and nothing is copied', async () => {
+    const secret = source.root.token
+    const own = { name: 'one', token_last_eight: secret.slice(-8), scopes: ['all', 'public-only'] }
+    const narrow = await changed({ '/users/root/tokens': { body: [own] } })
     await assert.rejects(
-      target.from({ base: source.base, root: { ...source.root, token } }),
-      /\/admin\/users answered 403.*scopes read:admin, read:organization, read:repository, read:user$/,
+      target.from({ base: narrow.base, root: source.root }),
+      /sees only a part of http\S+: nothing was copied; it takes one for all repositories/,
     )
+    narrow.stop()
   })
 
   it('that answers something else than a list is not taken for an empty one', async () => {

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { pagesOf } from '../../bin/migrate/paging.ts'
+import { LIMITS } from '../../bin/migrate/request.ts'
+import { sourceAt } from '../../bin/migrate/source.ts'
+import { allot } from '../bin/program.ts'
+import { aFolder } from '../folder.ts'
+import { type Running, start } from '../running.ts'
+import { type Replay, replay } from './replay.ts'
+import { startTarget, type Target } from './two.ts'
+
+let source: Running
+let target: Target
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  await source.person('ann')
+  target = await startTarget()
+})
+after(async () => {
+  await source.stop()
+  await target.stop()
+})
+
+const AnyItem = v.unknown()
+
+type Answer = (req: IncomingMessage, res: ServerResponse) => void
+
+/** The source, with an answer of its own for one path; requests for the first item only are left to the source. */
+const withAnswer = (path: string, answer: Answer): Promise<Replay> =>
+  replay({}, (req, res) => {
+    const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
+    if (pathname !== path || searchParams.get('limit') === '1') return source.allot.handler(req, res)
+    answer(req, res)
+  })
+
+const json = (res: ServerResponse, value: unknown, headers: Record<string, string> = {}) =>
+  res.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+
+const pageIn = (req: IncomingMessage) =>
+  Number(new URL(req.url!, 'http://localhost').searchParams.get('page'))
+
+const USERS = '/api/v1/admin/users'
+
+describe('A list of the source', () => {
+  it('that never has an empty page ends the run with an error, and nothing is copied', async () => {
+    const endless = await withAnswer(USERS, (req, res) => json(res, [{ login: `u${pageIn(req)}` }]))
+    const at = await sourceAt(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
+    await assert.rejects(async () => {
+      for await (const _ of at.list(AnyItem, '/admin/users'));
+    }, /^Error: the list \/admin\/users of the source does not end: it has more than 40 pages$/)
+    endless.stop()
+  })
+
+  it('that sends its pages in a circle ends the run with an error, and nothing is copied', async () => {
+    const circle = await withAnswer(USERS, (req, res) => json(res, [{ login: `circle${pageIn(req) % 3}` }]))
+    await assert.rejects(
+      target.from({ base: circle.base, root: source.root }),
+      /^Error: the list \/admin\/users of the source does not end: page 4 was sent before$/,
+    )
+    assert.equal(await target.allot.hosting.accounts.byName('circle1'), undefined)
+    circle.stop()
+  })
+
+  it('ends whatever pages and totals the server sends', async () => {
+    const total = fc.option(fc.constantFrom('0', '7', '1e15', '-1', 'many', '9'.repeat(30)), {
+      nil: undefined,
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.nat(5), { maxLength: 3 }), { minLength: 1, maxLength: 6 }),
+        total,
+        async (pages, total) => {
+          let asked = 0
+          const headers = new Headers(total === undefined ? {} : { 'x-total-count': total })
+          const ask = async () => ({
+            ...{ status: 200, headers },
+            text: JSON.stringify(pages[asked++ % pages.length]),
+          })
+          try {
+            for await (const _ of pagesOf('/x', ask, JSON.parse, { maxPages: 50 }));
+          } catch (error) {
+            assert.match((error as Error).message, /does not end/)
+          }
+          assert.ok(asked <= 50)
+        },
+      ),
+    )
+  })
+})
+
+describe('An answer of the source', () => {
+  it('that is larger than the bound ends the run with an error, compressed or not', async () => {
+    const bytes = Buffer.alloc(4 * 1024 * 1024, '[')
+    const bodies: Answer[] = [
+      (_, res) => res.end(bytes),
+      (_, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(bytes)),
+    ]
+    for (const answer of bodies) {
+      const large = await withAnswer(USERS, answer)
+      const at = await sourceAt(large.base, source.root.token, { ...LIMITS, maxBytes: 1024 * 1024 })
+      await assert.rejects(
+        at.get(AnyItem, '/admin/users'),
+        /\/admin\/users answered more than 1048576 bytes$/,
+      )
+      large.stop()
+    }
+  })
+
+  it('that comes too slowly ends the run with an error, also when its bytes keep coming', async () => {
+    const slow = await withAnswer(USERS, (_, res) => {
+      const timer = setInterval(() => res.write(' '), 50)
+      res.once('close', () => clearInterval(timer))
+    })
+    const at = await sourceAt(slow.base, source.root.token, { ...LIMITS, timeoutMs: 1000 })
+    await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 1 s$/)
+    slow.stop()
+  })
+
+  it('that redirects to another address is not followed, and the token does not reach that address', async () => {
+    const seen: (string | undefined)[] = []
+    const elsewhere = await replay({}, (req, res) => {
+      seen.push(req.headers.authorization)
+      json(res, [])
+    })
+    const redirecting = await withAnswer(USERS, (req, res) =>
+      res.writeHead(302, { location: elsewhere.base + req.url! }).end(),
+    )
+    await assert.rejects(
+      target.from({ base: redirecting.base, root: source.root }),
+      /\/admin\/users answered 302$/,
+    )
+    assert.deepEqual(seen, [])
+    redirecting.stop()
+    elsewhere.stop()
+  })
+})
+
+describe('What the source says', () => {
+  it('reaches the terminal without control characters', async () => {
+    const controls = '\u001b]0;title\u0007\u001b[31mred\u009b2J\u202e\r'
+    const printed: string[] = []
+    const answers: Record<string, Answer> = {
+      [USERS]: (_, res) => res.writeHead(500).end(JSON.stringify({ message: `broken ${controls}` })),
+      '/api/v1/users/ann/repos': (_, res) => {
+        const name = `one${controls}`
+        const record = { name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: true }
+        json(res, [record], { 'x-total-count': '1' })
+      },
+      '/api/v1/users/ann/keys': (_, res) =>
+        json(res, [{ key: 'ssh-rsa AAAA', title: controls }], { 'x-total-count': '1' }),
+    }
+    for (const [path, answer] of Object.entries(answers)) {
+      const odd = await withAnswer(path, answer)
+      const words = ['migrate', '--from', odd.base, '--data', aFolder()]
+      const { out, err } = await allot(words, undefined, { env: { ALLOT_FROM_TOKEN: source.root.token } })
+      printed.push(out, err)
+      odd.stop()
+    }
+    const text = printed.join('')
+    assert.match(text, /red/)
+    assert.doesNotMatch(text, /[^\n\P{Cc}]|\p{Cf}/u)
+  })
+})
