@@ -21,6 +21,7 @@ const library = () =>
       'lib/index': 'lib/index.ts',
       'lib/storage/index': 'lib/storage/index.ts',
       'lib/worker': 'lib/markdown/worker.ts',
+      'lib/keys-worker': 'lib/keys/worker.ts',
       'drivers/level/index': 'drivers/level/index.ts',
       'drivers/memory/index': 'drivers/memory/index.ts',
       'drivers/postgres/index': 'drivers/postgres/index.ts',
@@ -62,7 +63,11 @@ const NOTICES = 'dist/bin/carried.LICENSE.txt'
 
 const commandLine = async () => {
   const { metafile } = await build({
-    entryPoints: { allot: 'bin/allot.ts', worker: 'lib/markdown/worker.ts' },
+    entryPoints: {
+      allot: 'bin/allot.ts',
+      worker: 'lib/markdown/worker.ts',
+      'keys-worker': 'lib/keys/worker.ts',
+    },
     ...{ outdir: 'dist/bin', metafile: true, plugins: [binding], banner: { js: REQUIRE } },
     external: Object.keys(dependencies).filter((name) => !CARRIED.includes(name)),
   })

@@ -232,6 +232,7 @@ export const createAllot = async ({
       await sweeper.stop()
       await packing.stop()
       await hosting.idle().catch(() => undefined)
+      await hosting.close()
       await quota.idle()
       await markdown.close()
       await driver.close()

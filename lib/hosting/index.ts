@@ -1,4 +1,5 @@
 import type { FileStore } from '../files/index.ts'
+import { createKeyReader } from '../keys/reader.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Errands } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
@@ -67,6 +68,8 @@ export interface Hosting {
   sweep(): Promise<void>
   /** Resolves when the folders of the repositories that are gone are, too, and the files of what is gone. */
   idle(): Promise<void>
+  /** Ends the worker threads. */
+  close(): Promise<void>
 }
 
 export interface HostingOptions {
@@ -105,6 +108,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
   const landings = createLandings({ store, quota, disk, failed })
   const parts = { quota, errands, folders, files }
   const attached = { store, quota, files }
+  const keyReader = createKeyReader()
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
   errands.on('follows', tellingFollows)
@@ -129,8 +133,8 @@ export const createHosting = (options: HostingOptions): Hosting => {
     comments: createComments(attached),
     releases: createReleases(attached),
     attachments: createAttachments(attached, errands.bounds.inOne),
-    sshKeys: createSshKeys(store),
-    gpgKeys: createGpgKeys(store),
+    sshKeys: createSshKeys(store, keyReader),
+    gpgKeys: createGpgKeys(store, keyReader),
     tokens: createTokens(store, told.revoked),
     sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
@@ -146,6 +150,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
       await files.idle()
       await folders.idle()
     },
+    close: () => keyReader.close(),
   }
 }
 

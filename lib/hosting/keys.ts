@@ -1,5 +1,6 @@
 import { AllotError, invalid } from '../errors.ts'
-import { type OpenPgpKey, parseOpenPgpKey } from '../keys/openpgp.ts'
+import type { OpenPgpKey } from '../keys/openpgp.ts'
+import type { KeyReader } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
 import { type GpgKey, gpgKeys, type SshKey, sshKeys } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
@@ -9,8 +10,11 @@ import { existingAccount } from './lookup.ts'
 
 /** The public keys of accounts, of either kind. */
 export interface Keys<K, New> {
-  /** @throws AllotError invalid for what is no such key, or one that is already known to anyone. */
-  add(account: number, key: New): Promise<K>
+  /**
+   * @param client whose budget reading the key counts against; the account's own, by default
+   * @throws AllotError invalid for what is no such key, or one that is already known to anyone.
+   */
+  add(account: number, key: New, client?: string): Promise<K>
   list(account: number, slice: Slice): Promise<Page<K>>
   /** The account's own key. */
   get(account: number, id: number): Promise<K | undefined>
@@ -21,23 +25,21 @@ export interface Keys<K, New> {
 export type SshKeys = Keys<SshKey, { title: string; key: string }>
 export type GpgKeys = Keys<GpgKey, { armored: string }>
 
-export const createSshKeys = (store: Store): SshKeys => ({
+export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
   ...keysIn(store, sshKeys),
-  async add(account, { title, key }) {
+  async add(account, { title, key }, client = clientOf(account)) {
     if (title.trim() === '') throw invalid('Title is required')
-    // Loaded when the first key comes: the library takes as long to load as the rest of this floor.
-    const { parseSshKey } = await import('../keys/ssh.ts')
-    const parsed = parseSshKey(key)
+    const parsed = await reader.ssh(client, key)
     const id = await store.sequences.next('sshKey')
     const record = { id, account, title, key: parsed.text, fingerprint: parsed.fingerprint, createdAt: now() }
     return addOnce(store, sshKeys, record)
   },
 })
 
-export const createGpgKeys = (store: Store): GpgKeys => ({
+export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
   ...keysIn(store, gpgKeys),
-  async add(account, { armored }) {
-    const parsed = await parseOpenPgpKey(armored)
+  async add(account, { armored }, client = clientOf(account)) {
+    const parsed = await reader.openPgp(client, armored)
     const number = () => store.sequences.next('gpgKey')
     const subkeys: GpgKey['subkeys'] = []
     const primary = { id: await number(), ...partOf(parsed) }
@@ -46,6 +48,8 @@ export const createGpgKeys = (store: Store): GpgKeys => ({
     return addOnce(store, gpgKeys, { ...primary, account, fingerprint, emails, subkeys })
   },
 })
+
+const clientOf = (account: number) => `user ${account}`
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account', 'account'>

@@ -1,4 +1,4 @@
-import type { AlgorithmInfo, Key } from 'openpgp'
+import type { Key } from 'openpgp'
 import { AllotError, invalid } from '../errors.ts'
 import { countPackets } from './packets.ts'
 
@@ -17,31 +17,32 @@ const MOST_PARTS = 64
  */
 const WIDEST: Record<string, number> = { n: 2048, e: 8, p: 512, q: 32, g: 512, y: 512 }
 
-/** The one public key of an armoured block, nothing of it verified yet. @throws AllotError invalid that says why there is none. */
+/**
+ * The first public key of an armoured text, nothing of it verified yet: like Forgejo, it ignores further keys and blocks.
+ * @throws AllotError invalid when there is none, and when any key of the text is a private one
+ */
 export const readArmored = async (pgp: Library, armored: string): Promise<Key> => {
   refuseOtherFormats(armored)
-  const key = onlyOne(await readKeys(pgp, armored.trim()))
-  if (key.isPrivate()) throw privateKey()
+  const keys = await readKeys(pgp, armored.trim())
+  if (keys.some((one) => one.isPrivate())) throw privateKey()
+  const [key] = keys
+  if (key === undefined) throw invalid('armored_public_key: this block holds no key')
   if (key.users.length + key.subkeys.length > MOST_PARTS)
     throw invalid(`armored_public_key: a key with more than ${MOST_PARTS} user ids and subkeys is not taken`)
-  for (const part of [key, ...key.subkeys]) {
-    refuseWideNumbers(part.keyPacket.publicParams)
-    refuseUncheckableCurves(part.getAlgorithmInfo())
-  }
+  for (const part of [key, ...key.subkeys]) refuseWideNumbers(part.keyPacket.publicParams)
   return key
 }
 
-/** The library itself would take a private key, and pass over a second block. */
+/** The library itself would accept a private key. */
 const refuseOtherFormats = (armored: string) => {
   if (armored.length > LONGEST)
     throw invalid(`armored_public_key: must not be longer than ${LONGEST} characters`)
   if (/^-----BEGIN PGP PRIVATE KEY BLOCK-----/m.test(armored)) throw privateKey()
-  const blocks: string[] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/gm) ?? []
-  if (!blocks.includes('-----BEGIN PGP PUBLIC KEY BLOCK-----'))
+  const [first] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/m) ?? []
+  if (first !== '-----BEGIN PGP PUBLIC KEY BLOCK-----')
     throw invalid(
       'armored_public_key: expected a block that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----',
     )
-  if (blocks.length > 1) throw severalKeys()
 }
 
 const readKeys = async (pgp: Library, armored: string): Promise<Key[]> => {
@@ -56,26 +57,12 @@ const readKeys = async (pgp: Library, armored: string): Promise<Key[]> => {
   }
 }
 
-const onlyOne = ([key, ...others]: Key[]): Key => {
-  if (key === undefined) throw invalid('armored_public_key: this block holds no key')
-  if (others.length > 0) throw severalKeys()
-  return key
-}
-
 const refuseWideNumbers = (numbers: object | null) => {
   for (const [name, number] of Object.entries(numbers ?? {}))
     if (number instanceof Uint8Array && number.length > (WIDEST[name] ?? number.length))
       throw invalid('armored_public_key: a key with numbers this large is not taken')
 }
 
-/** The library checks signatures on these only with a package that it does not bring along. */
-const refuseUncheckableCurves = ({ algorithm, curve }: AlgorithmInfo) => {
-  if (algorithm === 'ecdsa' && /^(brainpool|secp256k1)/.test(curve ?? ''))
-    throw invalid(`armored_public_key: signing keys on the curve ${curve} are not taken`)
-}
-
 const tooManyPackets = () =>
   invalid(`armored_public_key: a key with more than ${MOST_PACKETS} packets is not taken`)
 const privateKey = () => invalid('armored_public_key: this is a private key, which must be kept secret')
-const severalKeys = () =>
-  invalid('armored_public_key: there are several keys or blocks in this text; add them one by one')

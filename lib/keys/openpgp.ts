@@ -31,16 +31,15 @@ export interface OpenPgpKey extends OpenPgpPart {
 let library: Promise<Library> | undefined
 
 /**
- * One armoured public key. A revoked key is refused: its owner has said that it must not be believed any more.
- * @param now when its signatures must be in force.
+ * The first public key of an armoured text. As at a Forgejo its state does not matter: a revoked or an expired key and
+ * one of the future are accepted too, since signatures that were made with them stay to be looked up.
  * @throws AllotError invalid that says why it is none.
  */
-export const parseOpenPgpKey = async (armored: string, now = new Date()): Promise<OpenPgpKey> => {
+export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
   library ??= import('openpgp')
   const pgp = await library
   const key = await readArmored(pgp, armored)
-  const signatures = new SelfSignatures(pgp, key, now)
-  if (await signatures.isRevoked()) throw invalid('armored_public_key: this key is revoked')
+  const signatures = new SelfSignatures(pgp, key)
   const certified = await signatures.certified()
   const [primary] = certified
   if (primary === undefined) throw invalid('armored_public_key: this key has no self-signature that holds')

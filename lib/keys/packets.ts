@@ -1,29 +1,40 @@
 /**
- * How many packets there are by their headers (RFC 9580, section 4.2), at most one more than a limit. The library takes
- * so long over each that a text of nothing else, which it passes over, would hold a server for seconds.
+ * How many packets there are by their headers (RFC 9580, section 4.2), at most one more than a limit; a packet in several
+ * parts counts once for each part. The library takes so long over each that a text of nothing else, which it passes over,
+ * would keep a processor busy for seconds. Invariant: every length that the library reads is followed here in the same way.
  */
 export const countPackets = (data: Uint8Array, limit: number): number => {
   let count = 0
-  for (let at = 0; at < data.length && count <= limit; count++) at = endOfPacket(data, at)
+  for (let index = 0; index < data.length && count <= limit; ) {
+    const isLegacy = (data[index]! & 0x40) === 0
+    let part = isLegacy ? legacyPart(data, index + 1, data[index]! & 3) : partAt(data, index + 1)
+    count++
+    for (; part.isPartial && part.end < data.length && count <= limit; count++) part = partAt(data, part.end)
+    index = part.end
+  }
   return count
 }
 
-const endOfPacket = (data: Uint8Array, at: number): number => {
-  const tag = data[at]!
-  const start = at + 1
-  if ((tag & 0x40) === 0) return endOfLegacy(data, start, tag & 3)
+interface Part {
+  end: number
+  /** Whether another part of the same packet follows, with a length of its own. */
+  isPartial: boolean
+}
+
+const partAt = (data: Uint8Array, start: number): Part => {
   const first = data[start] ?? 0
-  if (first < 192) return start + 1 + first
-  // Partial lengths (224 to 254) are for messages: the library refuses them in a key.
-  if (first < 224) return start + 2 + ((first - 192) << 8) + (data[start + 1] ?? 0) + 192
-  return first === 255 ? start + 5 + numberAt(data, start + 1, 4) : data.length
+  const whole = (end: number) => ({ end, isPartial: false })
+  if (first < 192) return whole(start + 1 + first)
+  if (first < 224) return whole(start + 2 + ((first - 192) << 8) + (data[start + 1] ?? 0) + 192)
+  if (first === 255) return whole(start + 5 + numberAt(data, start + 1, 4))
+  return { end: start + 1 + 2 ** (first & 0x1f), isPartial: true }
 }
 
-const endOfLegacy = (data: Uint8Array, start: number, lengthType: number): number => {
-  if (lengthType === 3) return data.length
+const legacyPart = (data: Uint8Array, start: number, lengthType: number): Part => {
+  if (lengthType === 3) return { end: data.length, isPartial: false }
   const size = 2 ** lengthType
-  return start + size + numberAt(data, start, size)
+  return { end: start + size + numberAt(data, start, size), isPartial: false }
 }
 
-const numberAt = (data: Uint8Array, at: number, size: number): number =>
-  data.subarray(at, at + size).reduce((number, byte) => number * 256 + byte, 0)
+const numberAt = (data: Uint8Array, index: number, size: number): number =>
+  data.subarray(index, index + size).reduce((number, byte) => number * 256 + byte, 0)

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
 import { invalid } from '../errors.ts'
 import type { Library } from './armor.ts'
+import { holdsOnCurve, isUncheckedCurve } from './curves.ts'
 
 /**
  * Checks that may be made for one key. A key in use needs one or two for each of its user ids and subkeys; the slowest
@@ -25,27 +25,21 @@ export interface Bound {
 type Packet = PublicKeyPacket | PublicSubkeyPacket
 
 /**
- * Which signatures of a key on itself hold. The library answers this too, yet checks every certification against
- * every revocation and never lets go of the event loop: a hostile key of 256 KiB would cost millions of checks.
+ * Which signatures of a key on itself hold, whatever their dates. The library answers this too, yet checks every
+ * certification against every revocation: a hostile key of 256 KiB would cost millions of checks.
  */
 export class SelfSignatures {
+  readonly #pgp: Library
   readonly #key: Key
   readonly #primary: Packet
   readonly #types: Library['enums']['signature']
-  readonly #now: Date
   #checks = 0
 
-  constructor(pgp: Library, key: Key, now: Date) {
+  constructor(pgp: Library, key: Key) {
+    this.#pgp = pgp
     this.#key = key
     this.#primary = key.keyPacket as PublicKeyPacket
     this.#types = pgp.enums.signature
-    this.#now = now
-  }
-
-  /** A revocation that holds is final, whatever its date and its reason. */
-  isRevoked(): Promise<boolean> {
-    const { revocationSignatures } = this.#key
-    return this.#anyHolds(revocationSignatures, this.#types.keyRevocation, { key: this.#primary })
   }
 
   /** The latest signature on the key itself, which says more than those on its user ids. */
@@ -93,37 +87,33 @@ export class SelfSignatures {
   async #isCrossSigned(subkey: Subkey, binding: SignaturePacket, data: object): Promise<boolean> {
     const embedded = binding.embeddedSignature
     const signer = subkey.keyPacket as PublicSubkeyPacket
-    return embedded !== null && this.#holds(embedded, this.#types.keyBinding, data, this.#now, signer)
+    return embedded !== null && this.#holds(embedded, this.#types.keyBinding, data, signer)
   }
 
   async #latest(signatures: SignaturePacket[], type: number, data: object) {
     for (const signature of signatures.toSorted(later))
-      if (await this.#holds(signature, type, data, this.#now)) return signature
+      if (await this.#holds(signature, type, data)) return signature
     return undefined
   }
 
   async #anyHolds(signatures: SignaturePacket[], type: number, data: object): Promise<boolean> {
-    for (const signature of signatures) if (await this.#holds(signature, type, data, null)) return true
+    for (const signature of signatures) if (await this.#holds(signature, type, data)) return true
     return false
   }
 
-  /** @param at when the signature must be in force; null: it need only be genuine. */
   async #holds(
     signature: SignaturePacket,
     type: number,
     data: object,
-    at: Date | null,
     signer = this.#primary,
   ): Promise<boolean> {
     if (!signature.issuerKeyID.equals(signer.getKeyID())) return false
     if (++this.#checks > MOST_CHECKS) throw invalid('armored_public_key: this key has too many signatures')
-    await setImmediate()
-    // The types of the library leave out the null that it takes as a date, and that it gives itself.
-    const settled = signature.verify(signer, type, data, at as Date)
-    return settled.then(
-      () => true,
-      () => false,
-    )
+    const settled = isUncheckedCurve(signer)
+      ? holdsOnCurve(this.#pgp, signature, signer, type, data)
+      : // The library's types leave out null, which makes it ignore dates.
+        signature.verify(signer, type, data, null as unknown as Date).then(() => true)
+    return settled.catch(() => false)
   }
 }
 

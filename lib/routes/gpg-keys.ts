@@ -43,8 +43,8 @@ export const gpgKeyRoutes = [
     scope: 'write:user',
     body: CreateGPGKeyOption,
     responses: { 201: GPGKey, 422: ValidationError },
-    handle: async ({ user, body }, services) => {
-      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key })
+    handle: async ({ user, body, client }, services) => {
+      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client)
       return reply(201, gpgKeyResource(key, await emailOf(services, user.id)))
     },
   }),

@@ -41,8 +41,8 @@ export const sshKeyRoutes = [
     scope: 'write:user',
     body: CreateKeyOption,
     responses: { 201: PublicKey, 422: ValidationError },
-    handle: async ({ user, body, baseUrl, apiUrl }, { hosting }) => {
-      const key = await hosting.sshKeys.add(user.id, body)
+    handle: async ({ user, body, client, baseUrl, apiUrl }, { hosting }) => {
+      const key = await hosting.sshKeys.add(user.id, body, client)
       const account = await hosting.accounts.byId(user.id)
       return reply(201, publicKeyResource(key, apiUrl, account && userResource(account, user, baseUrl)))
     },

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, it } from 'node:test'
+import * as pgp from 'openpgp'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
 import { type GpgPair, gpgPair } from '../keygen.ts'
 import { type Person, type Running, start } from '../running.ts'
@@ -76,6 +78,25 @@ describe('POST /user/gpg_keys', () => {
       assertError(await add(person, armored()), 422, message)
       assertList(await allot.as(person, 'GET', '/user/gpg_keys'), 'id', [])
     })
+})
+
+describe('A hostile GPG key over HTTP', () => {
+  it('is answered with 422 and holds up nobody: a packet in parts with 47,496 empty ones behind', async () => {
+    const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
+    const text = pgp.armor(pgp.enums.armor.publicKey, new Uint8Array(packets))
+    const person = await allot.person()
+    const delays = monitorEventLoopDelay({ resolution: 5 })
+    // A busy machine can hold up anything once; what the server does itself happens every time.
+    const rounds: number[] = []
+    do {
+      delays.reset()
+      delays.enable()
+      assertError(await add(person, text), 422, /more than 2000 packets/)
+      delays.disable()
+      rounds.push(delays.max / 1e6)
+    } while (rounds.at(-1)! > 250 && rounds.length < 3)
+    assert.ok(rounds.at(-1)! <= 250, `the event loop was held for ${rounds.join(', ')} ms`)
+  })
 })
 
 /** Another letter in the middle of the block, and no checksum that would tell. */

@@ -14,6 +14,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/version.ts': { floor: 0 },
   'lib/client-budget.ts': { floor: 0, beside: ['lib/errors.ts'] },
   'lib/storage': { floor: 1 },
+  'lib/workers': { floor: 1 },
   drivers: { floor: 2 },
   'lib/records': { floor: 2 },
   'lib/quota': { floor: 3 },

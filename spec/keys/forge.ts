@@ -4,7 +4,6 @@ import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
 
 export const MADE = new Date('2026-01-01T00:00:00Z')
 export const LATER = new Date('2026-02-01T00:00:00Z')
-export const NOW = new Date('2026-06-01T00:00:00Z')
 
 /** What a signature is made to say. */
 export type Says = Partial<pgp.SignaturePacket>
@@ -52,7 +51,7 @@ export const binary = (...packets: Packet[]): Uint8Array => {
 
 export const armored = (bytes: Uint8Array): string => pgp.armor(pgp.enums.armor.publicKey, bytes)
 
-export const parse = (...packets: Packet[]) => parseOpenPgpKey(armored(binary(...packets)), NOW)
+export const parse = (...packets: Packet[]) => parseOpenPgpKey(armored(binary(...packets)))
 
 export const refused = (why: RegExp) => (error: unknown) =>
   error instanceof AllotError && error.code === 'invalid' && why.test(error.message)

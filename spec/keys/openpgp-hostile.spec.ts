@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import * as pgp from 'openpgp'
-import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
-import { armored, binary, generate, MADE, NOW, refused, signed } from './forge.ts'
+import { createKeyReader } from '../../lib/keys/reader.ts'
+import { armored, binary, generate, MADE, refused, signed } from './forge.ts'
 import { gnupg } from './gnupg.ts'
 
 const { primary, userId, certification, rest } = await generate('mara@example.org')
@@ -19,6 +19,10 @@ const dsaKey = async (): Promise<pgp.BasePacket[]> => {
   }
 }
 const dsa = await dsaKey()
+
+const reader = createKeyReader()
+after(() => reader.close())
+const parse = (text: string) => reader.openPgp('user 1', text)
 
 describe('A hostile OpenPGP key is refused', () => {
   const brokenOf = (packet: pgp.BasePacket) => {
@@ -44,6 +48,16 @@ describe('A hostile OpenPGP key is refused', () => {
     ['for its number of user ids', many(binary(userId), 64), /more than 64 user ids/],
     ['for its number of subkeys', many(binary(rest[0]!), 64), /more than 64 user ids and subkeys/],
     ['for its number of packets', many(Buffer.of(0xfd, 0), 90_000), /more than 2000 packets/],
+    [
+      'for its number of packets behind one in parts',
+      armored(Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])),
+      /more than 2000 packets/,
+    ],
+    [
+      'for its number of parts of one packet',
+      armored(Buffer.concat([Buffer.of(0xd2), Buffer.alloc(2 * 47_496, Buffer.of(0xe0, 1))])),
+      /more than 2000 packets/,
+    ],
     ['for its number of old packets', many(Buffer.of(0xb0, 0), 90_000), /more than 2000 packets/],
     [
       'for its number of signatures that do not hold',
@@ -77,9 +91,13 @@ describe('A hostile OpenPGP key is refused', () => {
     ],
   ]
   for (const [what, text, why] of cases)
-    test(`${what}, and holds the event loop for less than 1.5 seconds`, async () => {
-      const held = await longestHold(() => assert.rejects(parseOpenPgpKey(text, NOW), refused(why)))
-      assert.ok(held < 1500, `it was held for ${Math.round(held)} ms`)
+    test(`${what}, and holds the event loop for less than 250 milliseconds`, async () => {
+      const answer = () => assert.rejects(parse(text), refused(new RegExp(`${why.source}|takes longer than`)))
+      // A busy machine can hold up anything once; what is the reader's own doing happens every time.
+      const rounds: number[] = []
+      do rounds.push(await longestHold(answer))
+      while (rounds.at(-1)! > 250 && rounds.length < 3)
+      assert.ok(rounds.at(-1)! <= 250, `it was held for ${rounds.join(', ')} ms`)
     })
 
   test('but one with many certifications by others is not', async () => {
@@ -88,7 +106,7 @@ describe('A hostile OpenPGP key is refused', () => {
       { key: primary, userID: userId },
       pgp.enums.signature.certGeneric,
     )
-    const key = await parseOpenPgpKey(many(binary(theirs), 900), NOW)
+    const key = await parse(many(binary(theirs), 900))
     assert.deepEqual(key.emails, ['mara@example.org'])
   })
 })

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { createKeyReader, type KeyReader } from '../../lib/keys/reader.ts'
+import { armored, binary, generate } from './forge.ts'
+import { ed25519, keygen } from './ssh-lines.ts'
+
+after(keygen.end)
+
+const { primary, userId, certification } = await generate('mara@example.org')
+const sound = armored(binary(primary, userId, certification))
+
+/** Each of its signatures is checked until the limit of checks is reached. */
+const slow = (() => {
+  const broken = Buffer.from(binary(certification))
+  broken[broken.length - 1]! ^= 1
+  return armored(Buffer.concat([binary(primary, userId), ...Array.from({ length: 900 }, () => broken)]))
+})()
+
+const using = async (deadlineMs: number, body: (reader: KeyReader) => Promise<void>) => {
+  const reader = createKeyReader(deadlineMs)
+  try {
+    await body(reader)
+  } finally {
+    await reader.close()
+  }
+}
+
+describe('The key reader', () => {
+  it('reads keys of both kinds', () =>
+    using(5000, async (reader) => {
+      assert.equal((await reader.ssh('user 1', ed25519)).text, ed25519)
+      const key = await reader.openPgp('user 1', sound)
+      assert.deepEqual(key.emails, ['mara@example.org'])
+      assert.ok(key.createdAt instanceof Date)
+    }))
+
+  it('answers invalid when a key takes longer than the deadline, and reads the next one in a new thread', () =>
+    using(1, async (reader) => {
+      for (let round = 0; round < 3; round++)
+        await assert.rejects(reader.openPgp('user 1', slow), {
+          code: 'invalid',
+          message: /takes longer than 1 milliseconds/,
+        })
+    }))
+
+  it('serves another client while one sends as many keys as it likes', () =>
+    using(5000, async (reader) => {
+      let finished = 0
+      const flood = Array.from({ length: 40 }, () =>
+        reader
+          .openPgp('user 1', slow)
+          .catch(() => undefined)
+          .then(() => finished++),
+      )
+      await reader.ssh('user 2', ed25519)
+      assert.ok(finished < 40, 'the other client did not wait for all of them')
+      await reader.close()
+      await Promise.all(flood)
+    }))
+
+  it('answers unavailable when too many keys of one client wait', () =>
+    using(5000, async (reader) => {
+      const flood = Array.from({ length: 60 }, () => reader.openPgp('user 1', slow))
+      const settled = Promise.allSettled(flood)
+      await assert.rejects(reader.ssh('user 1', ed25519), { code: 'unavailable', retryAfter: 1 })
+      await reader.close()
+      await settled
+    }))
+
+  it('answers unavailable once it is closed', () =>
+    using(5000, async (reader) => {
+      await reader.close()
+      await assert.rejects(reader.ssh('user 1', ed25519), { code: 'unavailable' })
+    }))
+
+  it('keeps no process alive while its threads are idle', async () => {
+    const file = JSON.stringify(new URL('../../lib/keys/reader.ts', import.meta.url).href)
+    const script = `
+      const { createKeyReader } = await import(${file})
+      console.log((await createKeyReader().ssh('host', ${JSON.stringify(ed25519)})).type)`
+    const words = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 })
+    assert.equal(stdout, 'ssh-ed25519\n')
+  })
+})
