@@ -3,10 +3,11 @@ import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { forgetCleanStop, noteCleanStop, refuseChanged } from './clean-stop.ts'
-import { damaged, explain } from './explain.ts'
+import { damaged, explain, heldByThisProcess } from './explain.ts'
+import { type FolderLock, lockFolder } from './folder-lock.ts'
 
 /**
- * Records in a LevelDB folder, which belongs to one process at a time.
+ * Records in a LevelDB folder, which is open once at a time: in one process, and in one place of it.
  * @param location a folder; it is made, with its parents, when it does not exist.
  * @param options.openFiles how many of its files, of 2 MiB mostly, are mapped into memory at a time: at least 64, and
  *   1000 when absent
@@ -15,32 +16,39 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
   overAbstractLevel(
     'level',
     async () => {
-      await refuseHeadless(location)
-      await refuseChanged(location)
-      return noted(
-        new Level<Uint8Array, Uint8Array>(location, {
-          keyEncoding: 'view',
-          valueEncoding: 'view',
-          // LevelDB keeps ten of them for itself.
-          maxOpenFiles: openFiles + 10,
-        }),
-        location,
-      )
+      const lock = await lockFolder(location)
+      if (lock === undefined) throw heldByThisProcess(location)
+      try {
+        await refuseHeadless(location)
+        await refuseChanged(location)
+        return await opened(lock, openFiles)
+      } catch (error) {
+        lock.release()
+        throw error
+      }
     },
     (cause) => explain(location, cause),
   )
 
-/** The database, which leaves a note of its clean stop behind. */
-const noted = (database: Database, location: string): Database => {
-  const [open, close] = [database.open.bind(database), database.close.bind(database)]
+/** The database, which holds the lock until it is closed, and leaves a note of its clean stop behind. */
+const opened = async (lock: FolderLock, openFiles: number): Promise<Database> => {
+  const { folder } = lock
+  const database = new Level<Uint8Array, Uint8Array>(folder, {
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    // LevelDB keeps ten of them for itself.
+    maxOpenFiles: openFiles + 10,
+  })
+  await database.open()
+  await forgetCleanStop(folder)
+  lock.note()
+  const close = database.close.bind(database)
   return Object.assign(database, {
-    async open() {
-      await open()
-      await forgetCleanStop(location)
-    },
     async close() {
+      lock.forget()
       await close()
-      await noteCleanStop(location)
+      await noteCleanStop(folder)
+      lock.release()
     },
   })
 }

@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { forgetCleanStop } from './clean-stop.ts'
-import { explain } from './explain.ts'
+import { explain, heldByThisProcess } from './explain.ts'
+import { lockFolder } from './folder-lock.ts'
 
 /** Where LevelDB's repair puts the files that it could not use, within the store's folder. */
 const LOST = 'lost'
@@ -12,18 +13,36 @@ const LOST = 'lost'
  * new list of its files, and moves what it cannot use into the folder `lost`. Newer writes may be missing after it, and
  * things that were deleted may be back.
  * @returns the paths of the files that were moved away
- * @throws {StorageError} locked when another process has it
+ * @throws {StorageError} locked when this process or another one has it open
  */
 export const repairLevel = async (location: string): Promise<string[]> => {
-  const before = new Set(await lostIn(location))
+  const lock = await lockFolder(location)
+  if (lock === undefined) throw heldByThisProcess(location)
   try {
-    await ClassicLevel.repair(location)
+    return await repaired(location)
   } catch (cause) {
     throw explain(location, cause)
+  } finally {
+    lock.release()
   }
+}
+
+const repaired = async (location: string): Promise<string[]> => {
+  await refuseLocked(location)
+  const before = new Set(await lostIn(location))
+  await ClassicLevel.repair(location)
   // What the files were like when the store was closed is no longer of use.
   await forgetCleanStop(location)
   return (await lostIn(location)).filter((file) => !before.has(file))
+}
+
+/** LevelDB's repair takes no lock itself. This open always fails, and tells whether another process holds LOCK. */
+const refuseLocked = async (location: string): Promise<void> => {
+  const probe = new ClassicLevel(location, { createIfMissing: false, errorIfExists: true })
+  await probe.open().catch((cause: unknown) => {
+    const error = explain(location, cause)
+    if (error.reason === 'locked') throw error
+  })
 }
 
 const lostIn = async (location: string): Promise<string[]> => {

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, type TestContext, test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Worker } from 'node:worker_threads'
+import { level } from '../../drivers/level/index.ts'
+import { repairLevel } from '../../drivers/level/repair.ts'
+import type { StorageError } from '../../lib/storage/index.ts'
+import { keysBelow, load, save } from '../driver-spec/fixture.ts'
+import { temporaryFolder } from './folder.ts'
+import { type Opening, threadFor } from './opener.ts'
+
+const MODULE = import.meta.resolve('../../drivers/level/index.ts')
+const OPENER = fileURLToPath(new URL('./opener.ts', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const inFolder = async (t: TestContext): Promise<string> => {
+  const { folder, remove } = await temporaryFolder()
+  t.after(remove)
+  return join(realpathSync(folder), 'store')
+}
+
+/** A process that opens the folder; `before` is what starts it, such as `unshare`. */
+const processFor = (t: TestContext, opening: Opening, before: string[] = []): ChildProcess => {
+  const [command, ...args] = [
+    ...before,
+    ...[process.execPath, '--import', import.meta.resolve('tsx'), OPENER, JSON.stringify(opening)],
+  ]
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => killed(child))
+  return child
+}
+
+const killed = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+const firstLine = async (child: ChildProcess): Promise<string> => {
+  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string]
+  return line
+}
+
+/** What another process is told that tries to open the folder. */
+const elsewhere = async (t: TestContext, location: string): Promise<string> => {
+  const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'other' })
+  const line = await firstLine(child)
+  await killed(child)
+  return line
+}
+
+/** A second copy of the package has a class StorageError of its own. */
+const refusedHere = (error: unknown): boolean => {
+  const { name, reason, message: words } = error as StorageError
+  const expected = new RegExp(
+    `already in use by this process \\(pid ${process.pid}[,)].*close that one first`,
+  )
+  return name === 'StorageError' && reason === 'locked' && expected.test(words)
+}
+
+/** A second copy of the package with a LevelDB of its own, as npm makes one where two versions are asked for. */
+const copyOfPackage = (folder: string): string => {
+  for (const path of ['drivers/level', 'lib/storage', 'lib/errors.ts', 'package.json'])
+    cpSync(join(root, path), join(folder, path), { recursive: true })
+  for (const name of COPIED)
+    cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
+  return pathToFileURL(join(folder, 'drivers/level/index.ts')).href
+}
+
+const COPIED = [
+  ...['level', 'abstract-level', 'classic-level', 'node-gyp-build', 'module-error', 'lru-cache'],
+  ...[
+    'buffer',
+    'base64-js',
+    'ieee754',
+    'is-buffer',
+    'level-supports',
+    'level-transcoder',
+    'maybe-combine-errors',
+  ],
+]
+
+const seconds: { what: string; second: (location: string) => Promise<{ open(): Promise<void> }> }[] = [
+  { what: 'the same spelling of the path', second: async (location) => level(location) },
+  { what: 'a relative path', second: async (location) => level(relative(process.cwd(), location)) },
+  {
+    what: 'a path with dots and slashes in it',
+    second: async (location) => level(`${location}//./../store/`),
+  },
+  {
+    what: 'a symbolic link to the folder',
+    async second(location) {
+      symlinkSync(location, `${location}-link`)
+      return level(`${location}-link`)
+    },
+  },
+  {
+    what: 'a symbolic link to a folder above it',
+    async second(location) {
+      symlinkSync(join(location, '..'), `${location}-above`)
+      return level(join(`${location}-above`, 'store'))
+    },
+  },
+  {
+    what: 'the module loaded again, as by a hot reload',
+    second: async (location) => (await import(`${MODULE}?again=${Date.now()}`)).level(location),
+  },
+  {
+    what: 'a second copy of the package',
+    second: async (location) => (await import(copyOfPackage(`${location}-package`))).level(location),
+  },
+]
+
+describe('A LevelDB folder that this process has open', () => {
+  for (const { what, second } of seconds)
+    test(`is refused to ${what}, and stays refused to other processes`, async (t) => {
+      const location = await inFolder(t)
+      const first = level(location)
+      await first.open()
+      t.after(() => first.close())
+      await save(first, { before: 'written' })
+      const refused = await second(location)
+      await assert.rejects(refused.open(), refusedHere)
+      assert.match(
+        await elsewhere(t, location),
+        new RegExp(`^refused: .*in use by another process \\(pid ${process.pid}\\): stop that process first`),
+      )
+      await save(first, { after: 'written' })
+      await first.close()
+      await refused.open()
+      await (refused as ReturnType<typeof level>).close()
+      await first.open()
+      assert.deepEqual([await load(first, 'before'), await load(first, 'after')], ['written', 'written'])
+    })
+
+  test('is refused to a worker thread, which is told the thread that has it', async (t) => {
+    const location = await inFolder(t)
+    const first = level(location)
+    await first.open()
+    t.after(() => first.close())
+    const line = await fromWorker(t, location)
+    assert.match(line, new RegExp(`already in use by this process \\(pid ${process.pid}, main thread\\)`))
+    assert.match(await elsewhere(t, location), /^refused: .*in use by another process/)
+  })
+
+  test('is refused while a worker thread has it, and is free as soon as that thread is gone', async (t) => {
+    const location = await inFolder(t)
+    const worker = holderIn(location)
+    t.after(() => worker.terminate())
+    assert.equal(await message(worker), 'open')
+    await assert.rejects(
+      level(location).open(),
+      (error) =>
+        refusedHere(error) &&
+        new RegExp(`worker thread ${worker.threadId}\\)`).test((error as Error).message),
+    )
+    await worker.terminate()
+    const driver = level(location)
+    await driver.open()
+    await driver.close()
+  })
+
+  test('is refused to its repair', async (t) => {
+    const location = await inFolder(t)
+    const first = level(location)
+    await first.open()
+    t.after(() => first.close())
+    await assert.rejects(repairLevel(location), refusedHere)
+    assert.match(await elsewhere(t, location), /^refused: .*in use by another process/)
+  })
+
+  test('can be opened by a process that it has started, once it is closed here', async (t) => {
+    const location = await inFolder(t)
+    const first = level(location)
+    await first.open()
+    // Such a process inherits LevelDB's descriptors.
+    const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'child' })
+    await first.close()
+    assert.equal(await firstLine(child), 'open')
+  })
+})
+
+const holderIn = (location: string): Worker =>
+  threadFor({ module: MODULE, mode: 'hold', locations: [location], name: 'thread' })
+
+const message = async (worker: Worker): Promise<string> => ((await once(worker, 'message')) as [string])[0]
+
+const fromWorker = async (t: TestContext, location: string): Promise<string> => {
+  const worker = holderIn(location)
+  t.after(() => worker.terminate())
+  return message(worker)
+}
+
+describe('A LevelDB folder that another process has open', () => {
+  test('is refused with the number of that process, and to its repair too', async (t) => {
+    const location = await inFolder(t)
+    const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'holder' })
+    assert.equal(await firstLine(child), 'open')
+    const told = {
+      name: 'StorageError',
+      reason: 'locked',
+      message: new RegExp(`process \\(pid ${child.pid}\\)`),
+    }
+    await assert.rejects(level(location).open(), told)
+    await assert.rejects(repairLevel(location), told)
+    await killed(child)
+    const driver = level(location)
+    await driver.open()
+    await driver.close()
+  })
+
+  test('opens at once after kill -9 of a process 1, in another process 1', async (t) => {
+    const ALONE = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
+    try {
+      execFileSync(ALONE[0]!, [...ALONE.slice(1), 'true'])
+    } catch {
+      return t.skip('this system makes no process namespace')
+    }
+    const location = await inFolder(t)
+    for (const turn of ['first', 'second', 'third']) {
+      const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: turn }, ALONE)
+      assert.equal(await firstLine(child), 'open', turn)
+      assert.equal(JSON.parse(readFileSync(join(location, 'OWNER.json'), 'utf8')).pid, 1)
+      await killed(child)
+    }
+  })
+
+  test('opens whatever a killed process has left in OWNER.json, this very number too', async (t) => {
+    const location = await inFolder(t)
+    const driver = level(location)
+    await driver.open()
+    await driver.close()
+    const { writeFile } = await import('node:fs/promises')
+    for (const left of [
+      '',
+      '{',
+      JSON.stringify({ pid: process.pid, thread: 0, host: 'h' }),
+      'x'.repeat(9999),
+    ]) {
+      await writeFile(join(location, 'OWNER.json'), left)
+      await driver.open()
+      await driver.close()
+    }
+  })
+})
+
+test('Of many openers at once, in threads and processes, each write that was acknowledged is kept', async (t) => {
+  const location = await inFolder(t)
+  const spellings = [location, `${location}/../store`, relative(root, location), `${location}/.`]
+  const race = (name: string) =>
+    processFor(t, { module: MODULE, mode: 'race', locations: spellings, name, durationMs: 4000 })
+  const acknowledged: string[] = []
+  const running = ['a', 'b', 'c'].map((name) => {
+    const child = race(name)
+    createInterface({ input: child.stdout! }).on('line', (line) => acknowledged.push(line))
+    return child
+  })
+  const ended = running.map((child) => once(child, 'close'))
+  setTimeout(() => running[0]!.kill('SIGKILL'), 4000)
+  await Promise.all(ended)
+  const driver = level(location)
+  await driver.open()
+  const kept = new Set(await driver.read((tx) => keysBelow(tx, '')))
+  await driver.close()
+  const writers = new Set(acknowledged.map((line) => line.split('/')[0]))
+  assert.ok(acknowledged.length > 50 && writers.size > 6, `${acknowledged.length} writes of ${[...writers]}`)
+  assert.deepEqual(
+    acknowledged.filter((key) => !kept.has(key)),
+    [],
+  )
+})
