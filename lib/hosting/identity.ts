@@ -57,7 +57,8 @@ const REMEMBERED = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
 
 /**
- * `token T`, `Bearer T`, and Basic with a password or a token. Any other scheme counts as no credentials.
+ * `token T`, `Bearer T`, and Basic with a password or a token. Any other Authorization header is answered 401, so that what
+ * a client sends in it is never taken for accepted.
  * @param proxies how many reverse proxies say where a request comes from.
  */
 export const createIdentities = (store: Store, attempts: Attempts, proxies: number): Identities => {
@@ -126,21 +127,18 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
       const last = lastOf.get(req.socket)
       if (last !== undefined && last.age === age && last.header === req.headers.authorization)
         return last.identity
-      const [scheme, value] = credentialsOf(req)
-      if (value === undefined) return null
-      switch (scheme) {
-        case 'token':
-        case 'bearer':
-          return withToken(value, req)
-        case 'basic':
-          return withBasic(value, req)
-        default:
-          return null
-      }
+      const credentials = credentialsOf(req)
+      if (credentials === undefined) return null
+      const [scheme, value] = credentials
+      if (value === undefined) throw wrong('the Authorization header must have a scheme and one value')
+      if (isToken(scheme)) return withToken(value, req)
+      if (scheme === 'basic') return withBasic(value, req)
+      throw wrong('the scheme of the Authorization header must be token, Bearer or Basic')
     },
     nameOf(req) {
-      const [scheme, value] = credentialsOf(req)
-      if (value === undefined) return 'nobody'
+      const credentials = credentialsOf(req)
+      if (credentials === undefined) return 'nobody'
+      const [scheme, value = ''] = credentials
       return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
     },
     revoked(hash) {
@@ -154,13 +152,15 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
   }
 }
 
-/** The scheme in small letters, and what follows it; nothing for what is no credentials. */
-const credentialsOf = (req: IncomingMessage): [scheme?: string, value?: string] => {
-  const [scheme, value, ...more] = req.headers.authorization?.trim().split(/[ \t]+/) ?? []
-  return value === undefined || more.length > 0 ? [] : [scheme!.toLowerCase(), value]
+/** The scheme in lower case and the value of the header; no value when it is malformed, undefined without a header. */
+const credentialsOf = (req: IncomingMessage): [scheme: string, value?: string] | undefined => {
+  const header = req.headers.authorization?.trim() ?? ''
+  if (header === '') return undefined
+  const [scheme, value, ...more] = header.split(/[ \t]+/, 3)
+  return value === undefined || more.length > 0 ? [''] : [scheme!.toLowerCase(), value]
 }
 
-const isToken = (scheme: string | undefined) => scheme === 'token' || scheme === 'bearer'
+const isToken = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 
 export const wrong = (message: string) => new AllotError('unauthenticated', message)
 

@@ -25,11 +25,19 @@ const Batch = v.object({
   hash_algo: v.optional(v.string(), 'sha256'),
   objects: v.array(v.object({ oid: v.string(), size: v.number() })),
 })
+type Batch = v.InferOutput<typeof Batch>
+
+/** Clients ask for a hundred objects at a time. */
+const MAX_OBJECTS = 1000
+/** Bytes of the Authorization headers of one answer, which repeats the client's for each action. */
+const MAX_HEADERS = 1024 * 1024
 const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID)), size: wholeNumber })
 
-const bodyAs = async <S extends v.GenericSchema>(schema: S, { body }: Asked): Promise<v.InferOutput<S>> => {
-  const words = await text(body)
-  const result = v.safeParse(schema, jsonIn(words))
+const bodyAs = async <S extends v.GenericSchema>(schema: S, { body }: Asked): Promise<v.InferOutput<S>> =>
+  validated(schema, jsonIn(await text(body)))
+
+const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
+  const result = v.safeParse(schema, value)
   if (result.success) return result.output
   const [issue] = result.issues
   throw invalid(`${v.getDotPath(issue) ?? 'the body'}: ${issue.message}`)
@@ -59,19 +67,35 @@ const refusal = ({ status, message }: Failure) => ({
   body: JSON.stringify({ message }),
 })
 
+/**
+ * Invariant: the answer has each object once, and its size is bounded by that of the request (its body and the
+ * Authorization header) with the limits above. @throws AllotError too_large
+ */
+const batchIn = async (request: Asked): Promise<Batch> => {
+  const value = jsonIn(await text(request.body))
+  const { objects } = (value ?? {}) as { objects?: unknown }
+  if (Array.isArray(objects) && objects.length > MAX_OBJECTS)
+    throw new AllotError('too_large', `objects: a batch must not have more than ${MAX_OBJECTS}`)
+  const asked = validated(Batch, value)
+  const merged = new Map(asked.objects.map((object) => [`${object.size} ${object.oid}`, object]))
+  const header = request.headers.authorization ?? ''
+  const actions = asked.operation === 'upload' ? 2 : 1
+  if (request.user !== null && merged.size * actions * header.length > MAX_HEADERS)
+    throw new AllotError('too_large', 'objects: with a header this long a batch must have fewer of them')
+  return { ...asked, objects: [...merged.values()] }
+}
+
 const batch = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
-  const isUpload = (asked: v.InferOutput<typeof Batch>) => asked.operation === 'upload'
-  const asked = await bodyAs(Batch, request)
-  const repository = isUpload(asked)
-    ? (await writable(services, request))[0]
-    : await readable(services, request)
+  const asked = await batchIn(request)
+  const isUpload = asked.operation === 'upload'
+  const repository = isUpload ? (await writable(services, request))[0] : await readable(services, request)
   if (asked.hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is known here')
   if (!asked.transfers.includes('basic')) throw invalid('transfers: only basic is known here')
   const found = await services.hosting.lfs.find(
     repository.id,
     asked.objects.map(({ oid }) => (OID.test(oid) ? oid : NONE)),
   )
-  const answer = isUpload(asked) ? uploadOf(request, services) : downloadOf(request)
+  const answer = isUpload ? uploadOf(request, services) : downloadOf(request)
   return json(200, {
     transfer: 'basic',
     hash_algo: 'sha256',
@@ -124,13 +148,13 @@ const faultOf = (
   return undefined
 }
 
-/** The client's own credentials are to be sent along again: that is how the basic transfer knows them. */
-const linksFor = ({ baseUrl, params, headers: { authorization } }: Asked) => {
+/** Only credentials that were accepted are to be sent along again: that is how the basic transfer knows them. */
+const linksFor = ({ baseUrl, params, user, headers: { authorization } }: Asked) => {
   const path = [params.owner, `${nameIn(params.repo)}.git`].map(encodeURIComponent).join('/')
   return {
     base: `${baseUrl}/${path}/info/lfs`,
     rest:
-      authorization === undefined
+      user === null || authorization === undefined
         ? { about: {}, with: {} }
         : { about: { authenticated: true }, with: { header: { Authorization: authorization } } },
   }
@@ -176,8 +200,8 @@ const download = async (
   return fileReply(request.headers, { size: found.size, tag: oid, read })
 }
 
-/** Of a batch: some ten thousand objects. Clients ask for a hundred at a time. */
-const LONGEST_BATCH = 1024 * 1024
+/** Bytes of a batch, with room for what clients say besides the objects. */
+const LONGEST_BATCH = 512 * 1024
 
 const asJson = { refusal, accepts: TYPE, bodyLimit: LONGEST_BATCH } as const
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
 import { assertError, assertList } from '../expectations.ts'
 import { basic, type Person, type Running, start } from '../running.ts'
 
 let allot: Running
 let alice: Person
 before(async () => {
-  allot = await start({ repositories: false })
+  allot = await start()
   alice = await allot.person('alice', { password: 'open: sesame', email: 'alice@example.test' })
 })
 after(() => allot.stop())
@@ -52,11 +53,29 @@ describe('Credentials', () => {
       assertError(await allot.ask('PATCH', '/version', { headers: { authorization } }), 401)
     })
 
-  it('of an unknown scheme, or none, are no credentials', async () => {
-    for (const authorization of ['', 'Digest x', alice.token, 'token', `token ${alice.token} more`]) {
-      assertError(await whoami(authorization), 401, /token is required/)
-      assert.equal((await allot.ask('GET', '/version', { headers: { authorization } })).status, 200)
-    }
+  it('of an unknown scheme, or with more or less than one value, get 401 on every path, also below the root', async () => {
+    const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/)
+    const scheme = name.filter((one) => !/^(?:token|bearer|basic)$/i.test(one))
+    const known = fc.constantFrom('token', 'Bearer', 'Basic')
+    const header = fc.oneof(
+      fc.tuple(scheme, fc.stringMatching(/^[\x21-\x7e]{0,40}$/)).map(([one, value]) => `${one} ${value}`),
+      known,
+      known.map((one) => `${one} ${alice.token} more`),
+      fc.constant(alice.token),
+    )
+    const paths = ['/version', '/user', '/no/such/path', '../../alice/demo/info/refs?service=git-upload-pack']
+    await fc.assert(
+      fc.asyncProperty(header, fc.constantFrom(...paths), async (authorization, path) => {
+        const answer = await fetch(`${allot.api}/${path}`, { headers: { authorization } })
+        assert.equal(answer.status, 401, authorization)
+        await answer.text()
+      }),
+    )
+  })
+
+  it('are none when the header is empty', async () => {
+    assertError(await whoami(''), 401, /token is required/)
+    assert.equal((await allot.ask('GET', '/version', { headers: { authorization: '' } })).status, 200)
   })
 
   it('in the query are not looked at', async () => {

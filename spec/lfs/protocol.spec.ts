@@ -66,6 +66,61 @@ describe('The batch API', () => {
     ])
   })
 
+  it('has each object once, however often it was asked for', async () => {
+    const path = await repository()
+    const [there, absent] = [aContent(), aContent()]
+    await allot.put(path, alice, there)
+    const asked = Array.from({ length: 500 }, () => [there, absent]).flat()
+    const objects = await allot.batch(path, 'download', alice, ...asked)
+    assert.deepEqual(
+      objects.map(({ oid }: { oid: string }) => oid),
+      [there.oid, absent.oid],
+    )
+  })
+
+  it('refuses more than 1,000 objects before it looks at them, in a short answer', async () => {
+    const path = await repository()
+    const { oid, size } = aContent()
+    for (const objects of [Array(1001).fill({ oid, size }), Array(5000).fill(1)]) {
+      const answer = await allot.lfs(path, 'POST', 'objects/batch', alice, { operation: 'upload', objects })
+      assert.equal(answer.status, 413)
+      assert.ok(answer.bytes.length < 200)
+    }
+  })
+
+  it('answers with at most a mebibyte of the client’s own Authorization headers', async () => {
+    const path = await repository()
+    const authorization = `token${' '.repeat(12_000)}${alice.token}`
+    const batch = (count: number) => {
+      const objects = Array.from({ length: count }, () => aContent(20)).map(({ oid, size }) => ({
+        oid,
+        size,
+      }))
+      const body = { operation: 'upload', objects }
+      return allot.lfs(path, 'POST', 'objects/batch', undefined, body, { authorization })
+    }
+    assert.equal((await batch(40)).body.objects[39].authenticated, true)
+    const refused = await batch(50)
+    assert.deepEqual([refused.status, refused.bytes.length < 200], [413, true])
+  })
+
+  it('gives no header along, and says nothing of being authenticated, when nobody is', async () => {
+    const path = await repository()
+    const there = aContent()
+    await allot.put(path, alice, there)
+    const body = { operation: 'download', objects: [{ oid: there.oid, size: there.size }] }
+    for (const headers of [{}, { authorization: '' }]) {
+      const answer = await allot.lfs(path, 'POST', 'objects/batch', undefined, body, headers)
+      const [object] = answer.body.objects
+      assert.equal(object.authenticated, undefined)
+      assert.equal(object.actions.download.header, undefined)
+    }
+    const authorization = `Foo ${'x'.repeat(15_000)}`
+    const unknown = await allot.lfs(path, 'POST', 'objects/batch', undefined, body, { authorization })
+    assert.equal(unknown.status, 401)
+    assert.ok(unknown.bytes.length < 200)
+  })
+
   it('refuses single objects that cannot be', async () => {
     const path = await repository()
     const there = aContent()
