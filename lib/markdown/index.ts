@@ -1,15 +1,17 @@
 import type { MarkdownInput } from './input.ts'
 import { createPool } from './pool.ts'
 
-/**
- * Bytes up to which a text is rendered at once in the thread that serves requests. A text of 4 KiB can be made to take
- * two seconds (a table whose rows are filled up), one of this length a few milliseconds.
- */
-const SHORT = 256
+type Given = Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> & Partial<MarkdownInput>
 
 export interface Markdown {
-  /** Safe HTML. @throws AllotError invalid for a text that takes too long. */
-  render(input: Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> & Partial<MarkdownInput>): Promise<string>
+  /**
+   * Safe HTML of a text. Invariant: every text is parsed in a worker, however short it is. 240 bytes can be made to take
+   * 200 ms, and the thread that serves requests must not be held.
+   *
+   * @param client whose share of the workers the text counts against, as `RouteRequest.client` names it
+   * @throws AllotError invalid for a text that takes too long, unavailable when the client's texts are too many
+   */
+  render(client: string, input: Given): Promise<string>
   close(): Promise<void>
 }
 
@@ -17,12 +19,9 @@ export interface Markdown {
 export const createMarkdown = ({ deadline }: { deadline: number }): Markdown => {
   const pool = createPool(deadline)
   return {
-    async render(given) {
+    async render(client, given) {
       const input = { context: '', wiki: false, ...given }
-      if (Buffer.byteLength(input.text) > SHORT) return pool.render(input)
-      // Loaded when first used: the parsers take longer to load than the rest of the server.
-      const { render } = await import('./render.ts')
-      return render(input)
+      return input.text === '' ? '' : pool.render(client, input)
     },
     close: pool.close,
   }

@@ -1,92 +1,65 @@
+import { createClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
 import type { MarkdownInput } from './input.ts'
 import { startThread, type Thread } from './thread.ts'
 
-/** Two: one hostile text must not hold up the others, and a host's cores are not ours to take. */
-const WORKERS = 2
-const LONGEST_QUEUE = 100
-/** Milliseconds that a text waits for a worker. */
-const LONGEST_WAIT = 10_000
-
-interface Waiting {
-  input: MarkdownInput
-  timer: NodeJS.Timeout
-  resolve: (html: Promise<string>) => void
-  reject: (error: Error) => void
-}
+/** One client keeps at most two workers busy, so that the third is free for the others. */
+const WORKERS = 3
+const WORKERS_PER_CLIENT = 2
+const QUEUE = 128
+const QUEUE_PER_CLIENT = 64
 
 export interface Pool {
-  /** @throws AllotError invalid when the deadline passes, unavailable when too many texts wait or one waits too long. */
-  render(input: MarkdownInput): Promise<string>
+  /**
+   * @param client whose share of the workers the text counts against
+   * @throws AllotError invalid when the deadline passes, unavailable when the client's texts wait too long or are too many
+   */
+  render(client: string, input: MarkdownInput): Promise<string>
   close(): Promise<void>
 }
 
-/** Worker threads that are started when first needed. The deadline counts from when a text begins to be rendered. */
+/**
+ * Worker threads that are started when first needed, as many as the budget has slots: whatever is given a slot finds a worker.
+ *
+ * @param deadline milliseconds that a text may take, counted from when a worker begins to render it
+ */
 export const createPool = (deadline: number): Pool => {
-  const threads = new Set<Thread>()
-  const idle = new Set<Thread>()
-  const queue = new Set<Waiting>()
+  const idle: Thread[] = []
+  const busy = new Set<Thread>()
+  const budget = createClientBudget({
+    ...{ slots: WORKERS, slotsPerClient: WORKERS_PER_CLIENT, queue: QUEUE, queuePerClient: QUEUE_PER_CLIENT },
+    message: 'too many texts are waiting to be rendered',
+  })
   let closed = false
+  const refuseWhenClosed = () => {
+    if (closed) throw new AllotError('unavailable', 'the server is stopping')
+  }
 
-  const idleThread = (): Thread | undefined => {
-    for (const thread of threads) if (!thread.alive) threads.delete(thread)
-    for (const thread of idle) {
-      idle.delete(thread)
-      if (thread.alive) return thread
+  const idleThread = (): Thread => {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.alive) return thread
+    return startThread(deadline)
+  }
+
+  const render = async (input: MarkdownInput): Promise<string> => {
+    refuseWhenClosed()
+    const thread = idleThread()
+    busy.add(thread)
+    try {
+      return await thread.render(input)
+    } finally {
+      busy.delete(thread)
+      if (thread.alive) idle.push(thread)
     }
-    if (threads.size >= WORKERS) return undefined
-    const thread = startThread(deadline)
-    threads.add(thread)
-    return thread
   }
-
-  const next = () => {
-    const [waiting] = queue
-    const thread = waiting && idleThread()
-    if (waiting === undefined || thread === undefined) return
-    leave(waiting)
-    const html = thread.render(waiting.input)
-    waiting.resolve(html)
-    const done = () => {
-      idle.add(thread)
-      next()
-    }
-    html.then(done, done)
-  }
-
-  const leave = (waiting: Waiting) => {
-    clearTimeout(waiting.timer)
-    queue.delete(waiting)
-  }
-
-  const refuse = (waiting: Waiting, reason: string) => {
-    leave(waiting)
-    waiting.reject(unavailable(reason))
-  }
-
-  const enter = (input: MarkdownInput) =>
-    new Promise<string>((resolve, reject) => {
-      const timer = setTimeout(() => refuse(waiting, TOO_MANY), LONGEST_WAIT)
-      const waiting = { input, timer, resolve, reject }
-      queue.add(waiting)
-      next()
-    })
 
   return {
-    async render(input) {
-      if (closed) throw unavailable(STOPPING)
-      if (queue.size >= LONGEST_QUEUE) throw unavailable(TOO_MANY)
-      return enter(input)
+    async render(client, input) {
+      refuseWhenClosed()
+      return budget.run(client, () => render(input))
     },
     async close() {
       closed = true
-      for (const waiting of queue) refuse(waiting, STOPPING)
-      await Promise.all([...threads].map((thread) => thread.end()))
+      await Promise.all([...idle, ...busy].map((thread) => thread.end()))
     },
   }
 }
-
-const TOO_MANY = 'too many long texts are waiting to be rendered'
-const STOPPING = 'the server is stopping'
-
-const unavailable = (reason: string) => new AllotError('unavailable', reason)

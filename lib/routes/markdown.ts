@@ -27,10 +27,10 @@ export const markdownRoutes = [
     auth: 'optional',
     body: MarkdownOption,
     responses: { 200: Html, 422: ValidationError },
-    handle: async ({ body, baseUrl }, { markdown }) =>
+    handle: async ({ body, baseUrl, client }, { markdown }) =>
       reply(
         200,
-        await markdown.render({
+        await markdown.render(client, {
           text: body.Text ?? body.text ?? '',
           mode: body.Mode ?? body.mode ?? '',
           context: body.Context ?? body.context ?? '',
@@ -49,7 +49,7 @@ export const markdownRoutes = [
     accepts: 'text/plain',
     body: v.string(),
     responses: { 200: Html, 422: ValidationError },
-    handle: async ({ body, baseUrl }, { markdown }) =>
-      reply(200, await markdown.render({ text: body, mode: 'markdown', baseUrl })),
+    handle: async ({ body, baseUrl, client }, { markdown }) =>
+      reply(200, await markdown.render(client, { text: body, mode: 'markdown', baseUrl })),
   }),
 ]

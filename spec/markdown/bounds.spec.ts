@@ -34,6 +34,7 @@ const HOSTILE: [name: string, text: string][] = [
   ['words', repeat('some *words* and `code`, again and again. ')],
   ['a table whose rows are filled up', `${'|a'.repeat(511)}\n${'|-'.repeat(511)}\n${'|\n'.repeat(1023)}`],
   ['a link repeated without end', `[a]: http://x/${'&'.repeat(500_000)}\n\n${'[a] '.repeat(100_000)}`],
+  ['quotes and a broken table, 240 bytes', `${'>'.repeat(236)}<\n|*`],
   ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
 ]
 
@@ -44,7 +45,7 @@ const refusal = (error: unknown): string => {
 }
 
 /** Renders a text, and gives the longest time, in milliseconds, for which a timer of 5 ms was held up meanwhile. */
-const timeHeldUp = async (input: Parameters<Markdown['render']>[0]): Promise<number> => {
+const timeHeldUp = async (input: Parameters<Markdown['render']>[1]): Promise<number> => {
   const begun = performance.now()
   let longest = 0
   let last = begun
@@ -52,7 +53,7 @@ const timeHeldUp = async (input: Parameters<Markdown['render']>[0]): Promise<num
     longest = Math.max(longest, performance.now() - last)
     last = performance.now()
   }, 5)
-  await markdown.render(input).catch(refusal)
+  await markdown.render('host', input).catch(refusal)
   clearInterval(heartbeat)
   assert.ok(performance.now() - begun < DEADLINE + MARGIN, 'it took far longer than its deadline')
   return longest
@@ -73,14 +74,12 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
     const patient = createMarkdown({ deadline: 20_000 })
     try {
       assert.match(
-        await patient.render({ text: repeat('plain words '), mode: 'gfm', baseUrl }),
+        await patient.render('host', { text: repeat('plain words '), mode: 'gfm', baseUrl }),
         /plain words/,
       )
-      // The parsers are loaded with the first short text.
-      await patient.render({ text: 'short', mode: 'gfm', baseUrl })
       const begun = performance.now()
       const context = `${'/'.repeat(500_000)}x`
-      await patient.render({ text: '#1 '.repeat(80), mode: 'gfm', context, baseUrl })
+      await patient.render('host', { text: '#1 '.repeat(80), mode: 'gfm', context, baseUrl })
       assert.ok(performance.now() - begun < 250)
     } finally {
       await patient.close()
@@ -104,43 +103,46 @@ describe('Workers', () => {
   it('are replaced when one was ended at the deadline', () =>
     using(300, async (own) => {
       for (let round = 0; round < 3; round++)
-        await assert.rejects(own.render(HANGING), { code: 'invalid', message: /300 milliseconds/ })
-      assert.match(await own.render(PLAIN), /plain words/)
+        await assert.rejects(own.render('host', HANGING), { code: 'invalid', message: /300 milliseconds/ })
+      assert.match(await own.render('host', PLAIN), /plain words/)
     }))
 
-  it('render in order what waits for them', () =>
-    using(300, async (own) => {
-      const hanging = [own.render(HANGING), own.render(HANGING)].map((one) => one.catch(refusal))
-      const done: number[] = []
-      const plain = [0, 1, 2, 3].map((at) => own.render(PLAIN).then(() => done.push(at)))
-      await Promise.all([...hanging, ...plain])
-      assert.deepEqual(
-        done.toSorted((a, b) => a - b),
-        [0, 1, 2, 3],
+  it('render what waits for them, a text of another client before the later ones of the first', () =>
+    using(5000, async (own) => {
+      await Promise.all([own.render('a', PLAIN), own.render('a', PLAIN), own.render('b', PLAIN)])
+      const done: string[] = []
+      const texts = [...'aaaaaaaaaab'].map((client) =>
+        own.render(client, PLAIN).then(() => done.push(client)),
       )
+      await Promise.all(texts)
+      assert.ok(done.indexOf('b') < 8, done.join(''))
     }))
 
-  it('refuse as unavailable what would wait behind a hundred texts', () =>
-    using(300, async (own) => {
-      const ended = Promise.allSettled(Array.from({ length: 102 }, () => own.render(HANGING)))
-      await assert.rejects(own.render(PLAIN), { code: 'unavailable' })
-      await own.close()
-      const codes = (await ended).map((one) => one.status === 'rejected' && one.reason.code)
-      assert.deepEqual(new Set(codes), new Set(['unavailable']))
+  it('refuse the texts of a client that has too many, and render those of another one meanwhile', () =>
+    using(3000, async (own) => {
+      const settled = Promise.allSettled(Array.from({ length: 104 }, () => own.render('greedy', HANGING)))
+      const begun = performance.now()
+      assert.match(await own.render('other', PLAIN), /plain words/)
+      assert.ok(performance.now() - begun < 3000, 'it did not wait for a text of the other client')
+      const ends = (await settled).map((one) => (one.status === 'rejected' ? one.reason : undefined))
+      const refused = ends.filter((reason) => reason?.code === 'unavailable')
+      // 2 in workers, 64 waiting for 1.5 seconds and no longer, 38 refused at once.
+      assert.equal(refused.length, 102)
+      assert.ok(refused.every(({ retryAfter }) => retryAfter === 1))
     }))
 
   it('end with close(), after which nothing is rendered by them', () =>
     using(300, async (own) => {
-      assert.match(await own.render(PLAIN), /plain words/)
+      assert.match(await own.render('host', PLAIN), /plain words/)
       await own.close()
-      await assert.rejects(own.render(PLAIN), { code: 'unavailable' })
+      await assert.rejects(own.render('host', PLAIN), { code: 'unavailable' })
     }))
 
   it('keep no process alive while they are idle', async () => {
     const file = JSON.stringify(new URL('../../lib/markdown/index.ts', import.meta.url).href)
     const script = `
       const { createMarkdown } = await import(${file})
-      const html = await createMarkdown({ deadline: 5000 }).render(${JSON.stringify(PLAIN)})
+      const html = await createMarkdown({ deadline: 5000 }).render('host', ${JSON.stringify(PLAIN)})
       console.log(html.length > 9000)`
     const words = ['--import', 'tsx', '--input-type=module', '-e', script]
     const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 })

@@ -71,7 +71,7 @@ const shortened = (context: string) =>
 describe('The context of a text turns its references into links', () => {
   for (const [text, mode, context, wiki, expected] of CASES)
     it(`${JSON.stringify(text)} in mode ${mode} with context ${shortened(context)}${wiki ? ' and wiki' : ''}`, async () => {
-      const html = await markdown.render({ text, mode, context, wiki, baseUrl })
+      const html = await markdown.render('host', { text, mode, context, wiki, baseUrl })
       if (typeof expected === 'string') assert.ok(html.includes(expected), html)
       else assert.match(html, expected)
     })

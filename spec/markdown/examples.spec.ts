@@ -9,7 +9,7 @@ const markdown = createMarkdown({ deadline: 2000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'
-const render = (text: string, mode: string) => markdown.render({ text, mode, baseUrl })
+const render = (text: string, mode: string) => markdown.render('host', { text, mode, baseUrl })
 
 /** Raw HTML is taken apart by the sanitiser, so its examples cannot come out as they are written. */
 const holdsRawHtml = ({

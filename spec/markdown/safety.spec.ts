@@ -12,7 +12,10 @@ const baseUrl = 'http://allot.test'
 const MODES = ['markdown', 'gfm', 'comment', 'wiki'] as const
 
 /** What a browser makes of an answer, held to what may be in one: everything else, named. */
-const dangers = (html: string): string[] => elementsOf(parseFragment(html).childNodes).flatMap(inElement)
+const dangers = (html: string): string[] => [
+  ...elementsOf(parseFragment(html).childNodes).flatMap(inElement),
+  ...(html.includes('\0') ? ['U+0000'] : []),
+]
 
 const elementsOf = (nodes: readonly DefaultTreeAdapterTypes.ChildNode[]): DefaultTreeAdapterTypes.Element[] =>
   nodes.flatMap((node) => ('tagName' in node ? [node, ...elementsOf(node.childNodes)] : []))
@@ -148,13 +151,14 @@ const VECTORS = [
   '@"><script>alert(1)</script> #1"><img src=x onerror=alert(1)>',
   'www.x.test/"onmouseover="alert(1)',
   'http://x.test/<script>alert(1)</script>',
+  'a\0b &#0; `\0` <b title="\0">\0</b> [\0](\0) # \0',
 ]
 
 describe('Rendered markdown is safe to show', () => {
   for (const mode of MODES)
     it(`holds nothing that can run a script, whatever the ${VECTORS.length} tricks in the mode ${mode}`, async () => {
       for (const text of VECTORS) {
-        const html = await markdown.render({ text, mode, context: '/alice/demo', baseUrl })
+        const html = await markdown.render('host', { text, mode, context: '/alice/demo', baseUrl })
         assert.deepEqual(dangers(html), [], `${text}\n→ ${html}`)
       }
     })
@@ -166,7 +170,12 @@ describe('Rendered markdown is safe to show', () => {
       '"><script>alert(1)</script>',
       '//x" onclick="y',
     ]) {
-      const html = await markdown.render({ text: '[a](b) #1 @x ![i](j)', mode: 'gfm', context, baseUrl })
+      const html = await markdown.render('host', {
+        text: '[a](b) #1 @x ![i](j)',
+        mode: 'gfm',
+        context,
+        baseUrl,
+      })
       assert.deepEqual(dangers(html), [], `${context}\n→ ${html}`)
     }
   })
@@ -197,7 +206,9 @@ describe('Rendered markdown is safe to show', () => {
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
     await fc.assert(
       fc.asyncProperty(text, fc.constantFrom(...MODES), async (given, mode) => {
-        const html = await markdown.render({ text: given, mode, context: '/a/b', baseUrl }).catch(refusal)
+        const html = await markdown
+          .render('host', { text: given, mode, context: '/a/b', baseUrl })
+          .catch(refusal)
         assert.deepEqual(dangers(html), [])
       }),
       { numRuns: 300 },
