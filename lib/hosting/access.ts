@@ -8,12 +8,37 @@ import {
 } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** Who asks; null is someone who has not signed in. */
-export type Viewer = { readonly id: number; readonly admin: boolean } | null
+/** The account that a read is done for; null is a client that has not signed in. */
+export type Viewer = {
+  readonly id: number
+  readonly admin: boolean
+  /** Scopes of the token; absent: every scope, as for a password or a call from the host. */
+  readonly scopes?: ReadonlySet<string> | undefined
+} | null
 
-/** All that what a viewer sees goes by, besides records: for the names of reads. */
-export const viewerText = (viewer: Viewer): string =>
-  viewer === null ? 'for all' : `for ${viewer.id} ${viewer.admin}`
+/** Whether scopes include one, `write:x` including `read:x` and `all` including every scope. */
+export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string): boolean =>
+  scopes === undefined ||
+  scopes.has('all') ||
+  scopes.has(scope) ||
+  scopes.has(scope.replace(/^read:/, 'write:'))
+
+/** What a repository is read for: `issue` for its issues and comments, which have a scope of their own. */
+export type ReadFor = 'repository' | 'issue'
+
+/**
+ * The viewer as far as repositories are concerned. Invariant: a token without the scope reads what everyone may read, in
+ * every list, search and count, because all reads of repositories in this folder begin here.
+ */
+export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
+  viewer !== null && hasScope(viewer.scopes, `read:${readFor}`) ? viewer : null
+
+/** Everything that a read depends on besides records: part of the cache keys of reads. */
+export const viewerText = (viewer: Viewer): string => {
+  if (viewer === null) return 'for all'
+  const reach = repositoryViewer(viewer) === null ? 'open' : 'own'
+  return `for ${viewer.id} ${viewer.admin} ${reach}`
+}
 
 export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
@@ -59,14 +84,21 @@ export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,
   repository: Repository,
-): Promise<boolean> => isOpenTo(viewer, repository.audience) || belongsTo(tx, viewer, repository.owner)
+  readFor?: ReadFor,
+): Promise<boolean> => {
+  const reader = repositoryViewer(viewer, readFor)
+  return isOpenTo(reader, repository.audience) || belongsTo(tx, reader, repository.owner)
+}
 
 /** The audiences of an owner's repositories that the viewer may list. */
 export const audiencesOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
   owner: number,
-): Promise<readonly Audience[]> => ((await belongsTo(tx, viewer, owner)) ? [0, 1, 2] : openAudiences(viewer))
+): Promise<readonly Audience[]> => {
+  const reader = repositoryViewer(viewer)
+  return (await belongsTo(tx, reader, owner)) ? [0, 1, 2] : openAudiences(reader)
+}
 
 export interface Permission {
   admin: boolean

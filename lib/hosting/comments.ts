@@ -46,7 +46,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
     async create(viewer, at, number, body) {
       const id = await store.sequences.next('comment')
       return store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         const before = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || before === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
@@ -62,13 +62,13 @@ export const createComments = (parts: AttachmentParts): Comments => {
     },
     find: (viewer, at, id) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
         const found = repository && (await commentIn(tx, repository.id, id))
         return repository && found && { repository, ...found }
       }),
     list: (viewer, at, number, slice) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
         const issue = repository && (await issueIn(tx, repository, number))
         if (repository === undefined || issue === undefined) return undefined
         const items = await comments.list(tx, 'issue', { prefix: [issue.id], ...slice })
@@ -76,7 +76,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
       }),
     edit: (viewer, at, id, body) =>
       store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         const found = place && (await commentIn(tx, place.repository.id, id))
         if (place === undefined || found === undefined) return undefined
         refuseOthers(viewer, place, found.comment.author)
@@ -86,7 +86,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
       }),
     async remove(viewer, at, id) {
       const removed = await store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         const found = place && (await commentIn(tx, place.repository.id, id))
         if (place === undefined || found === undefined) return false
         refuseOthers(viewer, place, found.comment.author)

@@ -1,7 +1,7 @@
 import type { Attachment, LedgerEntry, Repository } from '../records/schema.ts'
 import { comments, issues, releases } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { canRead, permissionOn, type Viewer } from './access.ts'
+import { canRead, permissionOn, type ReadFor, type Viewer } from './access.ts'
 import { commentIn } from './comments.ts'
 import { issueIn } from './issues.ts'
 import { readableRepository, repositoryById } from './lookup.ts'
@@ -31,7 +31,7 @@ export const holderAt = async (
   { owner, name }: RepositoryName,
   which: WhichHolder,
 ): Promise<Holder | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name)
+  const repository = await readableRepository(tx, viewer, owner, name, readForOf(which))
   const found = repository && (await foundIn(tx, repository, which))
   return repository && found && shownTo(tx, viewer, { repository, ...found })
 }
@@ -46,7 +46,7 @@ export const writableHolder = async (
   at: RepositoryName,
   which: WhichHolder,
 ): Promise<Holder | undefined> => {
-  const place = await writableIn(tx, viewer, at)
+  const place = await writableIn(tx, viewer, at, readForOf(which))
   const found = place && (await foundIn(tx, place.repository, which))
   if (place === undefined || found === undefined) return undefined
   const holder = await shownTo(tx, viewer, { repository: place.repository, ...found })
@@ -63,10 +63,13 @@ export const holderOf = async (
   attachment: Attachment,
 ): Promise<Holder | undefined> => {
   const repository = await repositoryById(tx, attachment.repository)
-  if (repository === undefined || !(await canRead(tx, viewer, repository))) return undefined
+  const readFor = attachment.on === 'release' ? 'repository' : 'issue'
+  if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
   const found = await holding(tx, attachment)
   return found && shownTo(tx, viewer, { repository, ...found })
 }
+
+const readForOf = (which: WhichHolder): ReadFor => ('release' in which ? 'repository' : 'issue')
 
 const shownTo = async (tx: ReadTransaction, viewer: Viewer, holder: Holder): Promise<Holder | undefined> =>
   holder.isDraft && !(await permissionOn(tx, viewer, holder.repository)).push ? undefined : holder

@@ -54,7 +54,7 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
     async create(viewer, at, { title, body = '', closed = false }) {
       const id = await store.sequences.next('issue')
       return store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         if (place === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
         const { repository } = place
@@ -69,18 +69,18 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
     },
     find: (viewer, at, number) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
         const issue = repository && (await issueIn(tx, repository, number))
         return repository && issue && { repository, issue }
       }),
     list: (viewer, at, query, slice) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
         return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
       }),
     edit: (viewer, at, number, edit) =>
       store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         const before = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || before === undefined) return undefined
         refuseOthers(viewer, place, before.author)
@@ -90,7 +90,7 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
       }),
     async remove(viewer, at, number) {
       const id = await store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writableIn(tx, viewer, at, 'issue')
         const issue = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || issue === undefined) return undefined
         if (!place.may.admin)

@@ -3,7 +3,7 @@ import { merge, pageOf } from '../records/merge.ts'
 import { type Audience, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audiencesOf, ownersFor, type Viewer } from './access.ts'
+import { audiencesOf, openAudiences, ownersFor, repositoryViewer, type Viewer } from './access.ts'
 import type { Page, Slice } from './listing.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
@@ -55,9 +55,10 @@ export const repositoriesFor = async (
   slice: Slice,
 ): Promise<Page<Repository>> => {
   const owners = await ownersFor(tx, viewer.id)
+  const audiences: readonly Audience[] = repositoryViewer(viewer) === null ? openAudiences(null) : [0, 1, 2]
   return list(
     tx,
-    owners.map((owner) => [owner, [0, 1, 2]]),
+    owners.map((owner) => [owner, audiences]),
     order,
     slice,
   )

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { canRead, canSee, type Viewer } from './access.ts'
+import { canRead, canSee, type ReadFor, type Viewer } from './access.ts'
 
 /** No name is longer; a key could not hold what a request can. */
 const LONGEST = 255
@@ -63,7 +63,8 @@ export const readableRepository = async (
   viewer: Viewer,
   ownerName: string,
   name: string,
+  readFor?: ReadFor,
 ): Promise<Repository | undefined> => {
   const repository = await repositoryByName(tx, ownerName, name)
-  return repository !== undefined && (await canRead(tx, viewer, repository)) ? repository : undefined
+  return repository !== undefined && (await canRead(tx, viewer, repository, readFor)) ? repository : undefined
 }

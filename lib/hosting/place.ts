@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Permission, permissionOn, type Viewer } from './access.ts'
+import { type Permission, permissionOn, type ReadFor, type Viewer } from './access.ts'
 import { readableRepository } from './lookup.ts'
 import type { RepositoryName } from './relations.ts'
 
@@ -21,8 +21,9 @@ export const writableIn = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   { owner, name }: RepositoryName,
+  readFor?: ReadFor,
 ): Promise<Writable | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name)
+  const repository = await readableRepository(tx, viewer, owner, name, readFor)
   if (repository === undefined) return undefined
   if (repository.archived)
     throw new AllotError('forbidden', 'this repository is archived: nothing is changed in it')

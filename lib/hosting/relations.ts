@@ -12,7 +12,7 @@ import {
 } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audienceOfAccount, canRead, canSee, type Viewer } from './access.ts'
+import { audienceOfAccount, canRead, canSee, repositoryViewer, type Viewer } from './access.ts'
 import { now } from './clock.ts'
 import { type Page, type Slice, visibleRelations } from './listing.ts'
 import {
@@ -109,7 +109,10 @@ const relationsOf = async (
     return repository !== undefined && canRead(tx, viewer, repository)
   }
   const unsettled = await unsettledRelations(tx, relation, account)
-  const asked = { relation, index: 'account' as const, prefix: [account], viewer, isReadable, unsettled }
+  const asked = {
+    ...{ relation, index: 'account' as const, prefix: [account], viewer: repositoryViewer(viewer) },
+    ...{ isReadable, unsettled },
+  }
   return visibleRelations(tx, asked, slice)
 }
 

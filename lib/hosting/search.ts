@@ -10,7 +10,15 @@ import { hasWord } from '../records/packed.ts'
 import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audienceOfAccount, audiencesOf, canSee, openAudiences, ownersFor, type Viewer } from './access.ts'
+import {
+  audienceOfAccount,
+  audiencesOf,
+  canSee,
+  openAudiences,
+  ownersFor,
+  repositoryViewer,
+  type Viewer,
+} from './access.ts'
 import { type FoundListing, learning, pageOfListings, pageOfOne, without } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 
@@ -40,8 +48,9 @@ export interface Search {
 export const createSearch = (store: Store): Search => {
   const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
   return {
-    repositories: (viewer, { q = '', owner }, slice) =>
-      learning(store, async (tx) =>
+    repositories: (client, { q = '', owner }, slice) => {
+      const viewer = repositoryViewer(client)
+      return learning(store, async (tx) =>
         pageOfListings(
           tx,
           repositories,
@@ -53,7 +62,8 @@ export const createSearch = (store: Store): Search => {
             : await ownersListings(tx, viewer, owner, q),
           slice,
         ),
-      ),
+      )
+    },
     users: (viewer, { q = '', id }, slice) =>
       learning(store, async (tx) => {
         if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }

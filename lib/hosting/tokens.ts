@@ -21,6 +21,8 @@ export const SCOPES = [
   'write:issue',
   'read:admin',
   'write:admin',
+  // What an export holds: hashes of passwords and tokens, everything private. Neither `read:admin` nor `write:admin` includes it.
+  'read:secrets',
   'read:misc',
   'write:misc',
 ] as const

@@ -1,8 +1,16 @@
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
-import { type Attachment, attachments, type LedgerEntry, releases, repositories } from '../records/schema.ts'
+import {
+  type Attachment,
+  attachments,
+  type LedgerEntry,
+  type Repository,
+  releases,
+  repositories,
+} from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
+import { openAudiences, repositoryViewer, type Viewer } from './access.ts'
 import { attachmentIdIn } from './attached.ts'
 import type { Page, Slice } from './listing.ts'
 
@@ -11,6 +19,8 @@ export interface UsedEntry {
   readonly entry: LedgerEntry
   /** Undefined for a package that belongs to its owner and to no repository. */
   readonly repository: string | undefined
+  /** True for an entry in a repository that the viewer may not read: then only the size is known. */
+  readonly isHidden?: boolean
   /** Of an attachment that this server keeps: what it hangs on. */
   readonly attached?: Attached | undefined
 }
@@ -27,35 +37,49 @@ export interface Attached {
 
 export interface UsageListings {
   /** Largest first, with the names and the total of one snapshot; the same object while nothing of it has changed. */
-  used(owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
+  used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
 export const createUsageListings = (store: Store, { ledger }: QuotaEngine): UsageListings => ({
-  used: (owner, kind, slice) =>
-    store.read(async (tx) => {
-      const entries = await ledger.list(tx, owner, kind, slice)
-      const names = await namesOf(tx, entries)
-      const items = await Promise.all(
-        entries.map(async (entry) => ({
-          entry,
-          repository: entry.container === null ? undefined : names.get(entry.container),
-          attached: await attachedIn(tx, entry),
-        })),
-      )
-      return { items, total: await ledger.count(tx, owner, kind) }
-    }, `usage of ${owner} in ${kind} from ${slice.offset} to ${slice.limit}`),
+  used(viewer, owner, kind, slice) {
+    const isBounded = repositoryViewer(viewer) === null
+    return store.read(
+      async (tx) => {
+        const entries = await ledger.list(tx, owner, kind, slice)
+        const containers = await containersOf(tx, entries)
+        const present = async (entry: LedgerEntry): Promise<UsedEntry> => {
+          const container = entry.container === null ? undefined : containers.get(entry.container)
+          if (isBounded && entry.container !== null && !isOpen(container)) return hidden(entry)
+          return { entry, repository: container?.name, attached: await attachedIn(tx, entry) }
+        }
+        const items = await Promise.all(entries.map(present))
+        return { items, total: await ledger.count(tx, owner, kind) }
+      },
+      `usage of ${owner} in ${kind} from ${slice.offset} to ${slice.limit} ${isBounded ? 'open' : 'own'}`,
+    )
+  },
 })
 
-const namesOf = async (
+const isOpen = (repository: Repository | undefined): boolean =>
+  repository !== undefined && openAudiences(null).includes(repository.audience)
+
+/** An entry counts toward the owner all the same, so the size stays in the list and agrees with the total. */
+const hidden = (entry: LedgerEntry): UsedEntry => ({
+  entry: { ...entry, name: '', ...(entry.kind === 'packages' ? { type: '', version: '' } : {}) },
+  repository: undefined,
+  isHidden: true,
+})
+
+const containersOf = async (
   tx: ReadTransaction,
   entries: readonly LedgerEntry[],
-): Promise<Map<number, string>> => {
+): Promise<Map<number, Repository>> => {
   const ids = [...new Set(entries.flatMap(({ container }) => container ?? []))]
   const found = await repositories.getMany(
     tx,
     ids.map((id) => [id]),
   )
-  return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one.name] as const])))
+  return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const])))
 }
 
 const attachedIn = async (

@@ -19,18 +19,20 @@ export interface PageFacts {
   log: Log
 }
 
+/** Every page but those of signing in; the specs that walk all pages are made from this list. */
+export const pageRoutes = [
+  ...storageRoutes,
+  ...repositoryRoutes,
+  ...adminRoutes,
+  ...ruleRoutes,
+  ...groupRoutes,
+]
+
 /** The pages for people: what somebody uses and has left, from the same functions as the API. */
 export const createPages = (facts: PageFacts): PageServing =>
   createPageServing({
     ...facts,
-    routes: [
-      ...storageRoutes,
-      ...repositoryRoutes,
-      ...adminRoutes,
-      ...ruleRoutes,
-      ...groupRoutes,
-      ...(facts.hasOwnLogin ? [] : signInRoutes),
-    ],
+    routes: [...pageRoutes, ...(facts.hasOwnLogin ? [] : signInRoutes)],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },
     failed: failureView,
     render: documentOf,

@@ -20,7 +20,7 @@ export const shelfOf = async (
     const { items, total } = await hosting.listings.of(viewer, owner.id, 'reversesize', slice)
     return { kind, total, items: items.map((one) => repositoryItem(frame, owner, one)) }
   }
-  const { items, total } = await hosting.usage.used(owner.id, kind, slice)
+  const { items, total } = await hosting.usage.used(viewer, owner.id, kind, slice)
   const site = services.settings.links ? frame.site : undefined
   return { kind, total, items: items.map((one) => entryItem(one, owner.name, site)) }
 }
@@ -38,15 +38,15 @@ const repositoryItem = ({ at }: Frame, owner: Account, repository: Repository): 
 })
 
 const entryItem = (
-  { entry, repository, attached }: UsedEntry,
+  { entry, repository, attached, isHidden }: UsedEntry,
   owner: string,
   site: string | undefined,
 ): Item => ({
   key: entry.key,
-  name: entry.name,
-  about: aboutOf(entry),
+  name: isHidden ? 'In a private repository' : entry.name,
+  about: isHidden ? 'not shown: this session may not read repositories' : aboutOf(entry),
   bytes: entry.size,
-  href: site === undefined ? undefined : htmlUrlOf({ entry, repository, attached }, owner, site),
+  href: site === undefined || isHidden ? undefined : htmlUrlOf({ entry, repository, attached }, owner, site),
   repository,
 })
 

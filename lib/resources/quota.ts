@@ -86,17 +86,21 @@ export interface EntryPlace {
   apiUrl: string
   owner: string
   repository: string | undefined
+  /** The repository is not shown: the addresses are empty. */
+  isHidden?: boolean | undefined
   attached?: Attached | undefined
 }
 
 export const usedAttachmentResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedAttachment => {
   const { attached, owner, repository, apiUrl, baseUrl } = place
+  const { name, size } = entry
+  if (place.isHidden) return { name, size, api_url: '', contained_in: { api_url: '', html_url: '' } }
   const path = `${owner}/${repository}`
   const { api, page } = attached === undefined ? elsewhere(entry) : holderPaths(attached, entry.index ?? 0)
   const container = `${apiUrl}/repos/${path}/${api}`
   return {
-    name: entry.name,
-    size: entry.size,
+    name,
+    size,
     api_url: `${container}/assets/${attached?.id ?? encodeURIComponent(entry.key)}`,
     contained_in: { api_url: container, html_url: `${baseUrl}/${path}/${page}` },
   }
@@ -108,7 +112,8 @@ const elsewhere = ({ on, index }: LedgerEntry) => {
   return { api: path, page: path }
 }
 
-export const usedPackageResource = (entry: LedgerEntry, { baseUrl, owner }: EntryPlace): QuotaUsedPackage => {
+export const usedPackageResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedPackage => {
+  const { baseUrl, owner, isHidden } = place
   const [type, version] = [entry.type ?? '', entry.version ?? '']
   const path = [type, entry.name, version].map(encodeURIComponent).join('/')
   return {
@@ -116,14 +121,16 @@ export const usedPackageResource = (entry: LedgerEntry, { baseUrl, owner }: Entr
     type,
     version,
     size: entry.size,
-    html_url: `${baseUrl}/${owner}/-/packages/${path}`,
+    html_url: isHidden ? '' : `${baseUrl}/${owner}/-/packages/${path}`,
   }
 }
 
 export const usedArtifactResource = (entry: LedgerEntry, place: EntryPlace): QuotaUsedArtifact => ({
   name: entry.name,
   size: entry.size,
-  html_url: `${place.baseUrl}/${place.owner}/${place.repository}/actions/runs/${entry.run ?? 0}`,
+  html_url: place.isHidden
+    ? ''
+    : `${place.baseUrl}/${place.owner}/${place.repository}/actions/runs/${entry.run ?? 0}`,
 })
 
 const room = v.nullable(v.number())

@@ -7,7 +7,9 @@ type Asked = StreamRequest<Identity, 'uuid'>
 
 /** The file of an attachment, for whoever may know of what it hangs on: to all others it is not there. */
 const find = async ({ user, params, headers }: Asked, { hosting }: StreamServices) => {
-  const found = await hosting.attachments.byUuid(user, params.uuid)
+  // Which scope is needed follows from what is found, so the account alone decides what is there.
+  const account = user === null ? null : { id: user.id, admin: user.admin }
+  const found = await hosting.attachments.byUuid(account, params.uuid)
   if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
   const { attachment } = found
   if (user !== null)

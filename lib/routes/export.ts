@@ -9,7 +9,7 @@ export const exportRoutes = [
     tag: 'admin',
     summary: 'Everything, as it is at one moment: for a backup, or to move it to another store',
     auth: 'admin',
-    scope: 'read:admin',
+    scope: 'read:secrets',
     responses: { 200: Ndjson, 403: Forbidden },
     handle: (_request, { exportTo }) => reply(200, exportTo),
   }),

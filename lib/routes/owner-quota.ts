@@ -59,11 +59,11 @@ type Paged = Asked & { page: { offset: number; limit: number } }
 const replyUsed = <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) => {
   const ready = readyFor(
     ({ items }: Page<UsedEntry>, place: Whereabouts) =>
-      items.map(({ entry, repository, attached }) => resource(entry, { ...place, repository, attached })),
+      items.map(({ entry, ...where }) => resource(entry, { ...place, ...where })),
     ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
   )
-  return async ({ hosting }: Services, { apiUrl, baseUrl, page }: Paged, owner: Owner) => {
-    const used = await hosting.usage.used(owner.id, kind, page)
+  return async ({ hosting }: Services, { user, apiUrl, baseUrl, page }: Paged, owner: Owner) => {
+    const used = await hosting.usage.used(user, owner.id, kind, page)
     return pageOf(ready(used, { apiUrl, baseUrl, owner: owner.name }), used.total)
   }
 }

@@ -4,9 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
 import { type Answer, type Person, type Running, start } from '../running.ts'
+import { filled, MARK } from './filled.ts'
 
-/** In the name, the description, the email, the title of everything that is hidden, and nowhere else. */
-const MARK = 'zqx7'
 /** As long as the names of what is hidden, and the name of nothing. */
 const NOTHING = 'none'
 
@@ -116,37 +115,6 @@ after(async () => {
   await secretive.allot.stop()
   await open.allot.stop()
 })
-
-/** What each parameter of a path may be, open and hidden. */
-const VALUES: Record<string, string[]> = {
-  username: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
-  owner: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
-  org: ['acme', 'owned', `${MARK}-org`, `${MARK}-user`],
-  target: ['alice', 'outsider', `${MARK}-user`],
-  repo: ['open', `${MARK}-repo`],
-  reponame: ['open', `${MARK}-repo`],
-  id: ['1', '2', '3', '4', '5'],
-  quotarule: [`${MARK} rule`],
-  quotagroup: [`${MARK}-group`],
-  kind: ['artifacts'],
-  key: [MARK],
-  index: ['1', '2'],
-  attachment_id: ['1'],
-  tag: ['v1', MARK],
-  type: ['generic'],
-  name: ['tool', MARK],
-  version: ['1'],
-  token: ['spec'],
-}
-
-/** Every path of a route, with each of its parameters filled in each way. */
-const filled = (path: string): string[] => {
-  const [, name] = /\{(\w+)\}/.exec(path) ?? []
-  if (name === undefined) return [path]
-  const values = VALUES[name]
-  assert.ok(values, `say in VALUES what {${name}} may be`)
-  return values.flatMap((value) => filled(path.replace(`{${name}}`, encodeURIComponent(value))))
-}
 
 const QUERIES = ['', '?limit=1', '?limit=1&page=2', '?q=o', `?q=${MARK}`, '?uid=2', '?uid=6', '?uid=7']
 const SUBJECT = '?subject=size:all'

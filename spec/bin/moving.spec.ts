@@ -40,6 +40,26 @@ before(async () => {
 /** What tells one export from another besides the time of it. */
 const linesOf = (text: string): string[] => text.trimEnd().split('\n').slice(1, -1)
 
+describe('allot export --url', () => {
+  it('names the scope that the token lacks, and leaves no file', async () => {
+    const own = join(folder, 'own')
+    const chief = (await allot(['user', 'add', 'chief', '--admin', '--token', '--data', own])).out.trim()
+    const server = await served(['--data', own])
+    try {
+      const remote = ['--url', new URL(server.api).origin, '--token']
+      const scopes = ['--scopes', 'read:admin,write:admin']
+      const { out } = await allot(['token', 'add', 'chief', ...scopes, ...remote, chief])
+      const refused = join(folder, 'refused.ndjson')
+      const { code, err } = await allot(['export', '--out', refused, ...remote, out.trim()])
+      assert.equal(code, 1)
+      assert.match(err, /\/admin\/export answered 403: .*\[read:secrets\]/)
+      assert.ok(!existsSync(refused))
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
 describe('allot export and allot import', () => {
   it('carry everything from a running server into a store that has nothing, with all that people know by heart', async () => {
     const copy = join(folder, 'copy')

@@ -7,6 +7,7 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/disk.ts'
 import { type Allot, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { assertError } from '../expectations.ts'
 import { aFolder } from '../folder.ts'
 import { rawOf } from '../records/raw.ts'
 import { start } from '../running.ts'
@@ -136,8 +137,11 @@ describe('GET /admin/export', () => {
       const ann = await server.person('ann', { password: 'a long password' })
       assert.equal((await server.ask('GET', '/admin/export')).status, 401)
       assert.equal((await server.ask('GET', '/admin/export', { token: ann.token })).status, 403)
-      const narrow = await server.scoped(server.root, 'write:user')
-      assert.equal((await server.ask('GET', '/admin/export', { token: narrow })).status, 403)
+      const narrow = await server.scoped(server.root, 'write:user', 'read:admin', 'write:admin')
+      const refused = await server.ask('GET', '/admin/export', { token: narrow })
+      assertError(refused, 403, /\[read:secrets\]/)
+      const secrets = { token: await server.scoped(server.root, 'read:secrets') }
+      assert.equal((await server.ask('GET', '/admin/export', secrets)).status, 200)
       const answer = await server.ask('GET', '/admin/export', { token })
       assert.equal(answer.status, 200)
       assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')

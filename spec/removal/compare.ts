@@ -60,7 +60,7 @@ const compareUsed = async (house: House, model: Model, owner: string, kind: List
   const limit = Math.max(3, Math.ceil(expected.length / 4))
   for (let offset = 0; offset === 0 || offset < expected.length; offset += limit) {
     const { id } = model.accounts.get(owner)!
-    const { items, total } = await house.hosting.usage.used(id, kind, { offset, limit })
+    const { items, total } = await house.hosting.usage.used({ id, admin: false }, id, kind, { offset, limit })
     listed.push(...items.map(({ entry }) => entry.key))
     assert.equal(total, expected.length)
   }

@@ -49,7 +49,8 @@ const filled = async (): Promise<Filled> => {
 
 const used = async ({ house, ann }: Filled): Promise<[issues: number, releases: number, listed: number]> => {
   const { usage } = await house.quota.standing(ann.id)
-  const { total } = await house.hosting.usage.used(ann.id, 'attachments', { offset: 0, limit: 100 })
+  const viewer = { id: ann.id, admin: false }
+  const { total } = await house.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
   return [usage.issues, usage.releases, total]
 }
 

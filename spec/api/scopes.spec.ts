@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { SCOPES } from '../../lib/hosting/tokens.ts'
+import type { Route } from '../../lib/http/index.ts'
+import { pageRoutes } from '../../lib/page/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { type Paged, startPages } from '../page/browser.ts'
+import type { Person } from '../running.ts'
+import { filled, MARK } from './filled.ts'
+
+/** MARK is in the name, the description and the contents of private repositories, and nowhere else. */
+let allot: Paged
+let alice: Person
+let root: Person
+
+const made = async (person: Person, ...asked: [method: string, path: string, body?: unknown]) => {
+  const { status, text } = await allot.as(person, ...asked)
+  assert.ok(status < 300, `${asked[0]} ${asked[1]}: ${status} ${text}`)
+}
+
+before(async () => {
+  allot = await startPages({ quota: { defaultGroups: [] } })
+  root = allot.root
+  alice = await allot.person('alice')
+  await made(alice, 'POST', '/orgs', { username: 'acme' })
+  for (const owner of ['alice', 'acme']) {
+    const path = owner === 'alice' ? '/user/repos' : '/orgs/acme/repos'
+    for (const name of ['open', `${MARK}-repo`])
+      await made(alice, 'POST', path, { name, description: name, private: name !== 'open' })
+    for (const name of [`${owner}/open`, `${owner}/${MARK}-repo`]) await relate(name)
+    await count(`${owner}/${MARK}-repo`)
+  }
+})
+after(() => allot.stop())
+
+const relate = async (repository: string): Promise<void> => {
+  await made(alice, 'PUT', `/user/starred/${repository}`)
+  const text = repository.includes(MARK) ? MARK : 'open'
+  await made(alice, 'POST', `/repos/${repository}/issues`, { title: text })
+  await made(alice, 'POST', `/repos/${repository}/issues/1/comments`, { body: text })
+  await made(alice, 'POST', `/repos/${repository}/releases`, { tag_name: text })
+}
+
+const count = async (repository: string): Promise<void> => {
+  const entry = { repository, name: MARK, size: 5 }
+  const { ledger } = allot.allot
+  await ledger.put({ ...entry, kind: 'artifacts', key: `a ${repository}`, run: 1 })
+  await ledger.put({ ...entry, kind: 'attachments', key: `t ${repository}`, on: 'issue', index: 1 })
+  await ledger.put({ ...entry, kind: 'packages', key: `p ${repository}`, type: 'npm', version: '1' })
+}
+
+const gets = (routes as unknown as Route<never, never>[]).filter(({ method }) => method === 'GET')
+
+/** The scopes that no other scope includes. */
+const WIDEST = SCOPES.filter(
+  (scope) => !SCOPES.some((one) => one === scope.replace(/^read:/, 'write:') && one !== scope),
+)
+
+/** An entry of the ledger is found by a key that an administrator chose, and an export has a scope of its own. */
+const OF_ADMINISTRATORS = ['/admin/ledger/{kind}/{key}', '/admin/export']
+
+const queriesOf = ({ path, query }: Route<never, never>): string[] => {
+  if (query !== undefined && 'subject' in query.entries) return ['?subject=size:all']
+  return path.endsWith('/search') ? ['?limit=50', `?q=${MARK}&limit=50`] : ['?limit=50']
+}
+
+const grants = (scope: string, needed: 'repository' | 'issue') =>
+  scope === 'all' || scope === `read:${needed}` || scope === `write:${needed}`
+
+/** Whether an answer may tell of private repositories: by the scope of its token, and by what its route is for. */
+const mayTell = (scope: string, route: Route<never, never>): boolean =>
+  grants(scope, 'repository') || (grants(scope, 'issue') && route.scope === 'read:issue')
+
+describe('A token', () => {
+  const marked = new Set<string>()
+  for (const scope of WIDEST)
+    it(`with the scope ${scope} is shown private repositories only where that scope allows it`, async () => {
+      for (const person of [alice, root]) {
+        const token = await allot.scoped(person, scope)
+        for (const route of gets.filter(({ path }) => !OF_ADMINISTRATORS.includes(path)))
+          for (const path of filled(route.path))
+            for (const query of queriesOf(route)) {
+              const { status, text } = await allot.ask('GET', path + query, { token })
+              const tells = status < 300 && text.includes(MARK)
+              assert.ok(!tells || mayTell(scope, route), `${path}${query} as ${person.name}: ${text}`)
+              if (tells && scope === 'all') marked.add(route.path)
+            }
+      }
+    })
+
+  it('with the scope all is shown them in many answers, so that the ones above prove something', () =>
+    assert.ok(marked.size > 20, [...marked].join('\n')))
+
+  it('without read:repository counts the repositories that everyone sees, and no others', async () => {
+    const counts = async (...scopes: string[]) => {
+      const token = await allot.scoped(alice, ...scopes)
+      const { body } = await allot.ask('GET', '/user', { token })
+      const total = async (path: string) =>
+        Number((await allot.ask('GET', path, { token })).headers.get('x-total-count'))
+      return [
+        body.starred_repos_count,
+        await total('/user/subscriptions'),
+        await total('/users/alice/starred'),
+        await total('/orgs/acme/repos'),
+      ]
+    }
+    assert.deepEqual(await counts('read:user', 'read:organization'), [2, 2, 2, 1])
+    assert.deepEqual(await counts('read:user', 'read:organization', 'read:repository'), [4, 4, 4, 2])
+  })
+
+  it('without read:repository is told the size of what counts in a private repository, and no name', async () => {
+    const token = await allot.scoped(alice, 'read:user')
+    const empty = { contained_in: { api_url: '', html_url: '' }, api_url: '' }
+    for (const [path, rest] of [
+      ['attachments', empty],
+      ['artifacts', { html_url: '' }],
+      ['packages', { html_url: '', type: '', version: '' }],
+    ] as const) {
+      const { body, headers } = await allot.ask('GET', `/user/quota/${path}`, { token })
+      assert.deepEqual(body, [{ name: '', size: 5, ...rest }])
+      assert.equal(headers.get('x-total-count'), '1')
+    }
+  })
+})
+
+describe('A session of the pages', () => {
+  const pages = pageRoutes.filter(({ method }) => method === 'GET')
+  const marked = new Set<string>()
+  for (const scope of WIDEST)
+    it(`begun with a token of ${scope} shows private repositories only where that scope allows it`, async () => {
+      for (const person of [alice, root]) {
+        const visitor = allot.visitor()
+        await visitor.signIn('', await allot.scoped(person, scope))
+        for (const { path: pattern } of pages)
+          for (const path of filled(pattern)) {
+            const { status, text } = await visitor.get(path)
+            const tells = status === 200 && text.includes(MARK)
+            assert.ok(!tells || grants(scope, 'repository'), `${path} as ${person.name}`)
+            if (tells && scope === 'all') marked.add(pattern)
+          }
+      }
+    })
+
+  it('begun with a token of all shows them on several pages', () => assert.ok(marked.size >= 4))
+})
