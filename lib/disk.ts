@@ -33,9 +33,9 @@ const transportOf = (
   log: Log,
 ): Transport | undefined => {
   if (!http) return undefined
-  const { atOnce, largestPush, idle, deadline } = limits
+  const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, idle, deadline } = limits
   return createTransport({
-    ...{ directory, git, atOnce, largestPush },
+    ...{ directory, git, atOnce, atOncePerClient, largestPush },
     patience: { idle, deadline },
     failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
   })

@@ -96,7 +96,11 @@ const GitOptions = v.strictObject({
   ),
   atOnce: v.pipe(
     v.optional(count(10_000), 32),
-    v.description('How many of them at once; the next one gets 503.'),
+    v.description('How many of them at once; what waits longer than 1.5 seconds for its turn gets 503.'),
+  ),
+  atOncePerClient: v.pipe(
+    v.optional(count(10_000)),
+    v.description('How many of them one account or address has at once; a quarter of `atOnce` when absent.'),
   ),
   idle: v.pipe(
     milliseconds(DAY, 60_000),

@@ -8,8 +8,6 @@ const changes = (program: Program): boolean => program !== 'upload-pack'
 
 /** The gits that run just now, by the repositories that they work on. */
 export interface Running {
-  /** How many there are, and are about to be. */
-  readonly count: () => number
   /** Begins one; one that changes anything as soon as nothing mends the repository. @param folder of the repository */
   begin(id: number, folder: string, program: Program, start: () => Promise<Session>): Promise<Session>
   /** Removes what one that was stopped has left, as soon as no other changes anything. */
@@ -31,7 +29,6 @@ interface Place {
 
 export const createRunning = (): Running => {
   const places = new Map<number, Place>()
-  let count = 0
 
   const placeOf = (id: number, folder: string): Place => {
     const place = places.get(id) ?? {
@@ -51,9 +48,7 @@ export const createRunning = (): Running => {
 
   const add = (id: number, place: Place, program: Program, session: Session) => {
     place.sessions.set(session, program)
-    count++
     void session.ended.then(({ cause, code }) => {
-      count--
       place.sessions.delete(session)
       // git removes most of it itself when it is asked to end, but not what its children still write.
       if (changes(program) && (cause !== 'itself' || code === null)) place.isLeft = true
@@ -62,9 +57,7 @@ export const createRunning = (): Running => {
   }
 
   return {
-    count: () => count,
     async begin(id, folder, program, start) {
-      count++
       const place = placeOf(id, folder)
       const coming = changes(program) ? 1 : 0
       place.coming += coming
@@ -74,7 +67,6 @@ export const createRunning = (): Running => {
         add(id, place, program, session)
         return session
       } finally {
-        count--
         place.coming -= coming
         forget(id, place)
       }

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import { AllotError } from '../errors.ts'
+import { createClientBudget } from '../client-budget.ts'
+import { arrived } from './arrived.ts'
 import { folderOf } from './disk.ts'
 import { configured, environmentFor } from './environment.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
@@ -16,11 +17,13 @@ export interface Exchange {
   readonly body: Readable
   /** Its `Git-Protocol` header. */
   readonly protocol: string | undefined
+  /** Whose share of the git programs it takes. */
+  readonly client: string
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal
 }
 
-type Asked = Pick<Exchange, 'protocol' | 'signal'>
+type Asked = Pick<Exchange, 'protocol' | 'client' | 'signal'>
 
 /** A change on its way into a repository. */
 export interface Landing {
@@ -52,6 +55,8 @@ export interface TransportOptions {
   patience: Patience
   /** How many git programs there may be at once. */
   atOnce: number
+  /** How many of them one client may have. */
+  atOncePerClient: number
   /** Bytes of a push; undefined: any number. */
   largestPush: number | undefined
   failed: (error: Error, fields: object) => void
@@ -71,25 +76,34 @@ const RECEIVE = [
 const LOOSE = 1024 * 1024
 
 export const createTransport = (options: TransportOptions): Transport => {
-  const { git, patience, atOnce } = options
+  const { git, patience, atOnce, atOncePerClient } = options
   const directory = resolve(options.directory)
   const running = createRunning()
+  const budget = createClientBudget({
+    slots: atOnce,
+    slotsPerClient: atOncePerClient,
+    queue: 4 * atOnce,
+    queuePerClient: 4 * atOncePerClient,
+    message: 'too many clients fetch or push just now: try again',
+  })
   const landing = new Set<Promise<unknown>>()
   const closing = new AbortController()
   let isTidying = false
 
   const start = async (id: number, program: Program, words: string[], asked: Asked, time = patience) => {
     const folder = folderOf(directory, id)
-    await stat(join(folder, 'HEAD')).catch((cause) => {
-      throw new Error(`the git data of repository ${id} is not where it should be`, { cause })
-    })
-    if (running.count() >= atOnce)
-      throw new AllotError('unavailable', 'too many clients fetch or push just now: try again')
     const env = environmentFor(asked.protocol)
     const args = program === 'gc' ? [`--git-dir=${folder}`, ...words] : [...words, folder]
-    const session = await running.begin(id, folder, program, () =>
-      startSession(args, { git, env, patience: time, isApart: program !== 'upload-pack' }),
-    )
+    const release = await budget.acquire(asked.client, asked.signal)
+    const begun = running.begin(id, folder, program, async () => {
+      await refuseAbsent(folder)
+      return startSession(args, { git, env, patience: time, isApart: program !== 'upload-pack' })
+    })
+    const session = await begun.catch((error) => {
+      release()
+      throw error
+    })
+    void session.ended.then(release)
     if (asked.signal.aborted) session.stop()
     asked.signal.addEventListener('abort', () => session.stop(), { once: true })
     void session.ended.then((ending) => tell(program, id, ending))
@@ -113,7 +127,13 @@ export const createTransport = (options: TransportOptions): Transport => {
     // It says nothing while it works.
     const time = { idle: patience.deadline, deadline: patience.deadline }
     const words = [...configured(...TIDY), 'gc', '--quiet']
-    const session = await start(id, 'gc', words, { protocol: undefined, signal: closing.signal }, time)
+    const session = await start(
+      id,
+      'gc',
+      words,
+      { protocol: undefined, client: 'tidying', signal: closing.signal },
+      time,
+    )
     await begin(land, session)
     session.stdout.resume()
     await session.ended
@@ -143,9 +163,10 @@ export const createTransport = (options: TransportOptions): Transport => {
       return session.stdout
     },
     async upload(id, exchange) {
+      const body = await arrived(exchange.body)
       const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
       const session = await start(id, 'upload-pack', words, exchange)
-      feed(exchange.body, session)
+      feed(body, session)
       return { output: session.stdout, whole: endedWell(session) }
     },
     async receive(id, exchange, land) {
@@ -168,7 +189,7 @@ export const createTransport = (options: TransportOptions): Transport => {
       if (
         isTidying ||
         closing.signal.aborted ||
-        running.count() >= atOnce ||
+        budget.running() >= atOnce ||
         !(await isUntidy(folderOf(directory, id)))
       )
         return
@@ -188,6 +209,12 @@ export const createTransport = (options: TransportOptions): Transport => {
       }
     },
   }
+}
+
+const refuseAbsent = async (folder: string): Promise<void> => {
+  await stat(join(folder, 'HEAD')).catch((cause) => {
+    throw new Error(`the git data is not where it should be: ${folder}`, { cause })
+  })
 }
 
 /** One that was stopped has not said all, and the client must not take it for that. */

@@ -31,9 +31,10 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
     throw new AllotError('forbidden', 'only the smart protocol is spoken here: this git is too old')
   const repository =
     service === 'upload-pack' ? await readable(services, request) : (await writable(services, request))[0]
-  const { signal } = request
+  const { client, signal } = request
   const body = await services.transport!.advertise(repository.id, service, {
     protocol: protocolOf(request),
+    client,
     signal,
   })
   return answer(`${service}-advertisement`, body)
@@ -41,9 +42,10 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
 
 const upload = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { id } = await readable(services, request)
-  const { body, signal } = request
+  const { body, client, signal } = request
   const { output, whole } = await services.transport!.upload(id, {
     body,
+    client,
     signal,
     protocol: protocolOf(request),
   })
@@ -53,8 +55,8 @@ const upload = async (request: Asked, services: StreamServices): Promise<StreamR
 const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { transport } = services
   const [{ id }, user] = await writable(services, request)
-  const { body, size, signal } = request
-  const exchange = { body, size, signal, protocol: protocolOf(request) }
+  const { body, size, client, signal } = request
+  const exchange = { body, size, client, signal, protocol: protocolOf(request) }
   const output = await transport!.receive(
     id,
     exchange,

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { aFolder } from '../folder.ts'
+import type { Person } from '../running.ts'
+import { aCheckout, git, urlFor } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+import { beginPush, eventually, pushBody } from './slow-push.ts'
+
+let allot: ServedGit
+let alice: Person
+let bob: Person
+let path: string
+before(async () => {
+  allot = await startGit({ git: { atOnce: 4, atOncePerClient: 2 } })
+  alice = await allot.person('alice')
+  bob = await allot.person('bob')
+  path = await allot.repository(alice, 'shared')
+  await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+})
+after(() => allot.stop())
+
+const clone = (who?: Person) => git(aFolder(), 'clone', '--quiet', urlFor(allot, path, who), '.')
+
+/** The headers of a fetch, and as much of its body as is given. */
+const beginFetch = async (body = ''): Promise<Socket> => {
+  const { hostname, port } = new URL(allot.base)
+  const socket = connect(Number(port), hostname).on('error', () => undefined)
+  const head = [
+    `POST /${path}.git/git-upload-pack HTTP/1.1`,
+    'Host: x.test',
+    'Content-Type: application/x-git-upload-pack-request',
+    'Transfer-Encoding: chunked',
+  ]
+  const chunk = body === '' ? '' : `${body.length.toString(16)}\r\n${body}\r\n`
+  await new Promise<void>((resolve) => socket.write(`${head.join('\r\n')}\r\n\r\n${chunk}`, () => resolve()))
+  return socket
+}
+
+describe('A share of the git programs', () => {
+  it('is not taken by fetches whose bodies do not come', async () => {
+    const idle = await Promise.all(Array.from({ length: 40 }, () => beginFetch()))
+    const begun = await Promise.all(Array.from({ length: 40 }, () => beginFetch('0032want ')))
+    await clone()
+    await clone(bob)
+    await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, bob), 'main:x').then(
+      () => assert.fail('bob may not push'),
+      (error: Error) => assert.match(error.message, /403/),
+    )
+    await git(await aCheckout({ b: 'two' }), 'push', '--quiet', urlFor(allot, path, alice), 'main:other')
+    for (const socket of [...idle, ...begun]) socket.destroy()
+  })
+
+  it('is all that one client has: others clone while it holds every one of its slots', async () => {
+    const url = `${allot.base}/${path}.git`
+    const pushes = []
+    for (const branch of ['one', 'two', 'three']) {
+      const body = await pushBody(await aCheckout({ big: randomBytes(400_000) }), branch)
+      pushes.push(await beginPush(url, alice.token, body))
+    }
+    const asked = (who: Person) =>
+      fetch(`${url}/info/refs?service=git-upload-pack`, { headers: { authorization: `token ${who.token}` } })
+    await eventually(async () => (await asked(alice)).status === 503)
+    await clone()
+    await clone(bob)
+    const refused = await asked(alice)
+    assert.equal(refused.status, 503)
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    for (const push of pushes) push.vanish()
+    await eventually(async () => (await asked(alice)).status === 200)
+  })
+})
