@@ -2,17 +2,26 @@ import { AllotError, invalid } from '../errors.ts'
 import type { OpenPgpKey } from '../keys/openpgp.ts'
 import type { KeyReader } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
-import { type GpgKey, gpgKeys, type SshKey, sshKeys } from '../records/schema.ts'
-import type { Store } from '../records/store.ts'
+import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema.ts'
+import type { Change, Store } from '../records/store.ts'
+import { canSee } from './access.ts'
 import { now } from './clock.ts'
+import { pageOfOne } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount } from './lookup.ts'
 
-/** The public keys of accounts, of either kind. */
+/**
+ * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to one that adds a key
+ * tells nothing of accounts that it may not see. A key that an account which it may see has is refused, as a Forgejo does;
+ * one that only hidden accounts have is added once more. A key that several accounts have belongs to the one that added it
+ * first: whatever signs in by a key takes the first of the index `fingerprint`, so that nobody who adds the key of
+ * somebody else takes it from them.
+ */
 export interface Keys<K, New> {
   /**
    * @param client whose budget reading the key counts against; the account's own, by default
-   * @throws AllotError invalid for what is no such key, or one that is already known to anyone.
+   * @throws AllotError invalid for what is no such key, one that the account or an account that it may see has already,
+   *   and a title that the account has used
    */
   add(account: number, key: New, client?: string): Promise<K>
   list(account: number, slice: Slice): Promise<Page<K>>
@@ -22,17 +31,34 @@ export interface Keys<K, New> {
   remove(account: number, id: number): Promise<boolean>
 }
 
-export type SshKeys = Keys<SshKey, { title: string; key: string }>
+export interface SshKeys extends Keys<SshKey, { title: string; key: string }> {
+  /** The account's key with that fingerprint, as a list. */
+  withFingerprint(account: number, fingerprint: string, slice: Slice): Promise<Page<SshKey>>
+}
 export type GpgKeys = Keys<GpgKey, { armored: string }>
 
 export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
   ...keysIn(store, sshKeys),
+  withFingerprint: (account, fingerprint, slice) =>
+    store.read(async (tx) => {
+      const isOne = FINGERPRINT.test(fingerprint)
+      return pageOfOne(
+        isOne ? await sshKeys.findBy(tx, 'fingerprint', [account, fingerprint]) : undefined,
+        slice,
+      )
+    }),
   async add(account, { title, key }, client = clientOf(account)) {
-    if (title.trim() === '') throw invalid('Title is required')
+    if (title === '') throw invalid('Title is required')
     const parsed = await reader.ssh(client, key)
     const id = await store.sequences.next('sshKey')
     const record = { id, account, title, key: parsed.text, fingerprint: parsed.fingerprint, createdAt: now() }
-    return addOnce(store, sshKeys, record)
+    return store.write(async (tx) => {
+      await refuseUsed(tx, sshKeys, record, 'Key content has been used as non-deploy key')
+      const titled = { prefix: [account, titleHash(title)], limit: 1 }
+      if ((await sshKeys.list(tx, 'title', titled)).length > 0) throw invalid('Key title has been used')
+      await sshKeys.save(tx, record)
+      return record
+    })
   },
 })
 
@@ -45,14 +71,22 @@ export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
     const primary = { id: await number(), ...partOf(parsed) }
     for (const subkey of parsed.subkeys) subkeys.push({ id: await number(), ...partOf(subkey) })
     const { fingerprint, emails } = parsed
-    return addOnce(store, gpgKeys, { ...primary, account, fingerprint, emails, subkeys })
+    const record = { ...primary, account, fingerprint, emails, subkeys }
+    return store.write(async (tx) => {
+      await refuseUsed(tx, gpgKeys, record, 'A key with the same id already exists')
+      await gpgKeys.save(tx, record)
+      return record
+    })
   },
 })
+
+/** What else is sent as one may be too long for a key of the store. */
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
 
 const clientOf = (account: number) => `user ${account}`
 
 type Owned = { id: number; account: number; fingerprint: string }
-type KeyCollection<K> = Collection<K, 'fingerprint', 'account', 'account'>
+type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>
 
 const keysIn = <K extends Owned>(
   store: Store,
@@ -79,14 +113,25 @@ const keysIn = <K extends Owned>(
     }),
 })
 
-const addOnce = <K extends Owned>(store: Store, collection: KeyCollection<K>, key: K): Promise<K> =>
-  store.write(async (tx) => {
-    await existingAccount(tx, key.account)
-    if ((await collection.findBy(tx, 'fingerprint', [key.fingerprint])) !== undefined)
-      throw invalid('this key is already in use')
-    await collection.save(tx, key)
-    return key
-  })
+/** Others that have the same key are looked at up to so many: each of them could have been added to make this slow. */
+const OTHERS_LIMIT = 20
+
+const refuseUsed = async <K extends Owned>(
+  tx: Change,
+  collection: KeyCollection<K>,
+  { account, fingerprint }: Owned,
+  message: string,
+): Promise<void> => {
+  const viewer = await existingAccount(tx, account)
+  if ((await collection.findBy(tx, 'fingerprint', [account, fingerprint])) !== undefined)
+    throw invalid(message)
+  const others = await collection.list(tx, 'fingerprint', { prefix: [fingerprint], limit: OTHERS_LIMIT })
+  for (const other of await accounts.getMany(
+    tx,
+    others.map((key) => [key.account]),
+  ))
+    if (other !== undefined && (await canSee(tx, viewer, other))) throw invalid(message)
+}
 
 type Part = Omit<OpenPgpKey, 'fingerprint' | 'emails' | 'subkeys'>
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../errors.ts'
 import { bitsOf, sshKeyTypes } from './ssh-blob.ts'
+import { readSshFormat } from './ssh-formats.ts'
+import { WireReader } from './wire.ts'
 
 export interface SshKey {
   type: string
@@ -16,13 +18,18 @@ export interface SshKey {
 
 const LONGEST = 16 * 1024
 
-/** One public key in OpenSSH's one-line format. @throws AllotError invalid that says why it is none. */
+/** One public key. @throws AllotError invalid that says why it is none. */
 export const parseSshKey = (input: string): SshKey => {
-  const line = input.trim()
-  refuseOtherFormats(line)
-  const [, type = '', blob = '', comment = ''] = /^(\S+)(?:[ \t]+(\S+))?(?:[ \t]+(.+))?$/s.exec(line) ?? []
-  refuseOtherTypes(type, line)
+  const given = input.trim()
+  if (given === '') throw invalid('Key is required')
+  if (given.length > LONGEST) throw invalid(`key: must not be longer than ${LONGEST} characters`)
+  const line = readSshFormat(given)
+  if (line.type !== '') refuseOtherTypes(line.type, given)
+  const { blob } = line
   const bytes = decoded(blob)
+  const type = line.type || typeIn(bytes)
+  // Without the space that a dropped line end has left.
+  const comment = line.comment.trimEnd()
   return {
     type,
     bits: bitsOf(type, bytes),
@@ -33,15 +40,10 @@ export const parseSshKey = (input: string): SshKey => {
   }
 }
 
-const refuseOtherFormats = (line: string) => {
-  if (line === '') throw invalid('Key is required')
-  if (line.length > LONGEST) throw invalid(`key: must not be longer than ${LONGEST} characters`)
-  if (/^(-+ ?BEGIN [A-Z0-9 ]{0,99}PRIVATE KEY|PuTTY-User-Key-File-)/m.test(line))
-    throw invalid('key: this is a private key, which must be kept secret')
-  if (/^-{4,5} ?BEGIN/.test(line))
-    throw invalid("key: only OpenSSH's one-line format is taken, such as `ssh-ed25519 AAAA…`")
-  if (/[\r\n]/.test(line)) throw invalid('key: must be one key on one line')
-  if (/(?!\t)\p{Cc}/u.test(line)) throw invalid('key: must not hold control characters')
+const typeIn = (blob: Buffer): string => {
+  const type = new WireReader(blob).string().toString('latin1')
+  refuseOtherTypes(type, type)
+  return type
 }
 
 const refuseOtherTypes = (type: string, line: string) => {

@@ -98,6 +98,13 @@ export const steps: readonly Step[] = [
       { over: ['repository:grams'], each: (tx, key, value) => sayGrown(tx, 'repository', key, value) },
     ],
   },
+  {
+    // 5 lets several accounts have the same key, and finds the SSH keys of an account by their titles.
+    from: 4,
+    to: 5,
+    migrate: [],
+    derive: ['sshKey', 'gpgKey'],
+  },
 ]
 
 /** The layout that this program reads and writes. */

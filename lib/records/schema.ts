@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { collection } from './collection.ts'
 import { folded, gramsOf } from './grams.ts'
@@ -290,12 +291,23 @@ const SshKey = v.object({
 })
 export type SshKey = v.InferOutput<typeof SshKey>
 
+/** An account has a key once. Several accounts may have the same one: a refusal would tell that a hidden account has it. */
+const keysPlace = (key: { account: number; fingerprint: string }) => [key.account, key.fingerprint] as const
+
+/** Titles may be longer than a part of a key of the store. */
+export const titleHash = (title: string): string => createHash('sha256').update(title).digest('hex')
+
 export const sshKeys = collection({
   name: 'sshKey',
   schema: SshKey,
   id: (key) => [key.id],
-  unique: { fingerprint: (key) => [key.fingerprint] },
-  ordered: { account: (key) => [key.account] },
+  unique: { fingerprint: keysPlace },
+  ordered: {
+    account: (key) => [key.account],
+    // The account that added a key first comes first: see lib/hosting/keys.ts.
+    fingerprint: (key) => [key.fingerprint],
+    title: (key) => [key.account, titleHash(key.title)],
+  },
   counted: { account: (key) => [key.account] },
 })
 
@@ -323,8 +335,8 @@ export const gpgKeys = collection({
   name: 'gpgKey',
   schema: GpgKey,
   id: (key) => [key.id],
-  unique: { fingerprint: (key) => [key.fingerprint] },
-  ordered: { account: (key) => [key.account] },
+  unique: { fingerprint: keysPlace },
+  ordered: { account: (key) => [key.account], fingerprint: (key) => [key.fingerprint] },
   counted: { account: (key) => [key.account] },
 })
 

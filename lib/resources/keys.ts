@@ -47,7 +47,7 @@ const Subkey = v.object({ ...part, subkeys: v.pipe(v.array(v.string()), v.maxLen
 export const GPGKey = v.object({ ...part, subkeys: v.array(Subkey) })
 export type GPGKey = v.InferOutput<typeof GPGKey>
 
-/** @param email the address of the key's owner: the only one that is verified. */
+/** @param email the address of the key's owner: the only one that is verified, and shown as that to everyone. */
 export const gpgKeyResource = (key: GpgRecord, email: string): GPGKey => ({
   ...partOf(key, ''),
   emails: key.emails.map((one) => ({

@@ -92,10 +92,8 @@ export const gpgKeyRoutes = [
       const account = await accountNamed(services, user, params.username)
       if (account === undefined) return reply(404)
       const { items, total } = await services.hosting.gpgKeys.list(account.id, page)
-      // To others a verified mark would tell the address that the profile hides.
-      const isPrivy = user !== null && (user.admin || user.id === account.id)
       return pageOf(
-        items.map((key) => gpgKeyResource(key, isPrivy ? account.email : '')),
+        items.map((key) => gpgKeyResource(key, account.email)),
         total,
       )
     },

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { Empty, Forbidden, NotFound, type PageRequest, ValidationError } from '../http/index.ts'
 import { PublicKey, publicKeyResource } from '../resources/keys.ts'
 import { userResource } from '../resources/user.ts'
-import { pageOf, reply, route } from './declare.ts'
+import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
 import { keyId } from './parameters.ts'
 
@@ -11,6 +11,18 @@ const CreateKeyOption = v.object({
   /** The longest key that is taken is an eighth of that. */
   key: v.pipe(v.string(), v.maxLength(16 * 1024)),
 })
+
+const fingerprintQuery = v.object({ fingerprint: v.optional(v.string()) })
+
+const listed = (
+  { hosting }: Services,
+  account: number,
+  fingerprint: string | undefined,
+  page: PageRequest,
+) =>
+  fingerprint
+    ? hosting.sshKeys.withFingerprint(account, fingerprint, page)
+    : hosting.sshKeys.list(account, page)
 
 export const sshKeyRoutes = [
   route({
@@ -21,10 +33,11 @@ export const sshKeyRoutes = [
     summary: "The signed-in user's SSH public keys",
     auth: 'required',
     scope: 'read:user',
+    query: fingerprintQuery,
     paging: 'lenient',
     responses: { 200: v.array(PublicKey) },
-    handle: async ({ user, page, apiUrl }, { hosting }) => {
-      const { items, total } = await hosting.sshKeys.list(user.id, page)
+    handle: async ({ user, query, page, apiUrl }, services) => {
+      const { items, total } = await listed(services, user.id, query.fingerprint, page)
       return pageOf(
         items.map((key) => publicKeyResource(key, apiUrl)),
         total,
@@ -83,12 +96,13 @@ export const sshKeyRoutes = [
     summary: "A user's SSH public keys",
     auth: 'optional',
     scope: 'read:user',
+    query: fingerprintQuery,
     paging: 'lenient',
     responses: { 200: v.array(PublicKey), 404: NotFound },
-    handle: async ({ user, params, page, apiUrl }, services) => {
+    handle: async ({ user, params, query, page, apiUrl }, services) => {
       const account = await accountNamed(services, user, params.username)
       if (account === undefined) return reply(404)
-      const { items, total } = await services.hosting.sshKeys.list(account.id, page)
+      const { items, total } = await listed(services, account.id, query.fingerprint, page)
       return pageOf(
         items.map((key) => publicKeyResource(key, apiUrl)),
         total,

@@ -46,8 +46,27 @@ describe('POST /user/gpg_keys', () => {
     )
     assert.deepEqual((await allot.as(alice, 'GET', `/user/gpg_keys/${id}`)).body, made.body)
     assertList(await allot.as(undefined, 'GET', '/users/alice/gpg_keys'), 'key_id', [pub!.keyId])
-    assertError(await add(alice, pair.armored), 422, /in use/)
-    assertError(await add(await allot.person(), pair.armored), 422, /in use/)
+    for (const who of [alice, await allot.person()])
+      assertError(await add(who, pair.armored), 422, /^A key with the same id already exists$/)
+  })
+
+  it('shows to everyone which address of a key is verified', async () => {
+    for (const who of [undefined, await allot.person(), allot.root]) {
+      const { body } = await allot.as(who, 'GET', '/users/alice/gpg_keys')
+      assert.deepEqual(body[0].emails, [{ email: 'alice@example.test', verified: true }])
+    }
+  })
+
+  it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
+    const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
+    const { armored } = gpgPair('Hidden <hidden@example.test>')
+    assert.equal((await add(hidden, armored)).status, 201)
+    const path = `/admin/users/${hidden.name}`
+    assert.equal((await allot.as(allot.root, 'PATCH', path, { visibility: 'private' })).status, 200)
+    const fresh = await add(bob, gpgPair('Bob <hidden@example.test>').armored)
+    const taken = await add(carol, armored)
+    assert.deepEqual([taken.status, taken.body.emails], [201, fresh.body.emails])
+    for (const who of [allot.root, hidden, carol]) assertError(await add(who, armored), 422, /same id/)
   })
 
   it("leaves another's address unverified, and says when the key expires", async () => {

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
 import { sshPair } from '../keygen.ts'
-import { type Running, start } from '../running.ts'
+import { type Person, type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
+
+const add = (person: Person, title: string, key: string) =>
+  allot.as(person, 'POST', '/user/keys', { title, key })
 
 describe('POST /user/keys', () => {
   for (const [type, bits] of [
@@ -31,28 +34,74 @@ describe('POST /user/keys', () => {
       assert.equal((await allot.as(alice, 'GET', `/user/keys/${id}`)).body.key, key)
     })
 
-  it('answers 422 to a key that is already known to anyone, whatever its comment', async () => {
+  it('answers 422 to a key that the account or one that it may see has, whatever its comment', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const { key } = sshPair('ed25519')
-    assert.equal((await allot.as(alice, 'POST', '/user/keys', { title: 'a', key })).status, 201)
+    assert.equal((await add(alice, 'a', key)).status, 201)
     for (const who of [alice, bob])
       assertError(
-        await allot.as(who, 'POST', '/user/keys', { title: 'b', key: key.replace('a comment', 'other') }),
+        await add(who, 'b', key.replace('a comment', 'other')),
         422,
-        /in use/,
+        /^Key content has been used as non-deploy key$/,
       )
     assertList(await allot.as(bob, 'GET', '/user/keys'), 'title', [])
+  })
+
+  it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
+    const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
+    const { key } = sshPair('ed25519')
+    assert.equal((await add(hidden, 'mine', key)).status, 201)
+    const path = `/admin/users/${hidden.name}`
+    assert.equal((await allot.as(allot.root, 'PATCH', path, { visibility: 'private' })).status, 200)
+    const fresh = await add(bob, 'new', sshPair('ed25519').key)
+    const taken = await add(carol, 'new', key)
+    assert.deepEqual([taken.status, Object.keys(taken.body)], [201, Object.keys(fresh.body)])
+    assert.deepEqual([taken.body.key, taken.body.user.login], [key, carol.name])
+    for (const who of [allot.root, hidden]) assertError(await add(who, 'x', key), 422, /has been used/)
+    const { items } = await allot.allot.hosting.sshKeys.list(hidden.id, { offset: 0, limit: 9 })
+    assert.deepEqual([items.length, items[0]!.key], [1, key])
+  })
+
+  it('answers 422 to a title that the account has used, and takes it from others and after a deletion', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const { body } = await add(alice, 'laptop', sshPair('ed25519').key)
+    assertError(await add(alice, 'laptop', sshPair('ed25519').key), 422, /^Key title has been used$/)
+    for (const title of ['Laptop', 'laptop ', ' ', 'é'.repeat(255), 'é'.repeat(254)])
+      assert.equal((await add(alice, title, sshPair('ed25519').key)).status, 201, title)
+    assert.equal((await add(bob, 'laptop', sshPair('ed25519').key)).status, 201)
+    assertNoContent(await allot.as(alice, 'DELETE', `/user/keys/${body.id}`))
+    assert.equal((await add(alice, 'laptop', sshPair('ed25519').key)).status, 201)
+  })
+
+  it('adds one of several keys with the same title that are sent at once', async () => {
+    const alice = await allot.person()
+    const keys = Array.from({ length: 5 }, () => sshPair('ed25519').key)
+    const statuses = await Promise.all(keys.map(async (key) => (await add(alice, 'same', key)).status))
+    assert.deepEqual(statuses.sort(), [201, 422, 422, 422, 422])
+  })
+
+  it('takes the bare base64 of a key, and a second line as a part of the comment', async () => {
+    const alice = await allot.person()
+    const [one, two] = [sshPair('ed25519').key, sshPair('ed25519').key]
+    const [type, blob] = one.split(' ')
+    assert.equal((await add(alice, 'bare', blob!)).body.key, `${type} ${blob}`)
+    const lines = `${two}\n${one}`
+    assert.equal((await add(alice, 'lines', lines)).body.key, lines.replace('\n', ''))
   })
 
   const { key, secret } = sshPair('ed25519')
   const BAD: [what: string, body: unknown, message: RegExp][] = [
     ['no title', { key }, /Title is required/],
-    ['an empty title', { title: ' ', key }, /Title is required/],
+    ['an empty title', { title: '', key }, /Title is required/],
     ['no key', { title: 'x' }, /Key is required/],
     ['an empty key', { title: 'x', key: '' }, /Key is required/],
     ['a private key', { title: 'x', key: secret }, /private/],
     ['options before the key', { title: 'x', key: `no-pty ${key}` }, /options/i],
-    ['two keys', { title: 'x', key: `${key}\n${key}` }, /one/],
+    [
+      'two keys in base64',
+      { title: 'x', key: `${key.split(' ')[1]}\n${key.split(' ')[1]}` },
+      /after the end/,
+    ],
     ['a short RSA key', { title: 'x', key: sshPair('rsa', 1024).key }, /2048/],
     ['an unknown type', { title: 'x', key: `ssh-nothing ${key.split(' ')[1]}` }, /type/],
     [
@@ -85,6 +134,19 @@ describe('SSH keys', () => {
       2,
     )
     assertNotFound(await allot.as(undefined, 'GET', '/users/nobody/keys'))
+  })
+
+  it('are listed by their fingerprint', async () => {
+    const alice = await allot.person()
+    const pairs = [sshPair('ed25519'), sshPair('ed25519')]
+    for (const [at, { key }] of pairs.entries()) await add(alice, `key ${at}`, key)
+    for (const path of ['/user/keys', `/users/${alice.name}/keys`])
+      for (const [at, { fingerprint }] of pairs.entries()) {
+        const query = `?fingerprint=${encodeURIComponent(fingerprint)}`
+        assertList(await allot.as(alice, 'GET', path + query), 'title', [`key ${at}`])
+        assertList(await allot.as(alice, 'GET', `${path}${query}&page=2`), 'title', [], 1)
+        assertList(await allot.as(alice, 'GET', `${path}?fingerprint=${'x'.repeat(9000)}`), 'title', [])
+      }
   })
 
   it('are read and deleted by their owner only', async () => {

@@ -46,6 +46,35 @@ describe('An SSH public key', () => {
     assert.equal(parseSshKey(bare).comment, '')
   })
 
+  test('may be the bare blob, which names its type', () => {
+    for (const line of lines) {
+      const [type, blob] = line.split(' ') as [string, string]
+      const key = parseSshKey(blob)
+      assert.deepEqual(key, { ...parseSshKey(line), comment: '', text: `${type} ${blob}` })
+    }
+  })
+
+  test('may have line ends in it, which are dropped: a second key becomes part of the comment', () => {
+    const [type, blob] = ed25519.split(' ') as [string, string]
+    const key = parseSshKey(`${type} ${blob} laptop\n${lines[1]}\r\n`)
+    assert.equal(key.fingerprint, parseSshKey(ed25519).fingerprint)
+    assert.equal(key.text, `${type} ${blob} laptop${lines[1]}`)
+    const wrapped = `${type} ${blob.slice(0, 30)}\n${blob.slice(30)} laptop`
+    assert.equal(parseSshKey(wrapped).text, `${type} ${blob} laptop`)
+  })
+
+  for (const format of ['PEM', 'PKCS8', 'RFC4716'])
+    for (const { name, bits, key } of generated) {
+      if (format !== 'RFC4716' && name === 'ssh-ed25519') continue
+      test(`may be written as ${format} by ssh-keygen (${name} ${bits ?? ''})`, () => {
+        const text = keygen.run('-e', '-m', format, '-f', `${key.file}.pub`)
+        const [type, blob] = key.public.split(' ')
+        const expected = { ...parseSshKey(key.public), comment: '', text: `${type} ${blob}` }
+        assert.deepEqual(parseSshKey(text), expected)
+        assert.deepEqual(parseSshKey(text.replaceAll('\n', '\r\n')), expected)
+      })
+    }
+
   test('parsed again from its own text is the same', () => {
     const comment = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/\p{Cc}/u.test(text))
     const gap = fc.stringMatching(/^[ \t]{1,4}$/)

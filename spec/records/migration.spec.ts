@@ -4,7 +4,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
 import { counter } from '../../lib/records/counter.ts'
 import { rangeBelow } from '../../lib/records/keys.ts'
-import { orderedKey, recordKey } from '../../lib/records/layout.ts'
+import { orderedKey, recordKey, uniqueKey } from '../../lib/records/layout.ts'
 import { importing, schemaVersion } from '../../lib/records/mark.ts'
 import { SCHEMA, type Step, steps } from '../../lib/records/migrations.ts'
 import { prepareStore, type Way } from '../../lib/records/opening.ts'
@@ -12,8 +12,9 @@ import { type Account, accounts, assignments, containers } from '../../lib/recor
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
 import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
-import { assertNoContent } from '../expectations.ts'
-import { basic, start } from '../running.ts'
+import { assertError, assertNoContent } from '../expectations.ts'
+import { sshPair } from '../keygen.ts'
+import { basic, type Person, type Running, start } from '../running.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
 /**
@@ -110,6 +111,29 @@ describe('A store made by an older version', () => {
     assert.equal(await versionOf(driver), SCHEMA)
     assert.deepEqual((await allot.verify()).named, [])
     await allot.close()
+  })
+
+  it('of the layout in which a key was unique among all accounts keeps its keys, and finds them by account', async () => {
+    const driver = memory()
+    const before = await start({ driver, repositories: false })
+    const [ann, ben] = [await before.person('ann'), await before.person('ben')]
+    const { key, fingerprint } = sshPair('ed25519')
+    const add = (running: Running, who: Person) => running.as(who, 'POST', '/user/keys', { title: 'a', key })
+    assert.equal((await add(before, ann)).status, 201)
+    await before.stop()
+    await driver.open()
+    await driver.write(async (tx) => {
+      for (const index of ['u', 'o'])
+        for await (const [entry] of tx.range(rangeBelow(['sshKey', index]))) tx.delete(entry)
+      const at = recordKey('sshKey', [1])
+      tx.put(uniqueKey('sshKey', 'fingerprint', [fingerprint]), at)
+      tx.put(orderedKey('sshKey', 'account', [ann.id], [1]), at)
+      schemaVersion.set(tx, 4)
+    })
+    await driver.close()
+    const allot = await start({ driver, repositories: false }, { root: 'again' })
+    for (const who of [ann, ben]) assertError(await add(allot, who), 422, /Key content has been used/)
+    await allot.stop()
   })
 
   it('is migrated alike whatever number of entries go into one transaction', async () => {
