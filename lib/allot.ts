@@ -157,6 +157,7 @@ export const createAllot = async ({
           },
           authenticate: hosting.identities.authenticate,
           clientOf: client,
+          moved: hosting.redirects.find,
           baseUrl: options.baseUrl,
           corsOrigins: options.cors.origins,
           log,
@@ -178,6 +179,7 @@ export const createAllot = async ({
     },
     authenticate: hosting.identities.authenticate,
     clientOf: client,
+    moved: hosting.redirects.find,
     // A host's own login is not to be asked twice, and may make an account.
     together: driver.shared
       ? {

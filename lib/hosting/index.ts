@@ -24,12 +24,14 @@ import { removingPackage } from './package-files.ts'
 import { createPackages, type Packages } from './packages.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createProfiles, type Profiles } from './profiles.ts'
+import { createRedirects, type Redirects } from './redirects.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
 import { createRemoval, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
 import { createSessions, type Sessions } from './sessions.ts'
+import { withSudo } from './sudo.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { tellingFollows, tellingRelations } from './unsettled.ts'
 import { createUsageListings, type UsageListings } from './usage.ts'
@@ -40,6 +42,8 @@ export interface Hosting {
   readonly organizations: Organizations
   readonly repositories: Repositories
   readonly listings: RepositoryListings
+  /** Former names of repositories. */
+  readonly redirects: Redirects
   readonly relations: Relations
   readonly profiles: Profiles
   readonly search: Search
@@ -99,10 +103,12 @@ export const createHosting = (options: HostingOptions): Hosting => {
     revoked: (hash: string) => identities.revoked(hash),
   }
   const accounts = createAccounts(store, errands, told.changed)
-  const identities =
+  const identities = withSudo(
+    store,
     authenticate === undefined
       ? createIdentities(store, attemptsIn(options), options.trustedProxies)
-      : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin }))
+      : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
+  )
   const folders = createFolders(store, options.folders)
   const files = createHostedFiles({ store, disk: options.files, failed })
   const landings = createLandings({ store, quota, disk, failed })
@@ -126,6 +132,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     organizations: createOrganizations(store),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),
+    redirects: createRedirects(store),
     relations: createRelations(store),
     profiles: createProfiles(store),
     search: createSearch(store),

@@ -1,31 +1,55 @@
 import { invalid } from '../errors.ts'
 
-/**
- * Names are 1 to 40 of `A-Z a-z 0-9 . _ -`, begin and end with a letter or digit, hold no `..` and are compared without
- * case; repository names go up to 100 and do not end in `.git`.
- */
-const PATTERN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
+/** Account names have 1 to 40 characters, a letter or digit at both ends and no `..`. Names are compared without case. */
+const ACCOUNT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
+const REPOSITORY_NAME = /^[A-Za-z0-9._-]+$/
 
-/** Words that stand for something else in a path of this API, or of the pages around it. */
+/** Endings that stand for something else in the path of a repository: its git data, its wiki, its feeds. */
+const RESERVED_ENDINGS = /\.(?:git|wiki|rss|atom)$/i
+
+/** Names that stand for something else in a path of the API, of git or of other servers of this kind. */
 const RESERVED = new Set(
-  `admin api assets attachments avatars captcha commits debug error explore favicon.ico ghost healthz issues login logout
-   manifest.json metrics milestones new notifications org orgs packages pulls raw readyz repo repos robots.txt search
-   serviceworker.js settings ssh_info stars swagger target template user username users v1 v2`.split(/\s+/),
+  `admin api assets attachments avatars captcha debug error explore favicon.ico ghost healthz issues login
+   manifest.json metrics milestones notifications org pulls raw readyz repo robots.txt search
+   serviceworker.js ssh_info swagger target user username users v2`.split(/\s+/),
 )
 
 export const checkAccountName = (name: string): void => {
-  checkName('name', name, 40)
+  checkLength(name, 40)
+  if (!ACCOUNT_NAME.test(name) || name.includes('..'))
+    throw invalid(
+      "name: only letters, digits, '.', '_' and '-' are allowed, a letter or digit at both ends, and no '..'",
+    )
   if (RESERVED.has(name.toLowerCase())) throw invalid(`name: ${name} is reserved`)
 }
 
 export const checkRepositoryName = (name: string): void => {
-  checkName('name', name, 100)
-  if (/\.(?:git|wiki)$/i.test(name)) throw invalid('name: a repository name must not end in .git or .wiki')
+  checkLength(name, 100)
+  if (!REPOSITORY_NAME.test(name))
+    throw invalid("name: only letters, digits, '.', '_' and '-' are allowed in the name of a repository")
+  if (name === '.' || name === '..') throw invalid(`name: a repository cannot be named ${name}`)
+  if (RESERVED_ENDINGS.test(name))
+    throw invalid('name: the name of a repository must not end in .git, .wiki, .rss or .atom')
 }
 
-/** What `git check-ref-format` takes, and a little less: nothing that a command could take for an option. */
+const checkLength = (name: string, longest: number): void => {
+  if (name.length < 1 || name.length > longest) throw invalid(`name: must have 1 to ${longest} characters`)
+}
+
+/** A component of a ref's name that git refuses: one that is empty, begins with a dot or ends in `.lock`. */
+const BAD_COMPONENT = /(?:^|\/)(?:\.|$|\/)|\.lock(?:\/|$)/
+
+/**
+ * Whether `git check-ref-format refs/heads/NAME` takes the name, and `--branch` does too: it does not begin with a
+ * hyphen, which a command could take for an option.
+ */
 export const isRefName = (name: string): boolean =>
-  /^[A-Za-z0-9_][\w./+#-]*$/.test(name) && !/\.\.|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(name)
+  name.isWellFormed() &&
+  name !== 'HEAD' &&
+  !name.startsWith('-') &&
+  !BAD_COMPONENT.test(name) &&
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them.
+  !/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\.$/.test(name)
 
 /** What people call a file: any words of one line, and no path. */
 export const checkFileName = (name: string): void => {
@@ -35,16 +59,7 @@ export const checkFileName = (name: string): void => {
 }
 
 export const checkBranchName = (name: string): void => {
-  if (!isRefName(name)) throw invalid('default_branch: this is no name for a branch')
-}
-
-const checkName = (member: string, name: string, longest: number): void => {
-  if (name.length < 1 || name.length > longest)
-    throw invalid(`${member}: must have 1 to ${longest} characters`)
-  if (!PATTERN.test(name) || name.includes('..'))
-    throw invalid(
-      `${member}: only letters, digits, '.', '_' and '-' are allowed, a letter or digit at both ends, and no '..'`,
-    )
+  if (!isRefName(name)) throw invalid(`default_branch: ${JSON.stringify(name)} is not a valid branch name`)
 }
 
 export const isName = (name: string): boolean => {

@@ -24,6 +24,7 @@ import {
   nothingKept,
   ownerUsages,
   type Relation,
+  redirects,
   repositories,
   sessions,
   sshKeys,
@@ -205,6 +206,12 @@ export const hostingProof: Proof = {
         ? []
         : needsAccount(known, owner, `the ledger entry ${kind} ${JSON.stringify(key)} is of`),
     ),
+    look(redirects, ({ owner, name, repository }, known) => [
+      ...needsAccount(known, owner, `the former repository name ${name} is of account`),
+      ...(known(repositoryAudience, repository) === undefined
+        ? [{ says: `the former name ${name} leads to repository ${repository}, which does not exist` }]
+        : []),
+    ]),
     look(assignments, ({ owner, group }, known) =>
       needsAccount(known, owner, `the group ${group} is assigned to`),
     ),

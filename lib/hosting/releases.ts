@@ -176,7 +176,7 @@ const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): R
 const LONGEST_TAG = 255
 
 const checkTag = (tag: string): void => {
-  if (!isRefName(tag)) throw invalid('tag_name: this is no name for a tag')
+  if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
 }
 
 const refuseTaken = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {

@@ -17,6 +17,7 @@ import {
 import type { Change, Store } from '../records/store.ts'
 import { ownsRepositories } from './accounts.ts'
 import { ownsPackages } from './package-files.ts'
+import { removeRedirects, removeRedirectsOf } from './redirects.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
 import { endSessions } from './sessions.ts'
@@ -87,6 +88,7 @@ export const removeRepository = async (
   limit: number,
 ): Promise<number> => {
   await repositories.remove(tx, [id])
+  await removeRedirects(tx, id)
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.containers.close(tx, id, limit)
@@ -110,6 +112,7 @@ export const removingOwner = (parts: RepositoryParts): Work => ({
       removeRelations,
       removeFollows,
       removeMembers,
+      removeRedirectsOf,
       parts.quota.clear,
     ]) {
       did += await remove(tx, id, limit - did)

@@ -14,6 +14,7 @@ import type { Landings } from './landings.ts'
 import { readableRepository, repositoryById } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import type { Permit, Which } from './permits.ts'
+import { redirect, takeName } from './redirects.ts'
 import { watch } from './relations.ts'
 import { removeRepository } from './removal.ts'
 
@@ -104,6 +105,7 @@ export const createRepositories = (
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.private !== before.private) await quota.containers.setPrivate(tx, before.id, after.private)
       if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
+      if (after.name !== before.name) await redirect(tx, before, after)
       const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
       return saveWithAudience(tx, errands, after, audience)
     })
@@ -115,6 +117,7 @@ export const createRepositories = (
       if (owner === before.owner) return before
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
+      await redirect(tx, before, after)
       await quota.containers.move(tx, before.id, owner)
       const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
       return saveWithAudience(tx, errands, after, audience)
@@ -190,6 +193,7 @@ const insert = async (
   await refuseTaken(tx, owner.id, repository.name)
   const audience = audienceOfRepository(owner, repository.private)
   const record = { ...repository, owner: owner.id, audience }
+  await takeName(tx, record)
   await repositories.save(tx, record)
   await settle(tx, record.id)
   await quota.containers.open(tx, {

@@ -24,6 +24,8 @@ export const statusTexts: Record<number, string> = {
   201: 'created',
   202: 'accepted',
   204: 'done; the body is empty',
+  301: 'the repository has another name or owner now; Location has its URL',
+  308: 'the repository has another name or owner now; Location has its URL',
   400: 'the request is malformed',
   401: 'credentials are needed, or those that were sent are wrong',
   403: 'the credentials do not allow this',

@@ -1,7 +1,8 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { statusTexts } from './errors.ts'
-import { ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
+import { movedStatus, namesRepository } from './moved.ts'
+import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import type { Identity, Route } from './route.ts'
 import { isOneFile, type OneFile } from './upload.ts'
 import { coercionOf } from './validate.ts'
@@ -138,12 +139,18 @@ const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
     status,
     response(Number(status), kind, schemaOf),
   ])
-  const implied = impliedStatuses(route).map((status) => [status, response(status, ErrorBody, schemaOf)])
+  const implied = impliedStatuses(route).map((status) => [
+    status,
+    response(status, status < 400 ? Empty : ErrorBody, schemaOf),
+  ])
   return Object.fromEntries([...implied, ...declared])
 }
 
+type Implying = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging' | 'responses'>
+
 /** What any route may answer without declaring it, as its declaration lets one see. */
-export const impliedStatuses = (route: Pick<Route, 'body' | 'query' | 'paging'>): number[] => [
+export const impliedStatuses = (route: Implying): number[] => [
+  ...(404 in route.responses && namesRepository(route.path) ? [movedStatus(route.method)] : []),
   400,
   // Credentials are checked wherever they are sent, and an account may be kept from signing in.
   401,

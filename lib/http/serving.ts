@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AllotError } from '../errors.ts'
 import { readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
 import type { Log } from './errors.ts'
@@ -6,6 +7,7 @@ import type { Exchange } from './exchange.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
+import { type FindMoved, movedPath, movedStatus } from './moved.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { serveReference } from './reference.ts'
 import { createRefusals } from './refusals.ts'
@@ -26,6 +28,8 @@ export interface ServingOptions<I extends Identity, S> {
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
   /** The client whose budgets the request counts against. */
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Where repositories that have moved are now. */
+  moved?: FindMoved<I> | undefined
   /** Where the data is far away: what a GET reads is read together. */
   together?: Together | undefined
   /** Such as `/api/v1`. */
@@ -95,9 +99,11 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const { route } = match.served
     const name = route.ofRecords ? nameOf(together!, exchange) : undefined
     let known: Route<I, S> | undefined
+    let viewer: I | null = null
     const work = async () => {
       const identity = await authenticate(exchange.req)
       known = route
+      viewer = identity
       if (identity !== null) checkScopes(identity, route)
       checkIdentity(identity, route)
       const asked = askedOf(exchange, match)
@@ -106,8 +112,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     }
     together!
       .read(work, name)
-      .then(({ asked, reply }) => send(exchange, route, reply, asked))
-      .catch((error) => fail(exchange, error, known))
+      .then(({ asked, reply }) => sendOrRedirect(exchange, route, reply, asked, viewer))
+      .catch((error) => failOrRedirect(exchange, error, known, viewer))
   }
 
   /** The reference page is at a path of its own; the rest belongs to the host. */
@@ -175,9 +181,45 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     const answer = together !== undefined && route.method === 'GET' ? together.read(work) : work()
     if (answer instanceof Promise)
       answer
-        .then((reply) => send(exchange, route, reply, asked))
-        .catch((error) => fail(exchange, error, route))
-    else send(exchange, route, answer, asked)
+        .then((reply) => sendOrRedirect(exchange, route, reply, asked, user))
+        .catch((error) => failOrRedirect(exchange, error, route, user))
+    else sendOrRedirect(exchange, route, answer, asked, user)
+  }
+
+  const sendOrRedirect = (
+    exchange: Exchange,
+    route: Route<I, S>,
+    reply: Reply,
+    asked: Asked,
+    user: I | null,
+  ): void => {
+    if (reply.status === 404) redirect(exchange, route, user, () => send(exchange, route, reply, asked))
+    else send(exchange, route, reply, asked)
+  }
+
+  const failOrRedirect = (
+    exchange: Exchange,
+    error: unknown,
+    route: Route<I, S> | undefined,
+    user: I | null,
+  ): void => {
+    const isMissing = error instanceof AllotError && error.code === 'not_found'
+    if (isMissing && route !== undefined && 404 in route.responses)
+      redirect(exchange, route, user, () => fail(exchange, error, route))
+    else fail(exchange, error, route)
+  }
+
+  /** Answers with the new path of a repository that has moved, and otherwise as `notFound` does. */
+  const redirect = (exchange: Exchange, route: Route<I, S>, user: I | null, notFound: () => void): void => {
+    const { req, res, location, baseUrl } = exchange
+    if (options.moved === undefined) return notFound()
+    movedPath(options.moved, user, route.path, location.path)
+      .then((path) => {
+        if (path === undefined) return notFound()
+        const search = location.search === '' ? '' : `?${location.search}`
+        sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])
+      })
+      .catch((error) => fail(exchange, error, route))
   }
 
   const send = (

@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
+import { AllotError } from '../errors.ts'
 import { allowOrigin } from './cors.ts'
 import { failedOf, type Log, translate } from './errors.ts'
 import { countFlights } from './flights.ts'
 import { framingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
+import { type FindMoved, movedPath, movedStatus } from './moved.ts'
 import type { Identity } from './route.ts'
 import { sendEmpty, sendText, sendTyped } from './send.ts'
 import type { StreamReply, StreamRoute } from './streamed.ts'
@@ -19,6 +21,8 @@ export interface StreamingOptions<I extends Identity, S> {
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
   /** The client whose budgets the request counts against. */
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Where repositories that have moved are now. */
+  moved?: FindMoved<I> | undefined
   baseUrl: string | undefined
   corsOrigins: readonly string[]
   log: Log
@@ -66,9 +70,26 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
     broken.catch(() => undefined)
     const handled = route.handle(request, services)
     handled.catch(() => undefined)
-    const reply = await Promise.race([handled, broken])
+    const reply = await Promise.race([handled, broken]).catch(async (error) => {
+      const to = isNotFound(error) ? await newUrl(req, user, route.path, baseUrl) : undefined
+      if (to === undefined) throw error
+      return { status: movedStatus(req.method), headers: { Location: to }, body: '' }
+    })
     if (req.method === 'HEAD') sendHead(res, reply)
     else await deliver(res, reply, broken)
+  }
+
+  /** The new URL of a request whose repository has moved. */
+  const newUrl = async (
+    req: IncomingMessage,
+    user: I | null,
+    template: string,
+    baseUrl: string,
+  ): Promise<string | undefined> => {
+    if (options.moved === undefined) return undefined
+    const [path, search] = originForm(req.url ?? '/').split('?', 2) as [string, string?]
+    const to = await movedPath(options.moved, user, template, path)
+    return to && baseUrl + to + (search === undefined ? '' : `?${search}`)
   }
 
   const refuse = (
@@ -150,6 +171,8 @@ const firstByte = async (body: Readable): Promise<void> => {
     body.once('error', reject)
   })
 }
+
+const isNotFound = (error: unknown): boolean => error instanceof AllotError && error.code === 'not_found'
 
 /** git asks people for a name and a password only when it is told so. */
 const extraHeaders = (status: number, retryAfter = status === 503 ? 1 : undefined): string[] => [

@@ -188,6 +188,18 @@ export const repositories = collection({
   spread: { grams: byGrams((repository: Repository) => [repository.audience, [repository.name]]) },
 })
 
+const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
+export type Redirect = v.InferOutput<typeof Redirect>
+
+/** Former names of repositories, in lower case: see lib/hosting/redirects.ts. */
+export const redirects = collection({
+  name: 'redirect',
+  schema: Redirect,
+  id: (redirect) => [redirect.owner, redirect.name],
+  ordered: { repository: (redirect) => [redirect.repository, redirect.createdAt] },
+  counted: { repository: (redirect) => [redirect.repository] },
+})
+
 const Stray = v.object({ id, since: seconds })
 export type Stray = v.InferOutput<typeof Stray>
 
@@ -681,6 +693,7 @@ export const collections = [
   tokens,
   sessions,
   repositories,
+  redirects,
   strays,
   landings,
   files,

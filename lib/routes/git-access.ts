@@ -18,7 +18,9 @@ export const readable = async ({ hosting }: StreamServices, { user, params }: As
   if (user !== null) checkScopes(user, { scope: 'read:repository' })
   const repository = await hosting.repositories.find(user, params.owner, nameIn(params.repo))
   if (repository !== undefined) return repository
-  if (user === null) throw signIn()
+  // A former name is answered with the new one, without credentials where the repository is open.
+  const hasMoved = user === null && (await hosting.redirects.find(user, params.owner, nameIn(params.repo)))
+  if (user === null && !hasMoved) throw signIn()
   throw new AllotError('not_found', 'there is no such repository')
 }
 

@@ -104,6 +104,24 @@ describe('POST /org/{org}/repos', () => {
     assertList(await allot.as(owner, 'GET', `/orgs/${org}/repos`), 'name', ['open'])
   })
 
+  for (const name of ['.profile', '.github', '_us', '-dash', 'dash-', 'a..b', 'git', '...'])
+    it(`takes the name ${name}`, async () => {
+      const owner = await allot.person()
+      assert.equal((await allot.as(owner, 'POST', '/user/repos', { name, auto_init: true })).status, 201)
+      const found = await allot.as(owner, 'GET', `/repos/${owner.name}/${name}`)
+      assert.equal(found.body.full_name, `${owner.name}/${name}`)
+    })
+
+  for (const branch of ['główna', 'rel@2', 'a/b#1'])
+    it(`takes the branch name ${branch}`, async () => {
+      const owner = await allot.person()
+      const made = { name: 'x', auto_init: true, default_branch: branch }
+      const { status, body } = await allot.as(owner, 'POST', '/user/repos', made)
+      assert.equal(status, 201)
+      assert.equal(body.default_branch, branch)
+      assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), `refs/heads/${branch}`)
+    })
+
   const BAD: [what: string, body: unknown, status: number, message?: RegExp][] = [
     ['no name', {}, 422, /Name is required/],
     ['an empty name', { name: '' }, 422],
@@ -111,9 +129,11 @@ describe('POST /org/{org}/repos', () => {
     ['a name with a space', { name: 'a b' }, 422],
     ['a name with a slash', { name: 'a/b' }, 422],
     ['a name that climbs', { name: '../x' }, 422],
-    ['two dots within', { name: 'a..b' }, 422],
-    ['a dot first', { name: '.a' }, 422],
-    ['a hyphen last', { name: 'a-' }, 422],
+    ['a dot alone', { name: '.' }, 422],
+    ['two dots alone', { name: '..' }, 422],
+    ['a name that ends in .wiki', { name: 'demo.wiki' }, 422],
+    ['a name that ends in .rss', { name: 'a.rss' }, 422],
+    ['a name that ends in .ATOM', { name: 'a.ATOM' }, 422],
     ['a name that ends in .git', { name: 'demo.git' }, 422],
     ['a name that ends in .GIT', { name: 'demo.GIT' }, 422],
     ['a name in another script', { name: 'дема' }, 422],
@@ -274,7 +294,7 @@ describe('A repository', () => {
     })
     const { name, description, website, private: hidden } = edited.body
     assert.deepEqual([name, description, website, hidden], ['new', 'kept', 'http://x.test', true])
-    assertNotFound(await allot.as(owner, 'GET', path))
+    assert.equal((await allot.as(owner, 'GET', path)).status, 301)
     const renamed = `/repos/${owner.name}/new`
     assertError(await allot.as(owner, 'PATCH', renamed, { name: 'TAKEN' }), 409)
     assertError(await allot.as(owner, 'PATCH', renamed, { name: 'a b' }), 422)
@@ -309,7 +329,7 @@ describe('A repository', () => {
     assertError(await to(owner, owner.name, org), 409, /already has/)
     await allot.as(owner, 'DELETE', `/repos/${org}/moving`)
     assert.equal((await to(owner, owner.name, org)).body.full_name, `${org}/moving`)
-    assertNotFound(await allot.as(owner, 'GET', `/repos/${owner.name}/moving`))
+    assert.equal((await allot.as(owner, 'GET', `/repos/${owner.name}/moving`)).status, 301)
     assert.equal((await to(allot.root, org, other.name)).body.owner.login, other.name)
   })
 })

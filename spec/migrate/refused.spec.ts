@@ -172,7 +172,7 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
       '/admin/users': {
         body: [
           { login: 'ann', is_admin: false },
-          { login: 'settings' },
+          { login: 'login' },
           { login: 'acme' },
           { login: 'zoe', email: 'zoe@noreply.example.org' },
         ],
@@ -180,14 +180,14 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
       },
       '/users/ann/repos': {
         body: [
-          repository('.profile'),
+          repository('odd.wiki'),
           repository('gone'),
           repository('large', { size: 4000 }),
           repository('one'),
         ],
         total: 4,
       },
-      '/users/settings/repos': { body: [] },
+      '/users/login/repos': { body: [] },
       '/users/acme/repos': { body: [] },
       '/users/zoe/repos': { body: [] },
       '/users/ann/keys': { body: [{ key: 'ssh-rsa AAAA', title: 'old' }], total: 1 },
@@ -198,9 +198,9 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
     odd.stop()
     assert.equal(report.isWhole(), false)
     for (const line of [
-      /^ {2}the user settings: name: settings is reserved$/m,
+      /^ {2}the user login: name: login is reserved$/m,
       /^ {2}the user acme: name: here is an organization of that name$/m,
-      /^ {2}the repository ann\/\.profile: name: only letters, .*$/m,
+      /^ {2}the repository ann\/odd\.wiki: name: the name of a repository must not end in .*$/m,
       /^ {2}the repository ann\/gone: its git data did not come: fatal: .*not found$/m,
       /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push lets 1\.0 MiB come at once$/m,
       /^ {2}the SSH key old of ann: .+$/m,

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http'
+import { AllotError } from '../errors.ts'
+import type { Account } from '../records/schema.ts'
+import type { Store } from '../records/store.ts'
+import type { Identities, Identity } from './identity.ts'
+import { accountByName } from './lookup.ts'
+
+/**
+ * Lets administrators act for another user, whom the header `Sudo` or the query parameter `sudo` names. The request then
+ * has the rights of that user within the scopes of the administrator's own credentials.
+ */
+export const withSudo = (store: Store, identities: Identities): Identities => ({
+  ...identities,
+  authenticate(req) {
+    const identity = identities.authenticate(req)
+    const name = sudoIn(req)
+    return name === undefined ? identity : actAs(store, req, identity, name)
+  },
+  // The answer follows from the credentials and the other user.
+  nameOf: (req) => (sudoIn(req) === undefined ? identities.nameOf(req) : undefined),
+})
+
+/** The named user; undefined when the request names none. */
+const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
+  const header = headers.sudo
+  if (typeof header === 'string' && header !== '') return header
+  const index = url.indexOf('?')
+  if (index === -1 || !url.includes('sudo=', index)) return undefined
+  return new URLSearchParams(url.slice(index)).get('sudo') || undefined
+}
+
+const actAs = async (
+  store: Store,
+  { method = 'GET' }: IncomingMessage,
+  sender: Identity | null | Promise<Identity | null>,
+  name: string,
+): Promise<Identity> => {
+  const administrator = await sender
+  if (administrator === null || !administrator.admin)
+    throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
+  const { scopes } = administrator
+  const scope = method === 'GET' || method === 'HEAD' ? 'read:admin' : 'write:admin'
+  if (!['all', 'write:admin', scope].some((one) => scopes.has(one)))
+    throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
+  const account = await store.read((tx) => accountByName(tx, name))
+  if (account?.kind !== 'user') throw new AllotError('not_found', `there is no user ${name} to act for`)
+  return { ...identityOfUser(account), scopes }
+}
+
+const identityOfUser = ({ id, name, admin }: Account): Omit<Identity, 'scopes'> => ({
+  id,
+  username: name,
+  admin,
+})

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { assertNotFound } from '../expectations.ts'
+import { aFolder } from '../folder.ts'
+import { attempt, git } from '../git/client.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start()
+})
+after(() => allot.stop())
+
+const make = async (owner: Person, name: string, more = {}): Promise<number> =>
+  (await allot.as(owner, 'POST', '/user/repos', { name, ...more })).body.id
+
+const rename = async (owner: Person, from: string, to: string): Promise<void> => {
+  const { status } = await allot.as(owner, 'PATCH', `/repos/${owner.name}/${from}`, { name: to })
+  assert.equal(status, 200)
+}
+
+const assertMoved = async (
+  viewer: Person | undefined,
+  method: string,
+  path: string,
+  status: number,
+  to: string,
+): Promise<void> => {
+  const answer = await allot.as(viewer, method, path)
+  assert.equal(answer.status, status, `${method} ${path}`)
+  assert.equal(answer.headers.get('location'), `${allot.api}${to}`)
+  assert.equal(answer.text, '')
+}
+
+describe('The former name of a repository', () => {
+  it('answers 301 with the path of the new name, for the repository and everything in it', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    const [from, to] = [`${alice.name}/before`, `${alice.name}/after`]
+    await assertMoved(undefined, 'GET', `/repos/${from}`, 301, `/repos/${to}`)
+    await assertMoved(undefined, 'GET', `/repos/${alice.name}/BEFORE`, 301, `/repos/${to}`)
+    await assertMoved(alice, 'HEAD', `/repos/${from}`, 301, `/repos/${to}`)
+    await assertMoved(alice, 'GET', `/repos/${from}/subscription`, 301, `/repos/${to}/subscription`)
+    const query = '?state=all&limit=2'
+    await assertMoved(alice, 'GET', `/repos/${from}/issues${query}`, 301, `/repos/${to}/issues${query}`)
+  })
+
+  it('answers 308 to changes, which clients then send again as they are', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    const [from, to] = [`${alice.name}/before`, `${alice.name}/after`]
+    await assertMoved(alice, 'PUT', `/user/starred/${from}`, 308, `/user/starred/${to}`)
+    await assertMoved(alice, 'PUT', `/repos/${from}/subscription`, 308, `/repos/${to}/subscription`)
+    await assertMoved(alice, 'DELETE', `/repos/${from}`, 308, `/repos/${to}`)
+    const followed = await fetch(`${allot.api}/user/starred/${from}`, {
+      method: 'PUT',
+      headers: { authorization: `token ${alice.token}` },
+    })
+    assert.equal(followed.status, 204)
+    assert.equal((await allot.as(alice, 'GET', `/user/starred/${to}`)).status, 204)
+  })
+
+  it('leads to the newest name after several changes, and to the new owner after a transfer', async () => {
+    const alice = await allot.person()
+    await allot.as(alice, 'POST', '/orgs', { username: `${alice.name}-org` })
+    await make(alice, 'one')
+    await rename(alice, 'one', 'two')
+    await rename(alice, 'two', 'three')
+    const moved = await allot.as(alice, 'POST', `/repos/${alice.name}/three/transfer`, {
+      new_owner: `${alice.name}-org`,
+    })
+    assert.equal(moved.status, 202)
+    for (const name of ['one', 'two', 'three'])
+      await assertMoved(
+        undefined,
+        'GET',
+        `/repos/${alice.name}/${name}`,
+        301,
+        `/repos/${alice.name}-org/three`,
+      )
+  })
+
+  it('ends when the name is taken again', async () => {
+    const alice = await allot.person()
+    const id = await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    const taken = await make(alice, 'before')
+    assert.notEqual(taken, id)
+    assert.equal((await allot.as(alice, 'GET', `/repos/${alice.name}/before`)).body.id, taken)
+    await allot.as(alice, 'DELETE', `/repos/${alice.name}/before`)
+    assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/before`))
+  })
+
+  it('ends when the repository is deleted', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    await allot.as(alice, 'DELETE', `/repos/${alice.name}/after`)
+    assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/before`))
+  })
+
+  it('says nothing to those who cannot read the repository, or cannot see its former owner', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    await make(alice, 'before', { private: true })
+    await rename(alice, 'before', 'after')
+    for (const viewer of [bob, undefined])
+      assertNotFound(await allot.as(viewer, 'GET', `/repos/${alice.name}/before`))
+    await assertMoved(alice, 'GET', `/repos/${alice.name}/before`, 301, `/repos/${alice.name}/after`)
+
+    const hidden = await allot.person()
+    await allot.as(hidden, 'POST', '/orgs', { username: `${hidden.name}-org` })
+    await make(hidden, 'open')
+    await allot.as(hidden, 'POST', `/repos/${hidden.name}/open/transfer`, { new_owner: `${hidden.name}-org` })
+    await allot.as(allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
+    assertNotFound(await allot.as(bob, 'GET', `/repos/${hidden.name}/open`))
+  })
+
+  it('is removed with its owner', async () => {
+    const alice = await allot.person()
+    await allot.as(alice, 'POST', '/orgs', { username: `${alice.name}-org` })
+    await make(alice, 'gone')
+    await allot.as(alice, 'POST', `/repos/${alice.name}/gone/transfer`, { new_owner: `${alice.name}-org` })
+    await allot.as(allot.root, 'PUT', `/orgs/${alice.name}-org/members/root`, { role: 'owner' })
+    const deleted = await allot.as(allot.root, 'DELETE', `/admin/users/${alice.name}`)
+    assert.equal(deleted.status, 204)
+    assertNotFound(await allot.as(allot.root, 'GET', `/repos/${alice.name}/gone`))
+  })
+
+  it('keeps fifty former names, and lets the oldest go', async () => {
+    const alice = await allot.person()
+    await make(alice, 'n0')
+    for (let index = 1; index <= 52; index++) await rename(alice, `n${index - 1}`, `n${index}`)
+    assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/n0`))
+    await assertMoved(alice, 'GET', `/repos/${alice.name}/n51`, 301, `/repos/${alice.name}/n52`)
+  })
+
+  it('is a name or a redirect, never both, whatever is made, renamed and deleted', async () => {
+    const name = fc.constantFrom('a', 'b', 'c')
+    const operation = fc.oneof(
+      fc.record({ kind: fc.constant('make' as const), name }),
+      fc.record({ kind: fc.constant('rename' as const), name, to: name }),
+      fc.record({ kind: fc.constant('delete' as const), name }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 12 }), async (operations) => {
+        const owner = await allot.person()
+        const [names, former] = [new Map<string, number>(), new Map<string, number>()]
+        for (const one of operations) {
+          const id = names.get(one.name)
+          if (one.kind === 'make' && id === undefined) {
+            names.set(one.name, await make(owner, one.name))
+            former.delete(one.name)
+          } else if (one.kind === 'rename' && id !== undefined && !names.has(one.to)) {
+            await rename(owner, one.name, one.to)
+            names.delete(one.name)
+            names.set(one.to, id)
+            former.set(one.name, id)
+            former.delete(one.to)
+          } else if (one.kind === 'delete' && id !== undefined) {
+            await allot.as(owner, 'DELETE', `/repos/${owner.name}/${one.name}`)
+            names.delete(one.name)
+            for (const [key, target] of former) if (target === id) former.delete(key)
+          }
+        }
+        for (const key of ['a', 'b', 'c']) {
+          const answer = await allot.as(owner, 'GET', `/repos/${owner.name}/${key}`)
+          const expected = names.has(key) ? 200 : former.has(key) ? 301 : 404
+          assert.equal(answer.status, expected, key)
+          const target = [...names].find(([, id]) => id === former.get(key))?.[0]
+          if (expected === 301)
+            assert.equal(answer.headers.get('location'), `${allot.api}/repos/${owner.name}/${target}`)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe('git at the former name of a repository', () => {
+  it('clones without credentials and pushes with them', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before', { auto_init: true })
+    await rename(alice, 'before', 'after')
+    const folder = aFolder()
+    await git(folder, 'clone', '-q', `${allot.base}/${alice.name}/before.git`, 'open')
+    const url = new URL(`${allot.base}/${alice.name}/before.git`)
+    url.username = alice.name
+    url.password = alice.token
+    await git(folder, 'clone', '-q', url.href, 'own')
+    await git(`${folder}/own`, 'commit', '-q', '--allow-empty', '-m', 'second')
+    await git(`${folder}/own`, 'push', '-q')
+    await git(`${folder}/open`, 'pull', '-q')
+    assert.equal(await git(`${folder}/open`, 'log', '-1', '--format=%s'), 'second')
+  })
+
+  it('is asked for credentials when the repository is private', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before', { auto_init: true, private: true })
+    await rename(alice, 'before', 'after')
+    const { code } = await attempt(aFolder(), ['ls-remote', `${allot.base}/${alice.name}/before.git`])
+    assert.notEqual(code, 0)
+    const answer = await fetch(`${allot.base}/${alice.name}/before.git/info/refs?service=git-upload-pack`, {
+      redirect: 'manual',
+    })
+    assert.equal(answer.status, 401)
+  })
+})

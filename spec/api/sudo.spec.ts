@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { asker, type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+before(async () => {
+  allot = await start()
+  alice = await allot.person('alice')
+})
+after(() => allot.stop())
+
+/** The same request with the header and with the query parameter. */
+const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>
+  Promise.all([
+    asker(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
+    asker(allot.api)(method, `${path}?sudo=${name}`, token ? { token } : {}),
+  ])
+
+describe('Sudo', () => {
+  it('lets an administrator act for another user, whose name is compared without case', async () => {
+    for (const { status, body } of await both(allot.root.token, 'ALICE')) {
+      assert.equal(status, 200)
+      assert.equal(body.login, 'alice')
+    }
+  })
+
+  it('gives the rights of the other user alone', async () => {
+    for (const answer of await both(allot.root.token, 'alice', '/admin/users')) assertError(answer, 403)
+    const made = await asker(allot.api)('POST', '/user/repos', {
+      token: allot.root.token,
+      headers: { sudo: 'alice' },
+      body: { name: 'made-by-root' },
+    })
+    assert.equal(made.body.full_name, 'alice/made-by-root')
+  })
+
+  it('answers 403 to those who are not administrators, also for their own name, and to anonymous requests', async () => {
+    for (const token of [alice.token, undefined])
+      for (const answer of await both(token, 'alice')) assertError(answer, 403, /administrators/)
+  })
+
+  it('answers 404 when there is no such user, and for an organization', async () => {
+    await allot.as(alice, 'POST', '/orgs', { username: 'acme' })
+    for (const name of ['nosuch', 'acme'])
+      for (const { status } of await both(allot.root.token, name)) assert.equal(status, 404)
+  })
+
+  it('is bound by the scopes of the administrator’s token', async () => {
+    const without = await allot.scoped(allot.root, 'read:user')
+    for (const answer of await both(without, 'alice')) assertError(answer, 403, /read:admin/)
+    const reading = await allot.scoped(allot.root, 'read:user', 'read:admin')
+    for (const { status } of await both(reading, 'alice')) assert.equal(status, 200)
+    const starring = await allot.scoped(allot.root, 'write:user', 'read:admin')
+    for (const answer of await both(starring, 'alice', '/user/following/root', 'PUT'))
+      assertError(answer, 403, /write:admin/)
+  })
+
+  it('acts for nobody when the name is empty', async () => {
+    for (const { body } of await both(alice.token, '')) assert.equal(body.login, 'alice')
+  })
+
+  it('is not taken for a parameter whose name ends alike', async () => {
+    const answer = await allot.as(alice, 'GET', '/user?pseudo=root')
+    assert.equal(answer.body.login, 'alice')
+  })
+})
