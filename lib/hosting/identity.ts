@@ -112,7 +112,9 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
 
   const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<SignedIn> => {
     const address = addressOf(req, proxies)
-    const found = TOKEN.test(secret) ? await holderOf(store, hashToken(secret)) : undefined
+    // A token is pasted, often with blanks around it; a password is taken as it is, as Basic takes it.
+    const token = secret.trim()
+    const found = TOKEN.test(token) ? await holderOf(store, hashToken(token)) : undefined
     if (found !== undefined) return found
     if (name === '') {
       attempts.wrongToken(address)

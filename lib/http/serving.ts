@@ -137,12 +137,18 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
       checkIdentity(identity, route)
       const asked = askedOf(exchange, match)
       if (route.body === undefined) return handle(exchange, route, asked, identity, undefined)
-      readBody(req, route, options.bodyLimit)
+      checkExists(route, asked.params)
+        .then(() => readBody(req, route, options.bodyLimit))
         .then((body) => handle(exchange, route, asked, identity, body))
         .catch((error) => fail(exchange, error, route))
     } catch (error) {
       fail(exchange, error, route)
     }
+  }
+
+  const checkExists = async ({ exists }: Route<I, S>, params: unknown): Promise<void> => {
+    if (exists !== undefined && !(await exists(params, services)))
+      throw new AllotError('not_found', 'there is nothing at this path')
   }
 
   const askedOf = ({ location }: Exchange, { served, params }: Match<I, S>): Asked => {

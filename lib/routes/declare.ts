@@ -26,7 +26,11 @@ export interface Services {
   readonly pageLimits: { readonly default: number; readonly max: number }
 }
 
-export const { route, reply, pageOf } = routesFor<Identity, Services>()
+type Declarations = ReturnType<typeof routesFor<Identity, Services>>
+
+const declarations: Declarations = routesFor()
+export const route: Declarations['route'] = declarations.route
+export const { reply, pageOf } = declarations
 
 /** What the handlers beside the API work with. */
 export interface StreamServices {

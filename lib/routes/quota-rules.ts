@@ -71,6 +71,7 @@ export const quotaRuleRoutes = [
     scope: 'write:admin',
     body: EditQuotaRuleOptions,
     responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
     handle: async ({ params, body }, { quota, dialect }) => {
       const subjects = body.subjects && subjectsIn(dialect, body.subjects)
       const rule = await quota.rules.edit(params.quotarule, { ...body, subjects })

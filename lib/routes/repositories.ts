@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { invalid } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { Slice } from '../hosting/listing.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/listings.ts'
@@ -82,8 +83,18 @@ const createInOrganization = (
   return create(services, request, joinedOrganization(user, params.org))
 }
 
+/** As the document has it for `/org/{org}/repos`: 422 also for an organization that the caller may not see. */
+const createInNamed: typeof createInOrganization = (services, request) => {
+  const { user, params } = request
+  const find = joinedOrganization(user, params.org)
+  return create(services, request, async (tx) => {
+    const organization = await find(tx)
+    if (organization === undefined) throw invalid(`org: there is no organization named ${params.org}`)
+    return organization
+  })
+}
+
 const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
-const createdInOrganization = { ...created, 404: NotFound } as const
 
 export const repositoryRoutes = [
   route({
@@ -95,8 +106,8 @@ export const repositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: createdInOrganization,
-    handle: (request, services) => createInOrganization(services, request),
+    responses: created,
+    handle: (request, services) => createInNamed(services, request),
   }),
   route({
     method: 'POST',
@@ -107,7 +118,7 @@ export const repositoryRoutes = [
     auth: 'required',
     scope: 'write:organization',
     body: CreateRepoOption,
-    responses: createdInOrganization,
+    responses: { ...created, 404: NotFound },
     handle: (request, services) => createInOrganization(services, request),
   }),
   route({

@@ -11,20 +11,20 @@ const CreateAccessTokenOption = v.object({
   scopes: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(50))), v.maxLength(50))),
 })
 
-/** Tokens are a matter of the user; of another's, of administrators with the scope for that. */
+/** Undefined for an account that the caller may not see. Tokens of other users need an administrator and an admin scope. */
 const ownAccount = async (
   { hosting }: Services,
   caller: Identity,
   username: string,
   scope: 'read:admin' | 'write:admin',
 ): Promise<Account | undefined> => {
-  const account = await hosting.accounts.byName(username)
-  // By the id: the caller may have been deleted meanwhile, and another have the name.
-  const own = account ? account.id === caller.id : caller.username.toLowerCase() === username.toLowerCase()
-  if (!own && !caller.admin)
+  const account = await hosting.accounts.find(caller, username)
+  if (account?.kind !== 'user') return undefined
+  if (account.id === caller.id) return account
+  if (!caller.admin)
     throw new AllotError('forbidden', 'the tokens of another user are for administrators only')
-  if (!own) checkScopes(caller, { scope })
-  return account?.kind === 'user' ? account : undefined
+  checkScopes(caller, { scope })
+  return account
 }
 
 /** A token must not make one that may do more than itself; a password may make any. */

@@ -199,6 +199,21 @@ describe('PATCH /admin/quota/rules/{quotarule}', () => {
   it('answers 404 when there is no such rule', async () => {
     assertNotFound(await asRoot('PATCH', '/admin/quota/rules/nothing', { limit: 1 }))
   })
+
+  it('answers 404 for a rule that does not exist before it looks at the body', async () => {
+    for (const [, body] of BAD) assertNotFound(await asRoot('PATCH', '/admin/quota/rules/nothing', body))
+    const { token } = allot.root
+    for (const [type, body] of [
+      ['application/json', '{"limit":'],
+      ['application/json', `{"limit":"${'9'.repeat(2 * 1024 * 1024)}"}`],
+      ['text/csv', 'limit'],
+    ] as const)
+      assertNotFound(
+        await allot.ask('PATCH', '/admin/quota/rules/nothing', {
+          ...{ token, body, headers: { 'content-type': type } },
+        }),
+      )
+  })
 })
 
 describe('DELETE /admin/quota/rules/{quotarule}', () => {

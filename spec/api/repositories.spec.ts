@@ -77,8 +77,12 @@ describe('POST /org/{org}/repos', () => {
     assert.equal((await allot.as(allot.root, 'POST', `/orgs/${org}/repos`, { name: 'by-admin' })).status, 201)
     assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'by-other' }), 403)
     assertError(await allot.as(undefined, 'POST', `/org/${org}/repos`, { name: 'by-none' }), 401)
-    assertNotFound(await allot.as(owner, 'POST', '/org/nothing/repos', { name: 'x' }))
-    assertNotFound(await allot.as(owner, 'POST', `/org/${owner.name}/repos`, { name: 'x' }))
+    for (const missing of ['nothing', owner.name])
+      assertError(
+        await allot.as(owner, 'POST', `/org/${missing}/repos`, { name: 'x' }),
+        422,
+        /there is no organization named/,
+      )
     assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
   })
 
@@ -97,7 +101,8 @@ describe('POST /org/{org}/repos', () => {
   it('hides a private organization from those who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
-    assertNotFound(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'x' }))
+    assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'x' }), 422)
+    assertNotFound(await allot.as(other, 'POST', `/orgs/${org}/repos`, { name: 'x' }))
     assert.equal((await allot.as(owner, 'POST', `/org/${org}/repos`, { name: 'open' })).status, 201)
     assertNotFound(await allot.as(other, 'GET', `/repos/${org}/open`))
     assertNotFound(await allot.as(other, 'GET', `/orgs/${org}/repos`))

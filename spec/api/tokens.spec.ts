@@ -30,7 +30,7 @@ describe('GET /users/{username}/tokens', () => {
     assert.equal((await allot.ask('GET', '/users/bob/tokens', { token: allot.root.token })).status, 200)
     assertError(await allot.ask('GET', '/users/bob/tokens', { token: eve.token }), 403)
     assertError(await allot.ask('GET', '/users/bob/tokens'), 401)
-    assertError(await allot.ask('GET', '/users/nobody/tokens', { token: bob.token }), 403)
+    assertNotFound(await allot.ask('GET', '/users/nobody/tokens', { token: bob.token }))
     assertNotFound(await allot.ask('GET', '/users/nobody/tokens', { token: allot.root.token }))
   })
 })
@@ -119,6 +119,9 @@ describe('DELETE /users/{username}/tokens/{token}', () => {
   it("does not reach another user's tokens", async () => {
     const [gina, hugo] = [await allot.person('gina'), await allot.person('hugo')]
     const { token } = await allot.allot.hosting.tokens.create(gina.id, 'mine', ['all'])
+    const body = { name: 'x', scopes: ['read:user'] }
+    assertNotFound(await allot.ask('POST', '/users/nosuch/tokens', { token: hugo.token, body }))
+    assertNotFound(await allot.ask('DELETE', '/users/nosuch/tokens/1', { token: hugo.token }))
     assertNotFound(await allot.ask('DELETE', `/users/hugo/tokens/${token.id}`, { token: hugo.token }))
     assertError(await allot.ask('DELETE', `/users/gina/tokens/${token.id}`, { token: hugo.token }), 403)
   })

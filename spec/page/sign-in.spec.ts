@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
+import { basic } from '../running.ts'
 import { type Paged, startPages, visitorAt } from './browser.ts'
 
 const PASSWORD = 'a long password'
@@ -41,6 +42,15 @@ describe('Signing in to the pages', () => {
       assert.deepEqual([status, headers.get('location')], [303, `/-/storage/${shown}`])
       assert.match((await visitor.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
     }
+  })
+
+  it('takes a password with spaces at its ends as the API takes it, and a token with spaces around it', async () => {
+    const [name, password] = ['spaced', '  a long password\t ']
+    const { token } = await allot.person(name, { password })
+    assert.equal((await allot.ask('GET', '/user', { headers: basic(name, password) })).status, 200)
+    assert.equal((await allot.visitor().signIn(` ${name} `, password)).status, 303)
+    assert.equal((await allot.visitor().signIn(name, password.trim())).status, 422)
+    assert.equal((await allot.visitor().signIn('', ` ${token}\n`)).status, 303)
   })
 
   it('says what is wrong, keeps the name and never the password', async () => {

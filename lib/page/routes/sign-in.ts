@@ -14,7 +14,7 @@ const wayTo = (to: string | null): string => (to !== null && PATH.test(to) ? to 
 const signedIn = async ({ form, req }: PageRequest, { hosting }: PageServices): Promise<SignedIn> => {
   const { signIn } = hosting.identities
   if (signIn === undefined) throw new AllotError('not_found', 'the host has its own login')
-  return signIn(req, form.text('name'), form.raw('secret').trim())
+  return signIn(req, form.text('name'), form.raw('secret'))
 }
 
 /** What is told to whoever tries, and asked again: the rest is a failure of ours. */
