@@ -90,7 +90,8 @@ export const pageOfListings = async <R>(
   }
 }
 
-const firstIn = async (listing: FoundListing, most: number) => {
+/** The first entries of a listing, and its total where that is known or was counted. */
+export const firstIn = async (listing: FoundListing, most: number) => {
   const { total } = listing
   if ('find' in listing) {
     const found = await listing.find(most, total === undefined)

@@ -21,12 +21,14 @@ import {
 } from './access.ts'
 import { type FoundListing, learning, pageOfListings, pageOfOne, without } from './found.ts'
 import type { Page, Slice } from './listing.ts'
+import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
 export interface RepositoryQuery {
   /** A part of the name, without case. */
   q?: string | undefined
   /** "owner to search within" */
   owner?: number | undefined
+  filter?: RepositoryFilter | undefined
 }
 
 export interface UserQuery {
@@ -48,21 +50,20 @@ export interface Search {
 export const createSearch = (store: Store): Search => {
   const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
   return {
-    repositories: (client, { q = '', owner }, slice) => {
+    repositories: (client, { q = '', owner, filter = {} }, slice) => {
       const viewer = repositoryViewer(client)
-      return learning(store, async (tx) =>
-        pageOfListings(
-          tx,
-          repositories,
+      return learning(store, async (tx) => {
+        const listings =
           owner === undefined
             ? [
                 ...(await openListings(tx, repositories, totals, viewer, q, leftBehind)),
                 ...(await ownListings(tx, viewer, q)),
               ]
-            : await ownersListings(tx, viewer, owner, q),
-          slice,
-        ),
-      )
+            : await ownersListings(tx, viewer, owner, q)
+        return isFiltered(filter)
+          ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
+          : pageOfListings(tx, repositories, listings, slice)
+      })
     },
     users: (viewer, { q = '', id }, slice) =>
       learning(store, async (tx) => {

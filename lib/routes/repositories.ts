@@ -11,6 +11,7 @@ import {
   receivingOwner,
 } from '../hosting/permits.ts'
 import type { NewRepository } from '../hosting/repositories.ts'
+import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../hosting/search-filters.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { nothingIn, presentRepositories, presentRepository } from '../resources/present.ts'
@@ -51,6 +52,52 @@ const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
 
 const SearchResults = v.object({ ok: v.boolean(), data: v.array(Repository) })
 const SearchError = v.object({ ok: v.boolean(), error: v.string() })
+
+/** Refuses a parameter that other servers of this kind take and Allot does not. */
+const unsupported = (what: string) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^$/, what),
+    ),
+  )
+
+const flag = v.optional(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'))
+
+const SearchQuery = v.object({
+  q: v.optional(v.string()),
+  uid: v.optional(v.pipe(v.number(), v.integer())),
+  sort: v.optional(v.picklist(['', ...SEARCH_SORTS])),
+  order: v.optional(v.picklist(['', 'asc', 'desc'])),
+  private: flag,
+  is_private: flag,
+  archived: flag,
+  template: flag,
+  mode: v.optional(v.picklist(['', ...SEARCH_MODES])),
+  starredBy: v.optional(v.pipe(v.number(), v.integer())),
+  includeDesc: unsupported('descriptions are not searched'),
+  topic: unsupported('repositories have no topics'),
+  team_id: unsupported('organizations have no teams'),
+  priority_owner_id: unsupported('one owner cannot be listed first; use uid to search within an owner'),
+})
+type SearchQuery = v.InferOutput<typeof SearchQuery>
+
+/** What a search asks for besides a name and an owner. `private=false` leaves out what is private, as on Gitea. */
+const searchFilter = (query: SearchQuery): RepositoryFilter => {
+  const isPrivate = isSet(query.is_private) ?? (isSet(query.private) === false ? false : undefined)
+  return {
+    private: isPrivate,
+    archived: isSet(query.archived),
+    template: isSet(query.template) || undefined,
+    mode: query.mode || undefined,
+    starredBy: query.starredBy,
+    sort: query.sort || undefined,
+    descending: query.order === 'desc' || undefined,
+  }
+}
+
+const isSet = (text: string | undefined): boolean | undefined =>
+  text === undefined || text === '' ? undefined : text === 'true' || text === '1'
 
 const newRepository = (body: CreateRepoOption): NewRepository => ({
   name: body.name,
@@ -199,14 +246,14 @@ export const repositoryRoutes = [
     auth: 'optional',
     scope: 'read:repository',
     paging: 'lenient',
-    query: v.object({ q: v.optional(v.string()), uid: v.optional(v.pipe(v.number(), v.integer())) }),
-    responses: { 200: SearchResults, 500: SearchError },
+    query: SearchQuery,
+    responses: { 200: SearchResults, 422: ValidationError, 500: SearchError },
     failure: (message: string) => ({ ok: false, error: message }),
     handle: async (request, { hosting, store }) => {
       const { user, query, page } = request
       const found = await hosting.search.repositories(
         user,
-        { q: query.q, owner: query.uid || undefined },
+        { q: query.q, owner: query.uid || undefined, filter: searchFilter(query) },
         page,
       )
       const answer = pageOf(await presentRepositories(store, user, request, found.items), found.total)

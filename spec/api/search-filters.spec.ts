@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+let alice: Person
+let bob: Person
+before(async () => {
+  allot = await start()
+  alice = await allot.person('alice')
+  bob = await allot.person('bob')
+  for (const [owner, name, more] of [
+    [alice, 'sea', { auto_init: true }],
+    [alice, 'search', { private: true }],
+    [bob, 'seal', {}],
+    [bob, 'seat', {}],
+    [bob, 'other', {}],
+  ] as const)
+    assert.equal((await allot.as(owner, 'POST', '/user/repos', { name, ...more })).status, 201)
+  await allot.as(bob, 'PATCH', '/repos/bob/seat', { archived: true })
+  for (const name of ['sea', 'search']) await allot.as(alice, 'PUT', `/user/starred/alice/${name}`)
+  await allot.as(alice, 'PUT', '/user/starred/bob/seal')
+  await allot.as(bob, 'PUT', '/user/starred/bob/seal')
+  await allot.allot.hosting.repositories.resize(await idOf('bob/seal'), 1_000_000)
+})
+after(() => allot.stop())
+
+const idOf = async (path: string): Promise<number> =>
+  (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.id
+
+const assertFound = async (query: string, names: string[], viewer: Person | undefined = alice) => {
+  const { status, body, headers } = await allot.as(viewer, 'GET', `/repos/search?${query}`)
+  assert.equal(status, 200, query)
+  assert.deepEqual(
+    body.data.map(({ name }: { name: string }) => name),
+    names,
+    query,
+  )
+  assert.equal(headers.get('x-total-count'), String(names.length))
+}
+
+describe('GET /repos/search with filters', () => {
+  const FOUND: [query: string, names: string[]][] = [
+    ['q=sea&is_private=true', ['search']],
+    ['q=sea&is_private=false', ['sea', 'seal', 'seat']],
+    ['q=sea&private=false', ['sea', 'seal', 'seat']],
+    ['q=sea&private=true', ['sea', 'seal', 'search', 'seat']],
+    ['q=sea&archived=true', ['seat']],
+    ['q=sea&archived=false', ['sea', 'seal', 'search']],
+    ['q=sea&template=true', []],
+    ['q=sea&template=false', ['sea', 'seal', 'search', 'seat']],
+    ['q=sea&mode=source', ['sea', 'seal', 'search', 'seat']],
+    ['q=sea&mode=fork', []],
+    ['q=sea&mode=mirror', []],
+    ['q=sea&mode=', ['sea', 'seal', 'search', 'seat']],
+    ['q=sea&sort=alpha&order=desc', ['seat', 'search', 'seal', 'sea']],
+    ['q=sea&order=desc', ['seat', 'search', 'seal', 'sea']],
+    ['q=sea&sort=id', ['sea', 'search', 'seal', 'seat']],
+    ['q=sea&sort=id&order=desc', ['seat', 'seal', 'search', 'sea']],
+    ['q=sea&sort=created', ['sea', 'search', 'seal', 'seat']],
+    ['q=sea&sort=stars', ['seat', 'sea', 'search', 'seal']],
+    ['q=sea&sort=size&order=desc&is_private=false', ['seal', 'sea', 'seat']],
+  ]
+  for (const [query, names] of FOUND) it(`finds for ${query}`, () => assertFound(query, names))
+
+  it('finds what a user has starred, as far as the viewer can see it', async () => {
+    await assertFound(`starredBy=${alice.id}`, ['sea', 'seal', 'search'])
+    await assertFound(`starredBy=${alice.id}&q=l`, ['seal'])
+    await assertFound(`starredBy=${alice.id}`, ['sea', 'seal'], bob)
+    await assertFound('starredBy=999999', [])
+    const hidden = await allot.person('hidden')
+    await allot.as(hidden, 'PUT', '/user/starred/bob/seal')
+    await allot.as(allot.root, 'PATCH', '/admin/users/hidden', { visibility: 'private' })
+    await assertFound(`starredBy=${hidden.id}`, [], bob)
+    await assertFound(`starredBy=${hidden.id}`, ['seal'], hidden)
+  })
+
+  it('filters within an owner', () => assertFound(`uid=${bob.id}&archived=true`, ['seat']))
+
+  it('pages what fits the filter', async () => {
+    const path = '/repos/search?q=sea&is_private=false&limit=2&page=2'
+    const { body, headers } = await allot.as(alice, 'GET', path)
+    assert.deepEqual(
+      body.data.map(({ name }: { name: string }) => name),
+      ['seat'],
+    )
+    assert.equal(headers.get('x-total-count'), '3')
+  })
+
+  const BAD = [
+    'sort=nosuch',
+    'order=up',
+    'mode=nosuch',
+    'is_private=abc',
+    'private=abc',
+    'archived=2',
+    'template=maybe',
+    'includeDesc=true',
+    'topic=true',
+    'team_id=1',
+    'priority_owner_id=3',
+  ]
+  for (const query of BAD)
+    it(`answers 422 that names the parameter for ${query}`, async () => {
+      const name = query.split('=')[0]!
+      assertError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
+    })
+})
