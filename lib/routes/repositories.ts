@@ -54,13 +54,7 @@ const SearchResults = v.object({ ok: v.boolean(), data: v.array(Repository) })
 const SearchError = v.object({ ok: v.boolean(), error: v.string() })
 
 /** Refuses a parameter that other servers of this kind take and Allot does not. */
-const unsupported = (what: string) =>
-  v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^$/, what),
-    ),
-  )
+const unsupported = (what: string) => v.optional(v.pipe(v.string(), v.regex(/^$/, what)))
 
 const flag = v.optional(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'))
 
