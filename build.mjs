@@ -37,7 +37,7 @@ const library = () =>
  */
 const CARRIED = [
   ...['classic-level', 'commander', 'find-my-way', 'ipaddr.js', 'level'],
-  ...['lru-cache', 'ordered-binary', 'pino', 'valibot'],
+  ...['lru-cache', 'pino', 'valibot'],
 ]
 
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { type Counter, counter } from './counter.ts'
-import { type KeyTuple, rangeBelow } from './keys.ts'
+import { type KeyTuple, lookupKey, rangeBelow } from './keys.ts'
 import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './layout.ts'
 import { type FoundEntries, type Spread, type StampedCount, spreadIndex } from './spread.ts'
 import { decodeValue, encodeValue } from './values.ts'
@@ -103,6 +103,8 @@ export const collection = <
 ): Collection<R, U, O, C, S> => {
   const { name } = options
   const recordKey = (id: KeyTuple) => recordKeyIn(name, id)
+  /** A record with an id that is too long for a key cannot exist, so a lookup of it finds nothing. */
+  const sought = (id: KeyTuple) => recordKeyIn(name, id, lookupKey)
   const unique = placesOf(options.unique)
   const ordered = placesOf(options.ordered)
   const counted = placesOf(options.counted)
@@ -174,13 +176,13 @@ export const collection = <
 
   return {
     options,
-    get: (tx, id) => read(tx, recordKey(id)),
+    get: (tx, id) => read(tx, sought(id)),
     async getMany(tx, ids) {
-      const values = await tx.getMany(ids.map(recordKey))
+      const values = await tx.getMany(ids.map(sought))
       return values.map((bytes) => (bytes === undefined ? undefined : decodeValue<R>(bytes)))
     },
     async findBy(tx, index, place) {
-      const key = await tx.get(uniqueKey(name, index, place))
+      const key = await tx.get(uniqueKey(name, index, place, lookupKey))
       return key && read(tx, key)
     },
     async list(tx, index, listing) {
@@ -218,7 +220,7 @@ export const collection = <
       return before
     },
     async remove(tx, id) {
-      const key = recordKey(id)
+      const key = sought(id)
       const before = await read(tx, key)
       if (before === undefined) return undefined
       for (const held of uniqueKeys(before).values()) tx.delete(held)

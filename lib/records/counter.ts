@@ -1,5 +1,5 @@
 import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import type { KeyTuple } from './keys.ts'
+import { type KeyTuple, lookupKey } from './keys.ts'
 import { counterKey } from './layout.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
@@ -14,7 +14,7 @@ export interface Counter {
 export const counter = (name: string): Counter => {
   const at = (key: KeyTuple) => counterKey(name, key)
   const get = async (tx: ReadTransaction, key: KeyTuple) => {
-    const bytes = await tx.get(at(key))
+    const bytes = await tx.get(counterKey(name, key, lookupKey))
     return bytes === undefined ? 0 : decodeValue<number>(bytes)
   }
   return {

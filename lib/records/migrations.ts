@@ -2,6 +2,7 @@ import type { Bytes, WriteTransaction } from '../storage/driver.ts'
 import { decodeKey, encodeKey } from './keys.ts'
 import { recordKey } from './layout.ts'
 import type { Pass } from './passes.ts'
+import { rekeying } from './rekey.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 export type { Pass } from './passes.ts'
@@ -104,6 +105,12 @@ export const steps: readonly Step[] = [
     to: 5,
     migrate: [],
     derive: ['sshKey', 'gpgKey'],
+  },
+  {
+    // 6 has a key of its own for every string.
+    from: 5,
+    to: 6,
+    migrate: rekeying,
   },
 ]
 

@@ -88,10 +88,10 @@ const advance = async (tx: WriteTransaction, way: Way): Promise<boolean> => {
   if (isDone) return true
   if (version < newestOf(way)) return climb(tx, version, progress, way)
   const at = progress.isDeriving ? progress : { ...BEGINNING, isDeriving: true, derive: progress.derive }
-  const next = await follow(tx, derivingPasses(at.derive), at, way.atOnce)
-  if (next !== undefined) migrating.set(tx, next)
-  else migrating.clear(tx)
-  return next === undefined
+  const { progress: next, isDone: isDerived } = await follow(tx, derivingPasses(at.derive), at, way.atOnce)
+  if (isDerived) migrating.clear(tx)
+  else migrating.set(tx, next)
+  return isDerived
 }
 
 /** A step that comes after records have been derived changes them again, so all of them are derived again too. */
@@ -104,25 +104,25 @@ const climb = async (
   const step = steps.find(({ from }) => from === version)
   if (step === undefined) throw new AllotError('unavailable', `there is no way from the layout ${version}`)
   const at = progress.isDeriving ? { ...BEGINNING, derive: progress.derive } : progress
-  const next = await follow(tx, step.migrate, at, atOnce)
-  if (next !== undefined) migrating.set(tx, next)
-  else {
+  const { progress: next, isDone } = await follow(tx, step.migrate, at, atOnce)
+  if (isDone) {
     schemaVersion.set(tx, step.to)
-    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...at.derive, ...(step.derive ?? [])])] })
-  }
+    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...next.derive, ...(step.derive ?? [])])] })
+  } else migrating.set(tx, next)
   return false
 }
 
-/** @returns how far it has come; undefined when the passes are done */
+/** @returns how far the passes have come, and whether all of them are done */
 const follow = async (
   tx: WriteTransaction,
   passes: readonly Pass[],
   { pass, after, ...rest }: Progress,
   atOnce: number,
-): Promise<Progress | undefined> => {
+): Promise<{ progress: Progress; isDone: boolean }> => {
   const current = passes[pass]
-  if (current === undefined) return undefined
-  const last = await goThrough(tx, current, after, atOnce)
-  if (last !== undefined) return { ...rest, pass, after: last }
-  return pass + 1 < passes.length ? { ...rest, pass: pass + 1 } : undefined
+  if (current === undefined) return { progress: { ...rest, pass }, isDone: true }
+  const { last, derive: more } = await goThrough(tx, current, after, atOnce)
+  const derive = [...new Set([...rest.derive, ...more])]
+  if (last !== undefined) return { progress: { ...rest, derive, pass, after: last }, isDone: false }
+  return { progress: { ...rest, derive, pass: pass + 1 }, isDone: pass + 1 >= passes.length }
 }

@@ -14,6 +14,16 @@ export interface Pass {
   /** Every key below a tuple, or between two keys. */
   over: KeyTuple | Bounds
   each(tx: WriteTransaction, key: Bytes, value: Bytes): unknown
+  /** The name of the collection that must be derived anew because the store has this entry. */
+  derives?: (value: Bytes) => string | undefined
+}
+
+/** How far a pass has come. */
+export interface Passed {
+  /** The last key that is done, in hex; undefined when there are no more. */
+  last: string | undefined
+  /** Names of the collections that are to be derived anew. */
+  derive: string[]
 }
 
 const all = new Map(
@@ -46,21 +56,21 @@ const saveAnew =
     return collection.save(tx, decodeValue(value))
   }
 
-/**
- * Goes on with a pass from the key that was done last, in hex.
- * @returns the last key that is done by now; undefined when there are no more.
- */
+/** Goes on with a pass from the key that was done last, in hex. */
 export const goThrough = async (
   tx: WriteTransaction,
-  { over, each }: Pass,
+  { over, each, derives }: Pass,
   after: string | undefined,
   atOnce: number,
-): Promise<string | undefined> => {
+): Promise<Passed> => {
   const { start, end } = 'start' in over ? over : rangeBelow(over)
   // No key lies between one and the same with a zero byte after it.
   const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
   const entries: Entry[] = []
   for await (const entry of tx.range({ start: from, end, limit: atOnce })) entries.push(entry)
   for (const [key, value] of entries) await each(tx, key, value)
-  return entries.length < atOnce ? undefined : Buffer.from(entries.at(-1)![0]).toString('hex')
+  return {
+    last: entries.length < atOnce ? undefined : Buffer.from(entries.at(-1)![0]).toString('hex'),
+    derive: derives === undefined ? [] : entries.flatMap(([, value]) => derives(value) ?? []),
+  }
 }

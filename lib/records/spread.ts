@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/layer.ts'
 import type { IndexEntry } from './collection.ts'
-import type { KeyTuple } from './keys.ts'
+import { type KeyTuple, lookupKey } from './keys.ts'
 import { counterKey, counterName, grownKey, orderedKey } from './layout.ts'
 import { addLoose, BEGINNING, entriesOf, findIn, packedList, removeLoose } from './packed.ts'
 import { decodeValue, encodeValue } from './values.ts'
@@ -108,7 +108,8 @@ export const spreadIndex = <R>(
         else tx.put(key, recordKey)
       await recount(tx, changed, found.slice(entries.length))
     },
-    count: async (tx, place) => stamped(await tx.get(countKey(place))),
+    count: async (tx, place) =>
+      stamped(await tx.get(counterKey(counterName(collection, index), place, lookupKey))),
     listed: (tx, head) => entriesOf(tx, packedList(collection, index, head)),
     find: (tx, head, ...asked) => findIn(tx, packedList(collection, index, head), ...asked),
   }
