@@ -1,11 +1,5 @@
-import {
-  type Account,
-  type Audience,
-  accounts,
-  audienceOf,
-  memberships,
-  type Repository,
-} from '../records/schema.ts'
+import { underWay } from '../records/errands.ts'
+import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
 /** The account that a read is done for; null is a client that has not signed in. */
@@ -68,15 +62,15 @@ const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): 
 export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
   isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
 
-/** The account and the organizations that it belongs to: whose private repositories it may list. */
+/**
+ * The account and the organizations that it belongs to: whose private repositories it may list. How many organizations
+ * others may put an account into is limited (organizations.ts), so that they cannot make its requests slow.
+ */
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })
-  const found = await accounts.getMany(
-    tx,
-    joined.map((one) => [one.organization]),
-  )
   // The members of an organization that is gone go in steps.
-  return [account, ...found.flatMap((organization) => organization?.id ?? [])]
+  const gone = joined.length === 0 ? [] : await underWay(tx, 'owner')
+  return [account, ...joined.map(({ organization }) => organization).filter((one) => !gone.includes(one))]
 }
 
 /** "Readers are its owner, the organization's members, and administrators." */

@@ -22,6 +22,8 @@ interface Asked<R, O extends string> {
   prefix: KeyTuple
   viewer: Viewer
   isReadable: (one: R) => Promise<boolean>
+  /** Those of the relations for a few that are to what a signed-in viewer belongs to; undefined: to look at all of them. */
+  belonging: (viewer: NonNullable<Viewer>) => Promise<R[] | undefined>
   /** Relations whose place in the index may be wrong: they are judged by themselves. See unsettled.ts. */
   unsettled: readonly R[]
 }
@@ -30,7 +32,8 @@ type Entries = AsyncIterable<IndexEntry> | IndexEntry[]
 
 /**
  * A page of the relations below a prefix that the viewer may know of. What is open to the viewer comes from the index
- * and its counter, at a cost that does not grow; what is only for a few is looked at one by one.
+ * and its counter, at a cost that does not grow. What is only for a few is found from what the viewer belongs to, which
+ * others can make grow to a limit only, and not from the relations, of which others can add any number.
  */
 export const visibleRelations = async <R, O extends string>(
   tx: ReadTransaction,
@@ -45,8 +48,13 @@ export const visibleRelations = async <R, O extends string>(
   let total = 0
   for (const audience of open) total += await relation.count(tx, index, [...prefix, audience])
   total -= asked.unsettled.filter((one) => open.includes(audienceIn(asked, one))).length
-  if (!open.includes(FEW) && (await relation.count(tx, index, [...prefix, FEW])) > 0) {
-    const few = await readableEntries(tx, asked, entriesOf(FEW))
+  if (
+    !open.includes(FEW) &&
+    asked.viewer !== null &&
+    (await relation.count(tx, index, [...prefix, FEW])) > 0
+  ) {
+    const belonging = await asked.belonging(asked.viewer)
+    const few = await readableEntries(tx, asked, belonging ? settledFew(asked, belonging) : entriesOf(FEW))
     listings.push(few)
     total += few.length
   }
@@ -62,7 +70,7 @@ const FEW: Audience = 2
 const readableEntries = async <R, O extends string>(
   tx: ReadTransaction,
   { relation, isReadable }: Asked<R, O>,
-  entries: AsyncIterable<IndexEntry>,
+  entries: Entries,
 ): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
   for await (const entry of entries) {
@@ -76,7 +84,7 @@ const readableEntries = async <R, O extends string>(
 const audienceIn = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): Audience =>
   relation.options.ordered![index](one)![prefix.length] as Audience
 
-const unsettledEntry = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): IndexEntry =>
+const entryIn = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): IndexEntry =>
   relation.entryOf(index, prefix.length + 1, one)
 
 const settledOnly = <R, O extends string>(
@@ -84,13 +92,22 @@ const settledOnly = <R, O extends string>(
   entries: AsyncIterable<IndexEntry>,
 ): AsyncIterable<IndexEntry> => {
   if (asked.unsettled.length === 0) return entries
-  const held = new Set(asked.unsettled.map((one) => textOf(unsettledEntry(asked, one))))
+  const held = new Set(asked.unsettled.map((one) => textOf(entryIn(asked, one))))
   return except(held, entries)
+}
+
+/** The entries of relations that are found otherwise, as those of the index are: in its order, without the unsettled. */
+const settledFew = <R, O extends string>(asked: Asked<R, O>, found: readonly R[]): IndexEntry[] => {
+  const held = new Set(asked.unsettled.map((one) => textOf(entryIn(asked, one))))
+  return found
+    .filter((one) => audienceIn(asked, one) === FEW)
+    .map((one) => entryIn(asked, one))
+    .filter((entry) => !held.has(textOf(entry)))
+    .sort((left, right) => Buffer.compare(left.order, right.order))
 }
 
 const readableUnsettled = async <R, O extends string>(asked: Asked<R, O>): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
-  for (const one of asked.unsettled)
-    if (await asked.isReadable(one)) readable.push(unsettledEntry(asked, one))
+  for (const one of asked.unsettled) if (await asked.isReadable(one)) readable.push(entryIn(asked, one))
   return readable.sort((one, other) => Buffer.compare(one.order, other.order))
 }

@@ -73,15 +73,15 @@ const list = async (
   slice: Slice,
 ): Promise<Page<Repository>> => {
   const [index, reverse] = ORDERS[order]
-  const listings: AsyncIterable<IndexEntry>[] = []
   const limit = slice.offset + slice.limit
-  let total = 0
-  for (const [owner, audiences] of owners)
-    for (const audience of audiences) {
-      const count = await repositories.count(tx, 'owner', [owner, audience])
-      if (count === 0) continue
-      total += count
-      listings.push(repositories.entries(tx, index, { prefix: [owner, audience], reverse, limit }))
-    }
+  const places = owners.flatMap(([owner, audiences]) =>
+    audiences.map((audience) => [owner, audience] as const),
+  )
+  // At once, so that a driver far from its data asks for all of them in one go.
+  const counts = await Promise.all(places.map((place) => repositories.count(tx, 'owner', place)))
+  const listings: AsyncIterable<IndexEntry>[] = places
+    .filter((_, place) => counts[place]! > 0)
+    .map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
+  const total = counts.reduce((sum, count) => sum + count, 0)
   return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
 }

@@ -30,11 +30,15 @@ export interface Organizations {
   /** Whether the named user is a member, told to members and administrators alone: to others nobody is one. */
   hasMember(viewer: NonNullable<Viewer>, organization: string, member: string): Promise<boolean>
   isOwner(organization: number, account: number): Promise<boolean>
-  /** Adds a member, or changes whether an existing one is an owner. */
+  /**
+   * Adds a member, or changes whether an existing one is an owner.
+   * @param options `by` is the user who adds the member; absent: the host
+   * @throws AllotError conflict when others have added the member to too many organizations already
+   */
   setMember(
     organization: Which<Account>,
     member: Which<Account>,
-    options?: { owner?: boolean },
+    options?: { owner?: boolean; by?: Viewer },
   ): Promise<void>
   /** Answers whether there was such a member. @throws AllotError conflict for the last owner. */
   removeMember(organization: Which<Account>, member: Which<Account>): Promise<boolean>
@@ -84,8 +88,10 @@ export const createOrganizations = (store: Store): Organizations => ({
     store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
   setMember: (of, who, options) =>
     store.write(async (tx) => {
-      const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
+      const [{ id: organization }, account] = [await chosen(tx, of), await chosen(tx, who)]
+      const { id: member } = account
       const before = await membershipOf(tx, organization, member)
+      if (before === undefined) await refuseTooMany(tx, options?.by ?? null, account)
       const owner = options?.owner ?? before?.owner ?? false
       if (before?.owner === true && !owner) await keepAnOwner(tx, organization)
       await memberships.save(tx, { organization, member, owner, createdAt: before?.createdAt ?? now() })
@@ -105,6 +111,30 @@ const chosen = async (tx: ReadTransaction, which: Which<Account>): Promise<Accou
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
   if (account === undefined) throw new AllotError('not_found', 'there is no such account')
   return account
+}
+
+/**
+ * What a user's requests read grows with the organizations that the user is in, and anyone can put anyone into theirs:
+ * so others can put an account into at most so many, of which one user alone can make half.
+ */
+const JOINED_LIMIT = 100
+const SHARED_LIMIT = 50
+
+const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Account): Promise<void> => {
+  if (by === null || by.admin || by.id === id) return
+  const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
+  if (joined.length >= JOINED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `${name} is in ${JOINED_LIMIT} organizations already: only an administrator can add more`,
+    )
+  const places = joined.map(({ organization }) => [organization, by.id])
+  const shared = (await memberships.getMany(tx, places)).filter((one) => one !== undefined)
+  if (shared.length >= SHARED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `you are in ${SHARED_LIMIT} organizations together with ${name} already: only an administrator can add more`,
+    )
 }
 
 const keepAnOwner = async (tx: ReadTransaction, organization: number) => {

@@ -12,7 +12,8 @@ import {
 } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audienceOfAccount, canRead, canSee, repositoryViewer, type Viewer } from './access.ts'
+import { audienceOfAccount, canRead, canSee, ownersFor, repositoryViewer, type Viewer } from './access.ts'
+import { relationsToOwn } from './belonging.ts'
 import { now } from './clock.ts'
 import { type Page, type Slice, visibleRelations } from './listing.ts'
 import {
@@ -112,6 +113,7 @@ const relationsOf = async (
   const asked = {
     ...{ relation, index: 'account' as const, prefix: [account], viewer: repositoryViewer(viewer) },
     ...{ isReadable, unsettled },
+    belonging: (viewer: NonNullable<Viewer>) => relationsToOwn(tx, relation, viewer, account),
   }
   return visibleRelations(tx, asked, slice)
 }
@@ -234,6 +236,13 @@ const followsOf = async (
     return found !== undefined && canSee(tx, viewer, found)
   }
   const unsettled = await unsettledFollows(tx, index, account)
-  const asked = { relation: follows, index, prefix: [account], viewer, isReadable, unsettled }
+  // Of the accounts for a few, a viewer may see itself and the organizations that it belongs to.
+  const belonging = async ({ id }: NonNullable<Viewer>) => {
+    const places = (await ownersFor(tx, id)).map((own) =>
+      index === 'followers' ? [own, account] : [account, own],
+    )
+    return (await follows.getMany(tx, places)).filter((one) => one !== undefined)
+  }
+  const asked = { relation: follows, index, prefix: [account], viewer, isReadable, belonging, unsettled }
   return visibleRelations(tx, asked, slice)
 }

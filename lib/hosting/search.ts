@@ -153,9 +153,13 @@ const rarestGram = async <R>(
 /** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(2)) return []
-  return (await ownersFor(tx, viewer.id)).map((owner) => ({
-    entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
-  }))
+  const owners = await ownersFor(tx, viewer.id)
+  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
+  return owners
+    .filter((_, place) => counts[place]! > 0)
+    .map((owner) => ({
+      entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
+    }))
 }
 
 const ownersListings = async (

@@ -132,7 +132,7 @@ export const organizationRoutes = [
     body: v.object({ role: v.optional(v.picklist(['member', 'owner'])) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async ({ user, params, body }, { hosting }) => {
-      const options = body.role === undefined ? {} : { owner: body.role === 'owner' }
+      const options = { by: user, ...(body.role === undefined ? {} : { owner: body.role === 'owner' }) }
       const [organization, member] = [ownedOrganization(user, params.org), visibleUser(user, params.username)]
       await hosting.organizations.setMember(organization, member, options)
       return reply(204)

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { countReads } from '../counted.ts'
+import { assertError, assertNoContent } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+/** What others do to a user must not make the requests of that user slow: records are counted, not milliseconds. */
+const counted = countReads(memory())
+let allot: Running
+let victim: Person
+before(async () => {
+  allot = await start({ driver: counted.driver, repositories: false })
+  victim = await allot.person('victim')
+})
+after(() => allot.stop())
+
+const readsOf = (who: Person | undefined, path: string) =>
+  counted.during(async () => assert.equal((await allot.as(who, 'GET', path)).status, 200, path))
+
+/** New organizations of somebody, each with a private repository, and the victim put into them as an owner. */
+const putInto = async (attacker: Person, count: number) => {
+  const statuses: number[] = []
+  for (let number = 0; number < count; number++) {
+    const name = `${attacker.name}-${number}`
+    const { hosting } = allot.allot
+    const organization = await hosting.organizations.create(attacker.id, { name })
+    const account = (await hosting.accounts.byId(attacker.id))!
+    if (number % 2 === 0)
+      await hosting.repositories.create(organization, account, { name: 'trap', private: true })
+    const put = await allot.as(attacker, 'PUT', `/orgs/${name}/members/victim`, { role: 'owner' })
+    statuses.push(put.status)
+  }
+  return statuses
+}
+
+const PATHS = [
+  '/repos/search',
+  '/repos/search?q=tra',
+  '/user/repos',
+  '/user/orgs',
+  '/user',
+  '/users/victim',
+  '/user/starred',
+  '/user/followers',
+]
+
+describe('The requests of a user', () => {
+  it('read a bounded number of records, however many organizations others put the user into', async () => {
+    const reads = new Map<string, number>()
+    for (const path of PATHS) reads.set(path, await readsOf(victim, path))
+    const attackers = [await allot.person(), await allot.person(), await allot.person()]
+    const results = new Map<number, number>()
+    for (const attacker of attackers)
+      for (const status of await putInto(attacker, 120)) results.set(status, (results.get(status) ?? 0) + 1)
+    // 50 by one user alone, 100 in all.
+    assert.deepEqual(Object.fromEntries(results), { 204: 100, 409: 260 })
+    for (const path of PATHS) {
+      const more = (await readsOf(victim, path)) - reads.get(path)!
+      // For each organization its membership, its counts of repositories and an index entry; and one page of repositories.
+      assert.ok(more <= 100 * 10, `${path}: ${more} more records`)
+    }
+  })
+
+  it('read nothing of the repositories of organizations that have none', async () => {
+    const [user, other] = [await allot.person(), await allot.person()]
+    const before = await readsOf(user, '/repos/search?q=none')
+    for (let number = 0; number < 40; number++) {
+      await allot.allot.hosting.organizations.create(other.id, { name: `empty-${number}` })
+      assertNoContent(await allot.as(other, 'PUT', `/orgs/empty-${number}/members/${user.name}`))
+    }
+    const more = (await readsOf(user, '/repos/search?q=none')) - before
+    assert.ok(more <= 40 * 3 + 2, `${more} more records`)
+  })
+
+  it('are not bounded for administrators, who can add the user to more organizations', async () => {
+    const [name] = (await allot.as(allot.root, 'GET', '/admin/orgs?limit=1')).body.map(
+      (one: { username: string }) => one.username,
+    )
+    const user = await allot.person()
+    assertNoContent(await allot.as(allot.root, 'PUT', `/orgs/${name}/members/${user.name}`))
+    const { id } = await allot.allot.hosting.organizations.create(allot.root.id, { name: 'one-more' })
+    assert.ok(id > 0)
+    assertNoContent(await allot.as(allot.root, 'PUT', '/orgs/one-more/members/victim'))
+  })
+
+  it('may change the role of a member who is in very many organizations', async () => {
+    const attacker = await allot.person()
+    const { hosting } = allot.allot
+    const { id } = await hosting.organizations.create(attacker.id, { name: 'changing' })
+    assertError(
+      await allot.as(attacker, 'PUT', '/orgs/changing/members/victim'),
+      409,
+      /organizations already/,
+    )
+    await hosting.organizations.setMember(id, victim.id)
+    assertNoContent(await allot.as(attacker, 'PUT', '/orgs/changing/members/victim', { role: 'owner' }))
+  })
+
+  it('read no more records for every private account that follows the user', async () => {
+    const [followed, viewer] = [await allot.person(), await allot.person()]
+    const { accounts, relations } = allot.allot.hosting
+    const paths = [`/users/${followed.name}`, `/users/${followed.name}/followers`]
+    const follow = async (count: number) => {
+      for (let number = 0; number < count; number++) {
+        const { id } = await allot.person()
+        await relations.follows.follow({ id, admin: false }, followed.name)
+        await accounts.edit(id, { visibility: 'private' })
+      }
+    }
+    await follow(1)
+    const before = await Promise.all(paths.map((path) => readsOf(viewer, path)))
+    await follow(60)
+    for (const who of [viewer, followed, undefined])
+      for (const [index, path] of paths.entries()) {
+        const more = (await readsOf(who, path)) - before[index]!
+        assert.ok(more <= 3, `${path}: ${more} more records`)
+      }
+  })
+
+  it('read no more records for every private repository that the owner of a profile has starred', async () => {
+    const [owner, viewer] = [await allot.person(), await allot.person()]
+    const { accounts, relations, repositories } = allot.allot.hosting
+    const account = (await accounts.byId(owner.id))!
+    const star = async (from: number, to: number) => {
+      for (let number = from; number < to; number++) {
+        const name = `hidden-${number}`
+        await repositories.create(account, account, { name, private: true })
+        await relations.stars.set({ id: owner.id, admin: false }, { owner: owner.name, name })
+      }
+    }
+    await star(0, 1)
+    const paths = [
+      `/users/${owner.name}`,
+      `/users/${owner.name}/starred`,
+      `/users/${owner.name}/subscriptions`,
+    ]
+    const before = new Map<string, number>()
+    for (const path of paths) before.set(path, await readsOf(viewer, path))
+    await star(1, 60)
+    for (const who of [viewer, undefined])
+      for (const path of paths) {
+        const more = (await readsOf(who, path)) - before.get(path)!
+        assert.ok(more <= 3, `${path}: ${more} more records`)
+      }
+    const own = await allot.as(owner, 'GET', '/user/starred?limit=50')
+    assert.equal(own.headers.get('x-total-count'), '60')
+  })
+})

@@ -1,0 +1,36 @@
+import type { ReadTransaction, StorageDriver } from '../lib/storage/index.ts'
+
+export interface Counted {
+  driver: StorageDriver
+  /** @returns how many records and index entries were read during the work */
+  during(work: () => Promise<unknown>): Promise<number>
+}
+
+/** A driver whose reads are counted: each key that is looked up, and each entry of a range that is taken. */
+export const countReads = (driver: StorageDriver): Counted => {
+  let reads = 0
+  const counting = (tx: ReadTransaction): ReadTransaction => ({
+    get(key) {
+      reads++
+      return tx.get(key)
+    },
+    getMany(keys) {
+      reads += keys.length
+      return tx.getMany(keys)
+    },
+    async *range(range) {
+      for await (const entry of tx.range(range)) {
+        reads++
+        yield entry
+      }
+    },
+  })
+  return {
+    driver: { ...driver, read: (work, options) => driver.read((tx) => work(counting(tx)), options) },
+    async during(work) {
+      reads = 0
+      await work()
+      return reads
+    },
+  }
+}
