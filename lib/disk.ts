@@ -2,6 +2,7 @@ import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
 import { now } from './hosting/clock.ts'
+import { noreplyAddress } from './hosting/names.ts'
 import type { Push } from './hosting/push.ts'
 import type { RepositoryFiles } from './hosting/repositories.ts'
 import type { Log } from './http/index.ts'
@@ -24,7 +25,7 @@ export const diskOf = (options: Options, log: Log): Disk => {
   if (repositories === false) return { git: undefined, folders: undefined, transport: undefined, files }
   const git = createGitStore(repositories)
   const transport = transportOf(repositories, options.git, log)
-  return { git, transport, folders: repositoryFiles(git, transport), files }
+  return { git, transport, folders: repositoryFiles(git, transport, hostIn(options)), files }
 }
 
 const transportOf = (
@@ -49,7 +50,10 @@ export const pushedTo =
     new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
   }
 
-const repositoryFiles = (git: GitStore, transport: Transport | undefined): RepositoryFiles => ({
+const hostIn = ({ baseUrl }: Options): string =>
+  baseUrl === undefined ? 'localhost' : new URL(baseUrl).hostname
+
+const repositoryFiles = (git: GitStore, transport: Transport | undefined, host: string): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>
     autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
   async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
@@ -61,7 +65,8 @@ const repositoryFiles = (git: GitStore, transport: Transport | undefined): Repos
       license: init.license,
       author: {
         name: author.fullName || author.name,
-        email: author.email || `${author.name}@noreply.localhost`,
+        // Whoever clones reads it, so it is never the account's own.
+        email: noreplyAddress(author.name, init.host ?? host),
       },
       when: new Date(now() * 1000),
     }

@@ -62,6 +62,9 @@ export const checkBranchName = (name: string): void => {
   if (!isRefName(name)) throw invalid(`default_branch: ${JSON.stringify(name)} is not a valid branch name`)
 }
 
+/** The address in place of an account's email in git data and in answers for others: the email itself is shown to none of them. */
+export const noreplyAddress = (name: string, host: string): string => `${name.toLowerCase()}@noreply.${host}`
+
 export const isName = (name: string): boolean => {
   try {
     checkAccountName(name)

@@ -4,7 +4,7 @@ import type { Errands } from '../records/errands.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { audienceOfRepository, type Viewer } from './access.ts'
+import { audienceOfAccount, audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { ownerOf, saveWithAudience } from './audiences.ts'
 import { now } from './clock.ts'
@@ -27,6 +27,8 @@ export interface NewRepository {
   license?: string | undefined
   readme?: string | undefined
   defaultBranch?: string | undefined
+  /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
+  host?: string | undefined
 }
 
 export interface RepositoryEdit {
@@ -88,7 +90,7 @@ export const createRepositories = (
     if (isTaken) throw taken(repository.name)
     const id = await store.sequences.next('repository')
     return folders.making(id, async () => {
-      const size = (await disk?.create(id, repository, creator)) ?? 0
+      const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
       return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
     })
   },
@@ -140,6 +142,10 @@ export const createRepositories = (
     return removed
   },
 })
+
+/** The first commit is read by all who may see the owner, so a creator who is hidden from some of them is not named in it. */
+const authorFor = (owner: Account, creator: Account): Account =>
+  audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
 
 const change = (
   store: Store,

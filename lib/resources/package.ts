@@ -1,14 +1,9 @@
 import * as v from 'valibot'
 import type { Viewer } from '../hosting/access.ts'
-import {
-  type Account,
-  accounts,
-  type PackageFile as FileRecord,
-  type PackageVersion,
-} from '../records/schema.ts'
+import type { Account, PackageFile as FileRecord, PackageVersion } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { Urls } from './present.ts'
-import { ghost } from './present-contents.ts'
+import { ghost, shownAccounts } from './present-contents.ts'
 import { timestamp } from './time.ts'
 import { User, userResource } from './user.ts'
 
@@ -46,15 +41,16 @@ export const presentPackages = (
   versions: readonly PackageVersion[],
 ): Promise<Package[]> =>
   store.read(async (tx) => {
-    const creators = await accounts.getMany(
+    const creators = await shownAccounts(
       tx,
-      versions.map(({ creator }) => [creator]),
+      viewer,
+      versions.map(({ creator }) => creator),
     )
-    return versions.map(({ id, type, name, version, createdAt }, at) => ({
+    return versions.map(({ id, type, name, version, creator, createdAt }) => ({
       id,
       owner: userResource(owner, viewer, baseUrl),
       repository: null,
-      creator: userResource(creators[at] ?? ghost, viewer, baseUrl),
+      creator: userResource(creators.get(creator) ?? ghost, viewer, baseUrl),
       ...{ type, name, version },
       html_url: packageUrl(baseUrl, owner.name, [type, name, version]),
       created_at: timestamp(createdAt),

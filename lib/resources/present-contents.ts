@@ -1,4 +1,4 @@
-import type { Viewer } from '../hosting/access.ts'
+import { canSee, type Viewer } from '../hosting/access.ts'
 import { blankAccount } from '../hosting/accounts.ts'
 import {
   type Account,
@@ -69,7 +69,8 @@ const present = <R extends { id: number; author: number }, T>(
   one: One<R, T>,
 ): Promise<T[]> =>
   store.read(async (tx) => {
-    const known = await accountsById(tx, [repository.owner, ...records.map(({ author }) => author)])
+    const ids = [repository.owner, ...records.map(({ author }) => author)]
+    const known = await shownAccounts(tx, viewer, ids)
     const owner = (known.get(repository.owner) ?? ghost).name
     const where = { repository, owner, baseUrl, apiUrl }
     const around = async ({ id, author }: R) => ({
@@ -90,17 +91,24 @@ const assetsOf = async (
   return found.map((record) => attachmentResource(record, baseUrl))
 }
 
-const accountsById = async (
+/**
+ * The accounts by their ids, as far as the viewer may see them. Invariant: an author, an uploader or a creator is looked up
+ * here and nowhere else, so {@link ghost} stands for deleted and for hidden users alike.
+ */
+export const shownAccounts = async (
   tx: ReadTransaction,
+  viewer: Viewer,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Account>> => {
   const found = await accounts.getMany(
     tx,
     [...new Set(ids)].map((id) => [id]),
   )
-  return new Map(found.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])))
+  const shown = new Map<number, Account>()
+  for (const account of found)
+    if (account !== undefined && (await canSee(tx, viewer, account))) shown.set(account.id, account)
+  return shown
 }
 
-/** Whoever wrote something and was deleted since, as a Forgejo names them. */
-/** In the place of who is gone. */
+/** Stands for a user who was deleted or whom the viewer may not see, under the name that Forgejo uses. */
 export const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }

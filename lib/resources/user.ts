@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Viewer } from '../hosting/access.ts'
+import { noreplyAddress } from '../hosting/names.ts'
 import { type Account, Visibility } from '../records/schema.ts'
 import { timestamp } from './time.ts'
 
@@ -62,9 +63,7 @@ export const userResource = (
 /** "A user's email is shown to the user and to administrators only, and else is <login>@noreply.<host>." */
 const emailOf = (account: Account, privy: boolean, baseUrl: string): string => {
   if (account.kind === 'organization') return ''
-  return privy && account.email !== ''
-    ? account.email
-    : `${account.name.toLowerCase()}@noreply.${hostOf(baseUrl)}`
+  return privy && account.email !== '' ? account.email : noreplyAddress(account.name, hostOf(baseUrl))
 }
 
 export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname

@@ -16,6 +16,7 @@ import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/
 import type { Account } from '../records/schema.ts'
 import { nothingIn, presentRepositories, presentRepository } from '../resources/present.ts'
 import { Repository } from '../resources/repository.ts'
+import { hostOf } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed, signedIn } from './named.ts'
 import { type Asked, keptRepository, keptRepositoryPage } from './pages.ts'
@@ -93,7 +94,8 @@ const searchFilter = (query: SearchQuery): RepositoryFilter => {
 const isSet = (text: string | undefined): boolean | undefined =>
   text === undefined || text === '' ? undefined : text === 'true' || text === '1'
 
-const newRepository = (body: CreateRepoOption): NewRepository => ({
+const newRepository = (body: CreateRepoOption, baseUrl: string): NewRepository => ({
+  host: hostOf(baseUrl),
   name: body.name,
   description: body.description,
   private: body.private,
@@ -112,7 +114,11 @@ const create = async (
 ) => {
   const { hosting, store } = services
   const creator = await signedIn(services, request.user)
-  const record = await hosting.repositories.create(owner ?? creator, creator, newRepository(request.body))
+  const record = await hosting.repositories.create(
+    owner ?? creator,
+    creator,
+    newRepository(request.body, request.baseUrl),
+  )
   return reply(201, await presentRepository(store, request.user, request, record, nothingIn))
 }
 

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import type { Route } from '../../lib/http/index.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { type Person, type Running, start } from '../running.ts'
+import { filled, MARK } from './filled.ts'
+
+let allot: Running
+let alice: Person
+let outsider: Person
+let hidden: Person
+
+const made = async (person: Person, method: string, path: string, body?: unknown) => {
+  const { status, text } = await allot.as(person, method, path, body)
+  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
+}
+
+/** Public things of all kinds, whose author is a member of the organization who hides afterwards. */
+before(async () => {
+  allot = await start({ repositories: false })
+  ;[alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
+  hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
+  await made(alice, 'POST', '/orgs', { username: 'acme' })
+  await made(alice, 'PUT', `/orgs/acme/members/${hidden.name}`)
+  await made(hidden, 'POST', '/orgs/acme/repos', { name: 'open' })
+  const at = '/repos/acme/open'
+  await made(hidden, 'POST', `${at}/issues`, { title: 'crash' })
+  await made(hidden, 'POST', `${at}/issues/1/comments`, { body: 'again' })
+  await made(hidden, 'POST', `${at}/releases`, { tag_name: 'v1' })
+  for (const holder of ['issues/1', 'issues/comments/1', 'releases/1']) await attach(`${at}/${holder}/assets`)
+  const viewer = { id: hidden.id, admin: false }
+  const version = { owner: 'acme', type: 'generic', name: 'tool', version: '1' }
+  await allot.allot.hosting.packages.add(
+    viewer,
+    version,
+    'file',
+    Readable.from([Buffer.from('x')]),
+    undefined,
+  )
+  await made(hidden, 'PUT', '/user/starred/acme/open')
+  await made(hidden, 'PUT', '/user/following/alice')
+  const profile = { full_name: `${MARK} full`, description: MARK, visibility: 'private' }
+  await made(allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
+})
+after(() => allot.stop())
+
+const attach = async (path: string): Promise<void> => {
+  const form = new FormData()
+  form.set('attachment', new Blob(['x']), 'screen.png')
+  const headers = { authorization: `token ${hidden.token}` }
+  assert.equal((await fetch(allot.api + path, { method: 'POST', body: form, headers })).status, 201)
+}
+
+const gets = (routes as unknown as Route<never, never>[]).filter(
+  ({ method, auth }) => method === 'GET' && auth !== 'admin',
+)
+
+/** Where somebody is named who made a thing. */
+const NAMED: [path: string, of: (body: never) => { login: string; full_name: string; id: number }][] = [
+  ['/repos/acme/open/issues', ([one]: [{ user: never }]) => one.user],
+  ['/repos/acme/open/issues/1', ({ user }: { user: never }) => user],
+  ['/repos/acme/open/issues/1/comments', ([one]: [{ user: never }]) => one.user],
+  ['/repos/acme/open/issues/comments/1', ({ user }: { user: never }) => user],
+  ['/repos/acme/open/releases', ([one]: [{ author: never }]) => one.author],
+  ['/repos/acme/open/releases/1', ({ author }: { author: never }) => author],
+  ['/repos/acme/open/releases/latest', ({ author }: { author: never }) => author],
+  ['/packages/acme', ([one]: [{ creator: never }]) => one.creator],
+  ['/packages/acme/generic/tool/1', ({ creator }: { creator: never }) => creator],
+]
+
+describe('A user whom the viewer may not see', () => {
+  for (const [who, of] of [
+    ['somebody who has not signed in', () => undefined],
+    ['another user', () => outsider],
+    ['an owner of the repository', () => alice],
+  ] as const)
+    it(`is in no answer of any GET to ${who}, whatever they have made`, async () => {
+      for (const route of gets)
+        for (const path of filled(route.path).filter((one) => !one.includes(MARK))) {
+          const { text } = await allot.as(of(), 'GET', path)
+          assert.ok(!text.includes(MARK), `${path}: ${text}`)
+        }
+    })
+
+  for (const [path, of] of NAMED)
+    it(`is Ghost in ${path}, and is named to administrators and to themself`, async () => {
+      const named = async (who: Person | undefined) => of((await allot.as(who, 'GET', path)).body as never)
+      for (const who of [undefined, outsider, alice]) {
+        const { login, full_name, id } = await named(who)
+        assert.deepEqual([login, full_name, id], ['Ghost', '', -1])
+      }
+      for (const who of [hidden, allot.root]) assert.equal((await named(who)).login, hidden.name)
+    })
+
+  it('is Ghost also in the answer to a change by somebody else', async () => {
+    const edited = await allot.as(alice, 'PATCH', '/repos/acme/open/issues/1', { title: 'crashes' })
+    assert.deepEqual([edited.status, edited.body.user.login], [201, 'Ghost'])
+  })
+
+  it('is named again once they show themself', async () => {
+    await made(allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'limited' })
+    for (const [path, of] of NAMED) {
+      const login = async (who?: Person) => of((await allot.as(who, 'GET', path)).body as never).login
+      assert.deepEqual([await login(), await login(outsider)], ['Ghost', hidden.name])
+    }
+  })
+})

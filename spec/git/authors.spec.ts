@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { aFolder } from '../folder.ts'
+import type { Person } from '../running.ts'
+import { git, urlFor } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+
+/** The authors and committers that somebody reads who clones without an account, and every byte of the commit. */
+const clonedBy = async (allot: ServedGit, path: string): Promise<{ names: string; commit: string }> => {
+  const folder = join(aFolder(), 'clone')
+  await git(aFolder(), 'clone', '--quiet', urlFor(allot, path), folder)
+  return {
+    names: await git(folder, 'log', '--format=%an <%ae>|%cn <%ce>'),
+    commit: await git(folder, 'cat-file', 'commit', 'HEAD'),
+  }
+}
+
+describe('The first commit of a repository', () => {
+  let allot: ServedGit
+  let ada: Person
+  before(async () => {
+    allot = await startGit()
+    ada = await allot.person('Ada', { email: 'ada.real@example.test' })
+  })
+  after(() => allot.stop())
+
+  it("has the no-reply address of its author in it, and never the account's email", async () => {
+    const path = await allot.repository(ada, 'demo', { auto_init: true, license: 'MIT', readme: 'Default' })
+    const { names, commit } = await clonedBy(allot, path)
+    assert.equal(names, 'Ada <ada@noreply.127.0.0.1>|Ada <ada@noreply.127.0.0.1>')
+    assert.doesNotMatch(commit, /ada\.real/)
+    const { body } = await allot.as(undefined, 'GET', '/users/Ada')
+    assert.equal(body.email, 'ada@noreply.127.0.0.1')
+  })
+
+  it('has the host of baseUrl in that address, also when the host of Allot makes the repository', async () => {
+    const named = await startGit({ baseUrl: 'https://code.example.test/git' })
+    try {
+      const { hosting } = named.allot
+      const account = await hosting.accounts.createUser({ name: 'Bea', email: 'bea.real@example.test' })
+      await hosting.repositories.create(account, account, { name: 'demo', autoInit: true })
+      const { names } = await clonedBy(named, 'Bea/demo')
+      assert.equal(names, 'Bea <bea@noreply.code.example.test>|Bea <bea@noreply.code.example.test>')
+    } finally {
+      await named.stop()
+    }
+  })
+
+  it('names the organization in place of a member whom not everyone may see who sees the organization', async () => {
+    await allot.as(ada, 'POST', '/orgs', { username: 'guild' })
+    const shy = await allot.person('shy', { email: 'shy@example.test' })
+    await allot.as(ada, 'PUT', `/orgs/guild/members/${shy.name}`)
+    await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private', fullName: 'Shy Person' })
+    const body = { name: 'open', auto_init: true, license: 'MIT' }
+    assert.equal((await allot.as(shy, 'POST', '/orgs/guild/repos', body)).status, 201)
+    const { names } = await clonedBy(allot, 'guild/open')
+    assert.equal(names, 'guild <guild@noreply.127.0.0.1>|guild <guild@noreply.127.0.0.1>')
+  })
+})
