@@ -4,6 +4,8 @@ export interface Counted {
   driver: StorageDriver
   /** @returns how many records and index entries were read during the work */
   during(work: () => Promise<unknown>): Promise<number>
+  /** How many have been read since the work began. */
+  reads(): number
 }
 
 /** A driver whose reads are counted: each key that is looked up, and each entry of a range that is taken. */
@@ -32,5 +34,6 @@ export const countReads = (driver: StorageDriver): Counted => {
       await work()
       return reads
     },
+    reads: () => reads,
   }
 }

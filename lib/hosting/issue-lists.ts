@@ -1,3 +1,4 @@
+import { invalid } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { inAll, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issues } from '../records/schema.ts'
@@ -8,10 +9,24 @@ import type { Page, Slice } from './listing.ts'
 
 export interface IssueQuery {
   state: Issue['state'] | 'all'
-  /** Words that the title has, in any order and without case. */
+  /** Words that the title has, in any order and without case: at most 16 different ones. */
   q?: string | undefined
   /** The id of an account. */
   author?: number | undefined
+}
+
+/** Each word costs as many index entries as issues have it. */
+const WORDS_LIMIT = 16
+
+/**
+ * Whether several indexes are held against each other, which costs as many entries as they have.
+ * @throws AllotError invalid for too many words
+ */
+export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
+  const { length } = wordsOf(q)
+  if (length > WORDS_LIMIT)
+    throw invalid(`q: at most ${WORDS_LIMIT} different words are looked for, got ${length}`)
+  return length + (author === undefined ? 0 : 1) > 1
 }
 
 type States = readonly Issue['state'][]

@@ -1,3 +1,4 @@
+import { createClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
 import type { Errands } from '../records/errands.ts'
 import { type Issue, issues, type Repository, trackers } from '../records/schema.ts'
@@ -7,7 +8,7 @@ import type { Viewer } from './access.ts'
 import { given } from './accounts.ts'
 import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { now } from './clock.ts'
-import { type IssueQuery, listIssues } from './issue-lists.ts'
+import { type IssueQuery, isIntersection, listIssues } from './issue-lists.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
 import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
@@ -30,12 +31,17 @@ export interface Issues {
   /** Whoever may read the repository may open one. */
   create(viewer: SignedIn, at: RepositoryName, issue: NewIssue): Promise<In<{ issue: Issue }> | undefined>
   find(viewer: Viewer, at: RepositoryName, number: number): Promise<In<{ issue: Issue }> | undefined>
-  /** The newest first. */
+  /**
+   * The newest first.
+   * @param client whose budget a search for several words counts against
+   * @throws AllotError invalid for too many words, unavailable while too many searches wait
+   */
   list(
     viewer: Viewer,
     at: RepositoryName,
     query: IssueQuery,
     slice: Slice,
+    client?: string,
   ): Promise<In<{ page: Page<Issue> }> | undefined>
   /** @throws AllotError forbidden for others than the author and those who may write to the repository */
   edit(
@@ -50,6 +56,11 @@ export interface Issues {
 
 export const createIssues = (parts: AttachmentParts, errands: Errands): Issues => {
   const { store, files } = parts
+  const searches = createClientBudget({
+    slots: 4,
+    queue: 100,
+    message: 'too many searches are running: try again',
+  })
   return {
     async create(viewer, at, { title, body = '', closed = false }) {
       const id = await store.sequences.next('issue')
@@ -73,11 +84,14 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
         const issue = repository && (await issueIn(tx, repository, number))
         return repository && issue && { repository, issue }
       }),
-    list: (viewer, at, query, slice) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
-        return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
-      }),
+    async list(viewer, at, query, slice, client = 'host') {
+      const list = () =>
+        store.read(async (tx) => {
+          const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
+          return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
+        })
+      return isIntersection(query) ? searches.run(client, list) : list()
+    },
     edit: (viewer, at, number, edit) =>
       store.write(async (tx) => {
         const place = await writableIn(tx, viewer, at, 'issue')

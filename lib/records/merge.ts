@@ -104,28 +104,44 @@ class Heads {
   }
 }
 
-/** Entries that are gone through before others have their turn. */
-const STEPS = 1000
+/** Entries that are read before other requests have their turn: about a millisecond of work. */
+const ENTRIES_PER_TURN = 256
 
-/** The entries that every one of the listings has; each of them is in the same order. */
+/**
+ * The entries that every one of the listings has; each of them is in the same order. Invariant: however many the listings
+ * are, the event loop waits for no more than so many entries.
+ */
 export async function* inAll(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   const iterators = listings.map(iteratorOf)
+  let read = 0
+  const letOthersRun = async (entries: number) => {
+    read += entries
+    if (read < ENTRIES_PER_TURN) return
+    read = 0
+    await setImmediate()
+  }
+  // At once, so that a driver far from its data asks for all of them in one go.
+  const nextOfAll = async () => {
+    await letOthersRun(iterators.length)
+    return Promise.all(iterators.map((iterator) => iterator.next()))
+  }
   try {
-    const next = () => Promise.all(iterators.map((one) => one.next()))
-    let heads = await next()
-    for (let steps = 1; ; steps++) {
-      if (steps % STEPS === 0) await setImmediate()
+    let heads = await nextOfAll()
+    for (;;) {
       const entries = heads.flatMap((head) => (head.done ? [] : [head.value]))
       if (entries.length < heads.length) return
-      const last = entries.reduce((one, other) => (isBefore(one, other, reverse) ? other : one))
-      const behind = entries.findIndex((one) => isBefore(one, last, reverse))
+      const last = entries.reduce((left, right) => (isBefore(left, right, reverse) ? right : left))
+      const behind = entries.findIndex((entry) => isBefore(entry, last, reverse))
       if (behind === -1) {
         yield last
-        heads = await next()
-      } else heads[behind] = await iterators[behind]!.next()
+        heads = await nextOfAll()
+      } else {
+        await letOthersRun(1)
+        heads[behind] = await iterators[behind]!.next()
+      }
     }
   } finally {
-    for (const one of iterators) await one.return?.()
+    for (const iterator of iterators) await iterator.return?.()
   }
 }
 

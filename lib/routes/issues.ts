@@ -64,6 +64,7 @@ export const issueRoutes = [
         placeOf(params),
         { state: query.state || 'open', q: query.q, author },
         page,
+        request.client,
       )
       if (found === undefined) return reply(404)
       const { items, total } = found.page
