@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
+import { refuseControls } from '../quota/checks.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
 import { paced } from '../records/paced.ts'
@@ -55,10 +56,12 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
     return { replaced, entry: await namedEntry(tx, record) }
   }
   const apply = async (tx: Change, operation: LedgerOperation): Promise<unknown> => {
-    checkName(operation)
-    return operation.op === 'put'
-      ? put(tx, operation)
-      : quota.ledger.remove(tx, operation.kind, operation.key)
+    if (operation.op === 'put') {
+      checkEntry(operation)
+      return put(tx, operation)
+    }
+    refuseOwn(operation)
+    return quota.ledger.remove(tx, operation.kind, operation.key)
   }
 
   return {
@@ -68,11 +71,11 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
         return record && namedEntry(tx, record)
       }),
     async put(entry) {
-      checkName(entry)
+      checkEntry(entry)
       return store.write((tx) => put(tx, entry))
     },
     async delete({ kind, key }) {
-      checkName({ kind, key })
+      refuseOwn({ kind, key })
       return store.write((tx) => quota.ledger.remove(tx, kind, key))
     },
     batch: (operations) =>
@@ -98,10 +101,24 @@ export const onLine = async <T>(line: number, work: () => T | Promise<T>): Promi
 /** How the keys of what lies on this server's own disk begin. */
 export const OWN = 'allot:'
 
-const checkName = ({ kind, key }: LedgerName) => {
-  if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
+/** @throws AllotError invalid naming the member. */
+const checkEntry = (entry: NamedEntry) => {
+  refuseOwn(entry)
+  checkLedgerKey(entry.key)
+  const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
+  if (issues !== undefined) throw invalid(`${v.getDotPath(issues[0])}: ${issues[0].message}`)
+}
+
+export const checkLedgerKey = (key: string): void => {
   if (key === '' || Buffer.byteLength(key) > 255) throw invalid('key: must have 1 to 255 bytes')
-  if (!key.isWellFormed()) throw invalid('key: is no valid text')
+  if (!key.isWellFormed()) throw invalid('key: is not valid Unicode text')
+  refuseControls(key, 'key')
+}
+
+/** A key that no entry can have is looked up, and removed, like one that no entry has. */
+const refuseOwn = ({ kind, key }: LedgerName) => {
+  if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
+  if (typeof key !== 'string') throw invalid('key: expected a string')
   if (key.startsWith(OWN)) throw invalid(`key: what begins with ${OWN} is counted by the server itself`)
 }
 

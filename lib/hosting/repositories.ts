@@ -102,9 +102,9 @@ export const createRepositories = (
     const edited = await change(store, which, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
+      if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
-      if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.private !== before.private) await quota.containers.setPrivate(tx, before.id, after.private)
       if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
       if (after.name !== before.name) await redirect(tx, before, after)

@@ -81,7 +81,7 @@ export const createSearch = (store: Store): Search => {
 type Totals = LRUCache<string, { stamp: number; total: number }>
 const TOTALS = 10_000
 
-/** No name and no full name is longer. */
+/** No name and no full name is longer, so a search for a longer word finds nothing; a key could not hold the word. */
 const LONGEST = 255
 async function* nothing(): AsyncGenerator<IndexEntry> {}
 
@@ -196,6 +196,7 @@ async function* holding(
   word: string,
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
+  if (word.length > LONGEST) return
   const bytes = Buffer.from(encodeKey([folded(word)]))
   for await (const entry of entries) if (word === '' || hasWord(entry.order, bytes)) yield entry
 }

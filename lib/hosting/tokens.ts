@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError } from '../errors.ts'
+import { checkName } from '../quota/checks.ts'
 import { type Token, tokens } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import { now } from './clock.ts'
@@ -39,7 +40,7 @@ export interface Tokens {
 /** @param revoked told of the hash of a token that is gone, after that is durable. */
 export const createTokens = (store: Store, revoked: (hash: string) => void): Tokens => ({
   async create(account, name, scopes) {
-    if (name === '' || name.length > 255) throw invalid('name: must have 1 to 255 characters')
+    checkName(name)
     const secret = randomBytes(20).toString('hex')
     const token: Token = {
       id: await store.sequences.next('token'),

@@ -3,7 +3,7 @@ import { isSubject, type Subject } from './subjects.ts'
 
 /** Each is measured whenever its rule is judged, and a subject may be listed more than once. */
 export const MOST_SUBJECTS = 100
-/** As many characters as a key of the store has room for, whatever they are. */
+/** Two such names fit into a key of the store, whatever their characters. */
 const LONGEST_NAME = 255
 
 /** What a host hands over in process, where no schema has looked at it. */
@@ -20,9 +20,15 @@ export const checkRule = ({ name, limit, subjects }: GivenRule): void => {
   checkSubjects(subjects)
 }
 
-export const checkName = (name: string): void => {
+export const checkName = (name: string, member = 'name'): void => {
   if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME || !name.isWellFormed())
-    throw invalid(`name: must have 1 to ${LONGEST_NAME} characters`)
+    throw invalid(`${member}: must have 1 to ${LONGEST_NAME} characters`)
+  refuseControls(name, member)
+}
+
+/** Names of rules, groups, tokens and ledger keys are shown to people and written into files of lines. */
+export const refuseControls = (text: string, member: string): void => {
+  if (/\p{Cc}/u.test(text)) throw invalid(`${member}: must not have control characters`)
 }
 
 export const checkLimit = (limit: number | undefined): void => {

@@ -72,8 +72,8 @@ describe('PUT /admin/ledger/{kind}/{key}', () => {
     await asRoot('DELETE', path)
   })
 
-  it('takes any text of at most 255 bytes for a key', async () => {
-    for (const key of ['a/b', 'ä ö ü', '..', '%', '?&=#', '\u0001', '😀', 'x'.repeat(255), '__proto__']) {
+  it('takes any text of at most 255 bytes without control characters for a key', async () => {
+    for (const key of ['a/b', 'ä ö ü', '..', '%', '?&=#', '😀', 'x'.repeat(255), '__proto__']) {
       const path = `/admin/ledger/lfs/${encodeURIComponent(key)}`
       if (key === '..') continue
       const made = await asRoot('PUT', path, { repository: 'alice/demo', name: 'x', size: 1 })

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { assertError, assertList } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+/** Pairs of names that had one key in the store, or ran into each other, while keys of long strings were not escaped. */
+const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]
+const [G, N, Z] = ['g', 'n', 'z'].map((one) => one.repeat(64)) as [string, string, string]
+
+let allot: Running
+let alice: Person
+before(async () => {
+  allot = await start({ repositories: false })
+  alice = await allot.person('alice')
+  await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
+})
+after(() => allot.stop())
+
+const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
+const ledger = (kind: string, key: string, name: string, size = 5) =>
+  asRoot('PUT', `/admin/ledger/${kind}/${encodeURIComponent(key)}`, { repository: 'alice/demo', name, size })
+const used = async () => (await allot.allot.quota.info('alice')).used.size
+
+describe('A control character', () => {
+  for (const character of ['\0', '\x04', '\x1f', '\n', '\x7f', '\x85', '\x1b'])
+    it(`such as U+${character.charCodeAt(0).toString(16).padStart(4, '0')} is refused in the names of rules, groups, tokens and ledger keys`, async () => {
+      const name = `a${character}b`
+      const rule = { name, limit: 1, subjects: [] }
+      const named = /^name: must not have control characters/
+      assertError(await asRoot('POST', '/admin/quota/rules', rule), 422, named)
+      assertError(await asRoot('POST', '/admin/quota/groups', { name, rules: [] }), 422, named)
+      assertError(await asRoot('POST', '/admin/quota/groups', { name: 'x', rules: [rule] }), 422, named)
+      for (const plan of [{ rules: [rule] }, { groups: [{ name, rules: [] }] }])
+        for (const path of ['apply', 'simulate'])
+          assertError(await asRoot('POST', `/admin/quota/${path}`, plan), 422, named)
+      assertError(await asRoot('POST', '/users/alice/tokens', { name, scopes: ['all'] }), 422, named)
+      assertError(await ledger('lfs', name, 'x'), 422, /^key: must not have control characters/)
+      const { quota, hosting, ledger: host } = allot.allot
+      const refused = (pending: Promise<unknown>) =>
+        assert.rejects(pending, { code: 'invalid', message: /control/ })
+      await refused(quota.rules.create({ name, limit: 1, subjects: [] }))
+      await refused(quota.groups.create({ name }))
+      await refused(quota.apply({ rules: [{ name, limit: 1, subjects: [] }] }))
+      await refused(hosting.tokens.create(alice.id, name, ['all']))
+      await refused(host.put({ kind: 'lfs', key: name, repository: 'alice/demo', name: 'x', size: 1 }))
+      assertList(await asRoot('GET', '/admin/quota/rules'), 'name', [])
+      assertList(await asRoot('GET', '/admin/quota/groups'), 'name', [])
+    })
+})
+
+describe('Two names of 64 characters and more', () => {
+  it('are never one: a ledger entry does not replace one with another key', async () => {
+    const before = await used()
+    assertError(await ledger('lfs', NUL, 'x', 1000), 422, /^key: /)
+    assertError(await ledger('lfs', PAIR, 'x', 7), 422, /^key: /)
+    assert.deepEqual(await used(), before)
+    for (const [key, size] of [
+      ['\u0600'.repeat(63), 1000],
+      ['\u0604\u0600'.repeat(31), 7],
+    ] as const)
+      assert.equal((await ledger('lfs', key, 'x', size)).status, 201)
+    assert.equal((await used()).git.LFS, before.git.LFS + 1007)
+  })
+
+  it('are listed each by itself, whatever the names of artifacts hold', async () => {
+    assertError(await ledger('artifacts', `y\0artifacts\0${Z}`, N), 422, /^key: /)
+    const names = [`${N}\0artifacts\0y`, N, `${N}\0`, `${N}\x04\0`, `${N}\x01artifacts\x01y`]
+    for (const [index, name] of names.entries())
+      assert.equal((await ledger('artifacts', `${Z}${index}`, name)).status, 201)
+    const listed = () => allot.as(alice, 'GET', '/user/quota/artifacts')
+    const all = await listed()
+    assert.deepEqual([all.headers.get('x-total-count'), all.body.length], ['5', 5])
+    await asRoot('DELETE', `/admin/ledger/artifacts/${Z}0`)
+    const rest = await listed()
+    assert.deepEqual([rest.headers.get('x-total-count'), rest.body.length], ['4', 4])
+    assert.deepEqual(
+      rest.body.map(({ name }: { name: string }) => name),
+      [N, `${N}\0`, `${N}\x01artifacts\x01y`, `${N}\x04\0`],
+    )
+  })
+
+  it('of groups have members of their own', async () => {
+    const longer = `${G} h`
+    for (const name of [G, longer]) await asRoot('POST', '/admin/quota/groups', { name, rules: [] })
+    assertError(await asRoot('POST', '/admin/quota/groups', { name: `${G}\0h`, rules: [] }), 422, /^name: /)
+    await asRoot('PUT', `/admin/quota/groups/${encodeURIComponent(longer)}/users/alice`)
+    assertList(await asRoot('GET', `/admin/quota/groups/${G}/users`), 'login', [])
+    assertList(await asRoot('GET', `/admin/quota/groups/${encodeURIComponent(longer)}/users`), 'login', [
+      'alice',
+    ])
+  })
+
+  it('of tokens are two, and both are refused where they have control characters', async () => {
+    for (const name of [NUL, PAIR])
+      assertError(
+        await allot.as(alice, 'POST', '/users/alice/tokens', { name, scopes: ['all'] }),
+        422,
+        /^name: /,
+      )
+    for (const name of ['t'.repeat(64), `${'t'.repeat(64)} u`])
+      assert.equal(
+        (await allot.as(alice, 'POST', '/users/alice/tokens', { name, scopes: ['all'] })).status,
+        201,
+      )
+  })
+
+  it('of repositories are refused when they are too long, before anything is looked up', async () => {
+    assertError(
+      await allot.as(alice, 'PATCH', '/repos/alice/demo', { name: 'x'.repeat(9000) }),
+      422,
+      /^name: must have 1 to 100/,
+    )
+  })
+})
