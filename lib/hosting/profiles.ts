@@ -19,6 +19,8 @@ export interface Profiles {
   byId(viewer: Viewer, id: number): Promise<Profile | undefined>
   /** For whoever may know that the account exists. */
   byName(viewer: Viewer, name: string): Promise<Profile | undefined>
+  /** Those of the names that are of accounts which the viewer may see. */
+  visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
 }
 
 export const createProfiles = (store: Store): Profiles => ({
@@ -32,6 +34,11 @@ export const createProfiles = (store: Store): Profiles => ({
       async (tx) => profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
       `profile ${viewerText(viewer)} of ${name.toLowerCase()}`,
     ),
+  visibleNames: (viewer, names) =>
+    store.read(async (tx) => {
+      const found = await Promise.all(names.map((name) => visibleAccount(tx, viewer, name)))
+      return names.filter((_, index) => found[index] !== undefined)
+    }),
 })
 
 const profileOf = async (

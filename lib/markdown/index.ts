@@ -1,7 +1,13 @@
-import type { MarkdownInput } from './input.ts'
+import { isExtended, type MarkdownInput } from './input.ts'
+import { namesIn } from './names.ts'
 import { createPool } from './pool.ts'
 
-type Given = Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> & Partial<MarkdownInput>
+interface Given extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {
+  context?: string
+  wiki?: boolean
+  /** Those of the names that may be mentioned: of accounts that exist and that the viewer may see. */
+  knownNames?: (names: string[]) => Promise<readonly string[]>
+}
 
 export interface Markdown {
   /**
@@ -11,7 +17,7 @@ export interface Markdown {
    * @param client whose share of the workers the text counts against, as `RouteRequest.client` names it
    * @throws AllotError invalid for a text that takes too long, unavailable when the client's texts are too many
    */
-  render(client: string, input: Given): Promise<string>
+  render(client: string, given: Given): Promise<string>
   close(): Promise<void>
 }
 
@@ -19,9 +25,13 @@ export interface Markdown {
 export const createMarkdown = ({ deadline }: { deadline: number }): Markdown => {
   const pool = createPool(deadline)
   return {
-    async render(client, given) {
-      const input = { context: '', wiki: false, ...given }
-      return input.text === '' ? '' : pool.render(client, input)
+    async render(client, { context = '', wiki = false, knownNames, ...given }) {
+      if (given.text === '') return ''
+      const names = knownNames !== undefined && isExtended(given.mode) ? namesIn(given.text) : []
+      return pool.render(client, async () => {
+        const people = names.length === 0 ? [] : await knownNames!(names)
+        return { ...given, context, wiki, people }
+      })
     },
     close: pool.close,
   }

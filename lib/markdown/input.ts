@@ -9,4 +9,11 @@ export interface MarkdownInput {
   wiki: boolean
   /** Where the service is, without a slash at the end. */
   baseUrl: string
+  /** Lower-case names of accounts that the viewer may see: only these are mentioned by `@name`. */
+  people: readonly string[]
 }
+
+const EXTENDED: ReadonlySet<string> = new Set(['gfm', 'comment', 'wiki'])
+
+/** Whether a mode has more than CommonMark. */
+export const isExtended = (mode: string): boolean => EXTENDED.has(mode)

@@ -12,9 +12,10 @@ const QUEUE_PER_CLIENT = 64
 export interface Pool {
   /**
    * @param client whose share of the workers the text counts against
+   * @param prepare reads what the text needs, once a worker is free for it
    * @throws AllotError invalid when the deadline passes, unavailable when the client's texts wait too long or are too many
    */
-  render(client: string, input: MarkdownInput): Promise<string>
+  render(client: string, prepare: () => Promise<MarkdownInput>): Promise<string>
   close(): Promise<void>
 }
 
@@ -53,9 +54,9 @@ export const createPool = (deadline: number): Pool => {
   }
 
   return {
-    async render(client, input) {
+    async render(client, prepare) {
       refuseWhenClosed()
-      return budget.run(client, () => render(input))
+      return budget.run(client, async () => render(await prepare()))
     },
     async close() {
       closed = true

@@ -1,76 +1,43 @@
 import type { Token, Tokens } from 'marked'
-import type { Links } from './links.ts'
+import { EMOJI, emojiHtml } from './emoji.ts'
+import { escaped } from './escaped.ts'
+import type { References } from './links.ts'
 
-/** `@name` or `#7`, not in the middle of a word, an address or an entity. */
+/** `@name`, `#7`, `owner/name#7` or `owner/name@0123abc`, not in the middle of a word, an address or an entity. */
 const REFERENCE =
-  /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-]))/g
+  /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-])|([\w.-]{1,100})\/([\w.-]{1,100})(?:#(\d{1,15})|@([0-9a-f]{7,64}))(?![\w-]))/g
 
-/** Elements of raw HTML in which a reference is only text. */
-const QUIET = /^<(\/?)(a|code|pre|kbd|samp|tt|var)$/i
+/** A piece of HTML in the place of a piece of text. */
+export interface Piece extends Tokens.Generic {
+  type: 'piece'
+  html: string
+}
+
+/** Whether the end of what stands before forbids that a reference begins right after. */
+const GLUE = /[\w/.@#&-]$/
 
 /**
- * Turns the `@names` and `#numbers` of running text into links, in place. Code, links and the raw HTML elements that
- * stand for them are passed over; raw HTML is followed in the order of the document, for it may be opened in one token
- * and closed in another.
+ * Cuts the references and emoji out of running text.
+ *
+ * @param before the source of what stands right before the text
  */
-export const linkReferences = (tokens: Token[], links: Links): void => {
-  const open = new Map<string, number>()
+export const cutReferences = (token: Tokens.Text, before: string, references: References): Token[] =>
+  cut(token, REFERENCE, (found) =>
+    found.index === 0 && GLUE.test(before) ? undefined : referenceHtml(found, references),
+  ).flatMap((part) => (part.type === 'text' ? cut(part as Tokens.Text, EMOJI, emojiHtml) : part))
 
-  const visit = (siblings: Token[]): Token[] => {
-    let before = ''
-    return siblings.flatMap((token) => {
-      const previous = before
-      before = token.raw
-      return place(token, previous)
-    })
-  }
-
-  const place = (token: Token, before: string): Token | Token[] => {
-    if (token.type === 'html') follow(token.raw, open)
-    if (isPlainText(token)) return open.size > 0 ? token : split(token, before, links)
-    if (token.type !== 'link' && token.type !== 'image')
-      for (const part of partsOf(token)) part.tokens = visit(part.tokens ?? [])
-    return token
-  }
-
-  for (const token of tokens) place(token, '')
-}
-
-interface Part {
-  tokens?: Token[] | undefined
-}
-
-/** What of a token holds other tokens: itself, the items of a list, the cells of a table. */
-const partsOf = (token: Token): Part[] => {
-  if (token.type === 'list') return (token as Tokens.List).items
-  if (token.type === 'table')
-    return [...(token as Tokens.Table).header, ...(token as Tokens.Table).rows.flat()]
-  return 'tokens' in token ? [token] : []
-}
-
-const isPlainText = (token: Token): token is Tokens.Text =>
-  token.type === 'text' && (token as Tokens.Text).tokens === undefined
-
-/** Counts the quiet elements that a piece of raw HTML opens and closes. */
-const follow = (html: string, open: Map<string, number>) => {
-  for (const tag of html.match(/<\/?[a-z][^\s/>]*/gi) ?? []) {
-    const [, closing, given] = QUIET.exec(tag) ?? []
-    const name = given?.toLowerCase()
-    if (name === undefined) continue
-    const count = (open.get(name) ?? 0) + (closing === '' ? 1 : -1)
-    // A closing tag without its opening one changes nothing.
-    if (count > 0) open.set(name, count)
-    else open.delete(name)
-  }
-}
-
-const split = (token: Tokens.Text, before: string, links: Links): Token[] => {
+const cut = (
+  token: Tokens.Text,
+  pattern: RegExp,
+  htmlOf: (found: RegExpExecArray) => string | undefined,
+): Token[] => {
   const parts: Token[] = []
   let end = 0
-  for (const found of token.text.matchAll(REFERENCE)) {
-    const link = referenceTo(found, links)
-    if (link === undefined || (found.index === 0 && /[\w/.@#&-]$/.test(before))) continue
-    parts.push(textOf(token, end, found.index), link)
+  for (const found of token.text.matchAll(pattern)) {
+    const html = htmlOf(found)
+    if (html === undefined) continue
+    const piece: Piece = { type: 'piece', raw: found[0], html }
+    parts.push(textOf(token, end, found.index), piece)
     end = found.index + found[0].length
   }
   return end === 0 ? [token] : [...parts, textOf(token, end)]
@@ -81,8 +48,13 @@ const textOf = (token: Tokens.Text, from: number, to?: number): Tokens.Text => {
   return { ...token, raw: text, text }
 }
 
-const referenceTo = ([raw, name, number = '']: RegExpExecArray, links: Links): Token | undefined => {
-  const href = name === undefined ? links.issue(number) : links.mention(name)
-  const kind = name === undefined ? 'ref-issue' : 'mention'
-  return href === undefined ? undefined : { type: 'reference', raw, href, kind }
+const referenceHtml = (found: RegExpExecArray, references: References): string | undefined => {
+  const [raw, name, number, owner = '', repository = '', cross, hash] = found
+  const link = (href: string | undefined, kind?: string) =>
+    href && `<a href="${escaped(href)}"${kind ? ` class="${kind}"` : ''}>${escaped(raw)}</a>`
+  if (name !== undefined) return link(references.mention(name), 'mention')
+  if (number !== undefined) return link(references.issue(number), 'ref-issue')
+  if (cross !== undefined)
+    return link(references.inRepository(owner, repository, `issues/${cross}`), 'ref-issue')
+  return link(references.inRepository(owner, repository, `commit/${hash}`))
 }

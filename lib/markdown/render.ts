@@ -1,11 +1,9 @@
 import { AllotError } from '../errors.ts'
 import { renderCommonMark } from './commonmark.ts'
 import { renderGfm } from './gfm.ts'
-import type { MarkdownInput } from './input.ts'
-import { linksOf } from './links.ts'
+import { isExtended, type MarkdownInput } from './input.ts'
+import { linksOf, plainLinks } from './links.ts'
 import { sanitize } from './sanitize.ts'
-
-const EXTENDED = new Set(['gfm', 'comment', 'wiki'])
 
 /** CommonMark §2.3: U+0000 must be replaced, in every mode. */
 const withoutNul = (text: string): string => text.replaceAll('\0', '\ufffd')
@@ -32,7 +30,7 @@ export const render = (given: MarkdownInput): string => {
 }
 
 const rendered = (input: MarkdownInput): string => {
-  if (!EXTENDED.has(input.mode)) return renderCommonMark(input.text)
+  if (!isExtended(input.mode)) return renderCommonMark(input.text, plainLinks(input))
   const links = linksOf(input)
   return sanitize(renderGfm(input, links), links)
 }

@@ -1,4 +1,6 @@
 import sanitizeHtml from 'sanitize-html'
+import { ALERT_CLASSES } from './alerts.ts'
+import { prefixedId } from './ids.ts'
 import type { Links } from './links.ts'
 
 const text = [
@@ -73,8 +75,9 @@ const options: sanitizeHtml.IOptions = {
   allowedTags: [...text, ...blocks, 'input'],
   allowedAttributes: {
     '*': ['dir', 'lang', 'title', 'id', 'align'],
-    a: ['href', 'rel', 'class'],
-    img: ['src', 'alt', 'width', 'height'],
+    a: ['href', 'rel', 'class', { name: 'target', values: ['_blank'] }],
+    img: ['src', 'alt', 'width', 'height', { name: 'loading', values: ['lazy'] }],
+    span: ['aria-label', 'data-alias'],
     code: ['class'],
     ol: ['start', 'reversed'],
     li: ['class', 'value'],
@@ -85,7 +88,15 @@ const options: sanitizeHtml.IOptions = {
     input: ['type', 'checked', 'disabled'],
   },
   // Classes that the renderers themselves give; a class of the text's own could borrow the looks of the host's page.
-  allowedClasses: { a: ['mention', 'ref-issue'], code: ['language-*'], li: ['task-list-item'] },
+  allowedClasses: {
+    a: ['mention', 'ref-issue'],
+    blockquote: ['attention-header', ...ALERT_CLASSES],
+    code: ['language-*'],
+    li: ['task-list-item'],
+    p: ['attention-title'],
+    span: ['emoji'],
+    strong: ALERT_CLASSES,
+  },
   allowedSchemes: ['http', 'https', 'mailto', 'ftp', 'ftps', 'irc', 'ircs', 'xmpp', 'tel', 'ssh', 'git'],
   allowedSchemesByTag: { img: ['http', 'https'] },
   // `[here]()` is a link to the page itself.
@@ -106,39 +117,49 @@ const options: sanitizeHtml.IOptions = {
     'svg',
     'math',
   ],
-  // Only the checkboxes of task lists, which nobody can press.
-  exclusiveFilter: ({ tag, attribs }) => tag === 'input' && attribs.type !== 'checkbox',
+  exclusiveFilter: ({ tag, attribs }) => {
+    // Only the checkboxes of task lists, which cannot be pressed.
+    if (tag === 'input') return attribs.type !== 'checkbox'
+    // A link that leads nowhere, or nowhere that is allowed, is its text.
+    return tag === 'a' && attribs.href === undefined && attribs.id === undefined && 'excludeTag'
+  },
 }
 
 /** What a text leads to is nothing that the host vouches for. */
 export const NO_FOLLOW = 'nofollow'
+/** What opens in a window of its own must not reach back into the one that it came from. */
+export const NO_OPENER = 'nofollow noopener'
 
-const PREFIX = 'user-content-'
-
-/** An id of the text's own must not pass for one of the page that it is shown on; links to it follow it. */
-const prefixed = (id: string): string => (id.startsWith(PREFIX) ? id : `${PREFIX}${id}`)
-
-type Transform = (tagName: string, attribs: sanitizeHtml.Attributes) => sanitizeHtml.Tag
+type Attributes = sanitizeHtml.Attributes
 
 const onAttributes =
-  (change: (attribs: sanitizeHtml.Attributes) => sanitizeHtml.Attributes): Transform =>
-  (tagName, attribs) => ({ tagName, attribs: { ...attribs, ...change(attribs) } })
+  (change: (attribs: Attributes) => { [name: string]: string | undefined }): sanitizeHtml.Transformer =>
+  (tagName, attribs) => {
+    const changed = Object.entries({ ...attribs, ...change(attribs) })
+    return {
+      tagName,
+      attribs: Object.fromEntries(changed.filter(([, value]) => value !== undefined)) as Attributes,
+    }
+  }
 
-/** Where a link leads: one within the text follows the prefix of what it points to. */
-export const leadingTo = (href: string, links: Pick<Links, 'resolve'>): string =>
-  /^#./.test(href) ? `#${prefixed(href.slice(1))}` : links.resolve(href, 'link')
+/** Where a link leads: one within the text follows the prefix of the id that it points to. */
+export const leadingTo = (href: string, links: Links): string | undefined =>
+  /^#./.test(href) ? `#${prefixedId(href.slice(1))}` : links.resolve(href, 'link')
 
 /**
  * "sanitised, so that nothing which can run a script comes out". Links and images, those of raw HTML too, are led where
- * `links` says; what they lead to is judged afterwards.
+ * `links` says; what they lead to is judged afterwards. Every id begins with the prefix, every class is one of a list.
  */
-export const sanitize = (html: string, links: Pick<Links, 'resolve'>): string =>
+export const sanitize = (html: string, links: Links): string =>
   sanitizeHtml(html, {
     ...options,
     transformTags: {
-      a: onAttributes(({ href }) => (href ? { href: leadingTo(href, links), rel: NO_FOLLOW } : {})),
+      a: onAttributes(({ href, target }) => ({
+        ...(href ? { href: leadingTo(href, links), rel: target === '_blank' ? NO_OPENER : NO_FOLLOW } : {}),
+        target: target === '_blank' ? target : undefined,
+      })),
       img: onAttributes(({ src }) => (src ? { src: links.resolve(src, 'image') } : {})),
       input: onAttributes(() => ({ disabled: '' })),
-      '*': onAttributes(({ id }) => (id === undefined ? {} : { id: prefixed(id) })),
+      '*': onAttributes(({ id }) => (id === undefined ? {} : { id: prefixedId(id) })),
     },
   })

@@ -27,7 +27,7 @@ export const markdownRoutes = [
     auth: 'optional',
     body: MarkdownOption,
     responses: { 200: Html, 422: ValidationError },
-    handle: async ({ body, baseUrl, client }, { markdown }) =>
+    handle: async ({ body, baseUrl, client, user }, { markdown, hosting }) =>
       reply(
         200,
         await markdown.render(client, {
@@ -36,6 +36,7 @@ export const markdownRoutes = [
           context: body.Context ?? body.context ?? '',
           wiki: body.Wiki ?? body.wiki ?? false,
           baseUrl,
+          knownNames: (names) => hosting.profiles.visibleNames(user, names),
         }),
       ),
   }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { type Person, type Running, start } from '../running.ts'
 
 let allot: Running
 before(async () => {
@@ -16,7 +16,7 @@ describe('POST /markdown', () => {
     const answer = await render({ Text: '# Hi *there*' })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
-    assert.equal(answer.text, '<h1>Hi <em>there</em></h1>\n')
+    assert.equal(answer.text, '<h1 id="user-content-hi-there" dir="auto">Hi <em>there</em></h1>\n')
   })
 
   it('takes Mode, Context and Wiki, and lower case too', async () => {
@@ -28,8 +28,28 @@ describe('POST /markdown', () => {
     )
     const lower = { text: '[a](b)', mode: 'gfm', context: Context, wiki: true }
     assert.ok((await render(lower)).text.includes(link('wiki/b')))
-    assert.equal((await render({ Text: '~~a~~', Mode: 'unknown' })).text, '<p>~~a~~</p>\n')
-    assert.equal((await render({ Text: '~~a~~', Mode: 'gfm' })).text, '<p><del>a</del></p>\n')
+    assert.equal((await render({ Text: '~~a~~', Mode: 'unknown' })).text, '<p dir="auto">~~a~~</p>\n')
+    assert.equal((await render({ Text: '~~a~~', Mode: 'gfm' })).text, '<p dir="auto"><del>a</del></p>\n')
+  })
+
+  it('links the names of accounts that the viewer may see, and no others', async () => {
+    const [hidden, member] = [await allot.person('hidden'), await allot.person('member')]
+    const { accounts, organizations } = allot.allot.hosting
+    await accounts.edit(hidden.id, { visibility: 'private' })
+    await accounts.edit(member.id, { visibility: 'limited' })
+    await organizations.create(hidden.id, { name: 'open' })
+    const linkedFor = async (who: Person | undefined, Mode: string) => {
+      const Text = '@ROOT @member @hidden @open @nobody'
+      const { text } = await allot.as(who, 'POST', '/markdown', { Text, Mode })
+      return [...text.matchAll(/class="mention" rel="nofollow">@(\w+)</g)].map(([, name]) => name)
+    }
+    for (const mode of ['gfm', 'comment']) {
+      assert.deepEqual(await linkedFor(undefined, mode), ['ROOT', 'open'])
+      assert.deepEqual(await linkedFor(member, mode), ['ROOT', 'member', 'open'])
+      assert.deepEqual(await linkedFor(hidden, mode), ['ROOT', 'member', 'hidden', 'open'])
+      assert.deepEqual(await linkedFor(allot.root, mode), ['ROOT', 'member', 'hidden', 'open'])
+    }
+    assert.deepEqual(await linkedFor(hidden, 'markdown'), [])
   })
 
   it('renders nothing as nothing', async () => {
@@ -89,7 +109,7 @@ describe('Rendering while one client sends hostile texts', () => {
     const { token } = await allot.person()
     const hostile = times(104, TABLE)
     const answer = await allot.ask('POST', '/markdown', { body: { Text: '*a*', Mode: 'gfm' }, token })
-    assert.deepEqual([answer.status, answer.text], [200, '<p><em>a</em></p>\n'])
+    assert.deepEqual([answer.status, answer.text], [200, '<p dir="auto"><em>a</em></p>\n'])
     const refused = (await Promise.all(hostile)).filter(({ status }) => status === 503)
     assert.ok(refused.length >= 38, `${refused.length} were refused`)
     for (const { headers } of refused) assert.equal(headers.get('retry-after'), '1')
@@ -104,8 +124,8 @@ describe('POST /markdown/raw', () => {
     const answer = await raw('- a\n- b')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'text/html;charset=utf-8')
-    assert.equal(answer.text, '<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n')
-    assert.equal((await raw('{"Text":"x"}')).text, '<p>{&quot;Text&quot;:&quot;x&quot;}</p>\n')
+    assert.equal(answer.text, '<ul dir="auto">\n<li>a</li>\n<li>b</li>\n</ul>\n')
+    assert.equal((await raw('{"Text":"x"}')).text, '<p dir="auto">{&quot;Text&quot;:&quot;x&quot;}</p>\n')
     assert.equal((await raw('')).text, '')
   })
 

@@ -84,7 +84,7 @@ describe('The published client @llamaduck/forgejo-ts', () => {
       ...alice,
       body: { Text: '**hi**', Mode: 'gfm' },
     })
-    assert.equal(html.data, '<p><strong>hi</strong></p>\n')
+    assert.equal(html.data, '<p dir="auto"><strong>hi</strong></p>\n')
 
     const rule = { name: 'small', limit: 10, subjects: ['size:all'] }
     assert.deepEqual((await forgejo.adminCreateQuotaRule({ ...admin, body: rule })).data, rule)

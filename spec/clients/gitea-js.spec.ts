@@ -91,7 +91,7 @@ describe('The published client gitea-js', () => {
     await api.user.userCurrentDeleteGpgKey(gpg.id!)
 
     const html = await api.markdown.renderMarkdown({ Text: '**hi**', Mode: 'gfm' }, { format: 'text' })
-    assert.equal(html.data, '<p><strong>hi</strong></p>\n')
+    assert.equal(html.data, '<p dir="auto"><strong>hi</strong></p>\n')
 
     // Gitea's client knows no quota, so its own request does these.
     const ask = async (method: string, path: string, body?: unknown) =>

@@ -1,11 +1,12 @@
 import type { Answer } from '../running.ts'
+import { htmlDifferences } from './html.ts'
 import type { Recording } from './recordings.ts'
 
 /** The headers that are compared. `Allow` is compared as a set. */
 const HEADERS = ['content-type', 'x-total-count', 'link', 'allow', 'location']
 
 /** Where the recorded server was. */
-const RECORDED_HOST = 'http://127.0.0.1:3300'
+export const RECORDED_HOST = 'http://127.0.0.1:3300'
 
 type Line = (place: string, recorded: unknown, answered: unknown) => void
 
@@ -24,6 +25,10 @@ export const differencesOf = ({ response }: Recording, answer: Answer, host: str
     const recorded = normalHeader(name, response.headers[name], RECORDED_HOST)
     const answered = normalHeader(name, answer.headers.get(name) ?? undefined, host)
     if (recorded !== answered) line(`header ${name}`, recorded, answered)
+  }
+  if (answer.headers.get('content-type')?.startsWith('text/html')) {
+    const [left, right] = [String(response.body ?? ''), answer.text.replaceAll(host, RECORDED_HOST)]
+    return [...lines, ...htmlDifferences(left, right)]
   }
   const isError = response.status >= 400
   const recorded = normal(response.body ?? '', RECORDED_HOST, isError)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { createMarkdown, type Markdown } from '../../lib/markdown/index.ts'
 
@@ -69,6 +70,36 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
         while (rounds.at(-1)! > 250 && rounds.length < 3)
         assert.ok(rounds.at(-1)! <= 250, `the event loop was held up for ${rounds.join(', ')} ms`)
       })
+
+  it('holds up nothing for texts made of hostile pieces, however short', async () => {
+    const piece = fc.constantFrom(
+      '>',
+      '<',
+      '[',
+      ']',
+      '(',
+      '*',
+      '_',
+      '`',
+      '|',
+      '\n',
+      '- ',
+      '    ',
+      '[^a]:',
+      '[^a]',
+      '@a',
+      'a/b#1',
+    )
+    const part = fc.tuple(piece, fc.integer({ min: 1, max: 400 })).map(([text, times]) => text.repeat(times))
+    const text = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''))
+    const property = fc.asyncProperty(text, fc.constantFrom('markdown', 'gfm'), async (given, mode) => {
+      const rounds: number[] = []
+      do rounds.push(await timeHeldUp({ text: given, mode, context: '/a/b', baseUrl }))
+      while (rounds.at(-1)! > 250 && rounds.length < 3)
+      assert.ok(rounds.at(-1)! <= 250, `the event loop was held up for ${rounds.join(', ')} ms`)
+    })
+    await fc.assert(property, { numRuns: 50 })
+  })
 
   it('renders a mebibyte of plain words, and is not held up by a context of half a mebibyte', async () => {
     const patient = createMarkdown({ deadline: 20_000 })

@@ -8,6 +8,9 @@ after(() => markdown.close())
 const baseUrl = 'http://allot.test'
 const at = `${baseUrl}/alice/demo`
 
+/** Everyone exists but `nobody`. */
+const knownNames = async (names: string[]) => names.filter((name) => name !== 'nobody')
+
 const CASES: [text: string, mode: string, context: string, wiki: boolean, expected: string | RegExp][] = [
   ['[a](b.md)', 'gfm', '/alice/demo', false, `href="${at}/b.md"`],
   ['[a](b.md)', 'gfm', 'alice/demo/', false, `href="${at}/b.md"`],
@@ -20,27 +23,68 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
   ['[a](http://x.test/y)', 'gfm', '/alice/demo', false, 'href="http://x.test/y"'],
   ['[a](#part)', 'gfm', '/alice/demo', false, 'href="#user-content-part"'],
   ['[a](mailto:a@b.test)', 'gfm', '/alice/demo', false, 'href="mailto:a@b.test"'],
-  ['[a](b.md)', 'markdown', '/alice/demo', false, 'href="b.md"'],
+  ['[a](b.md)', 'markdown', '/alice/demo', false, 'href="/alice/demo/b.md"'],
+  ['![a](b.md)', 'markdown', '/alice/demo', false, 'src="/alice/demo/b.md"'],
+  ['[a](b.md)', 'markdown', 'alice/demo', true, 'href="alice/demo/b.md"'],
+  ['[a](b.md)', 'markdown', at, false, `href="${at}/b.md"`],
+  ['[a](/b)', 'markdown', '/alice/demo', false, 'href="/b"'],
+  ['[a](b.md)', 'markdown', '../..', false, 'href="b.md"'],
+  ['[a](b.md)', 'markdown', 'javascript:x', false, '<p dir="auto">a</p>'],
+  ['[a](b.md)', 'markdown', './javascript:x', false, '<p dir="auto">a</p>'],
+  ['[a](b.md)', 'gfm', 'javascript:x', false, '<p dir="auto">a</p>'],
+  ['[a](b.md)', 'markdown', '', false, 'href="b.md"'],
   ['[a](b.md)', 'gfm', '', false, 'href="b.md"'],
   ['hello @bob, bye', 'gfm', '', false, `<a href="${baseUrl}/bob" class="mention" rel="nofollow">@bob</a>,`],
   ['hello @bob.', 'comment', '', false, `>@bob</a>.`],
-  ['@bob', 'markdown', '/alice/demo', false, '<p>@bob</p>'],
+  ['@bob', 'markdown', '/alice/demo', false, '<p dir="auto">@bob</p>'],
   ['`@bob #1`', 'gfm', '/alice/demo', false, '<code>@bob #1</code>'],
   ['[@bob](x)', 'gfm', '/alice/demo', false, />@bob<\/a><\/p>/],
-  ['me@bob', 'gfm', '/alice/demo', false, '<p>me@bob</p>'],
+  ['me@bob', 'gfm', '/alice/demo', false, '<p dir="auto">me@bob</p>'],
   [
     'see #12',
-    'gfm',
+    'comment',
     '/alice/demo',
     false,
     `<a href="${at}/issues/12" class="ref-issue" rel="nofollow">#12</a>`,
   ],
-  ['see #12', 'gfm', '', false, '<p>see #12</p>'],
-  ['a#12 #12b', 'gfm', '/alice/demo', false, '<p>a#12 #12b</p>'],
-  ['see #12', 'markdown', '/alice/demo', false, '<p>see #12</p>'],
+  ['see #12', 'gfm', '/alice/demo', false, '<p dir="auto">see #12</p>'],
+  ['see #12', 'comment', '/alice', false, '<p dir="auto">see #12</p>'],
+  ['see #12', 'comment', '/alice/demo/src/branch/main', false, `href="${at}/issues/12"`],
+  ['see #12', 'gfm', '/alice/demo', true, `href="${at}/issues/12"`],
+  [
+    '@nobody @bob',
+    'gfm',
+    '',
+    false,
+    `@nobody <a href="${baseUrl}/bob" class="mention" rel="nofollow">@bob</a>`,
+  ],
+  [
+    'acme/proj#1',
+    'gfm',
+    '',
+    false,
+    `<a href="${baseUrl}/acme/proj/issues/1" class="ref-issue" rel="nofollow">acme/proj#1</a>`,
+  ],
+  [
+    'acme/proj#1b a/b/c#1 `a/b#1`',
+    'gfm',
+    '',
+    false,
+    '<p dir="auto">acme/proj#1b a/b/c#1 <code>a/b#1</code></p>',
+  ],
+  [
+    'alice/demo@abcdef0',
+    'gfm',
+    '',
+    false,
+    `<a href="${at}/commit/abcdef0" rel="nofollow">alice/demo@abcdef0</a>`,
+  ],
+  ['see #12', 'comment', '', false, '<p dir="auto">see #12</p>'],
+  ['a#12 #12b', 'comment', '/alice/demo', false, '<p dir="auto">a#12 #12b</p>'],
+  ['see #12', 'markdown', '/alice/demo', false, '<p dir="auto">see #12</p>'],
   ['see `x` #12.', 'comment', '/alice/demo', false, `${at}/issues/12`],
   ['# @bob\n\n|#12|\n|-|\n|- @bob|', 'wiki', '/alice/demo', false, /(?:>@bob<\/a>(?:.|\n)*){2}/],
-  ['- see #12', 'gfm', '/alice/demo', false, `${at}/issues/12`],
+  ['- see #12', 'comment', '/alice/demo', false, `${at}/issues/12`],
   [
     'write to me@bob.test',
     'gfm',
@@ -49,8 +93,8 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
     '<a href="mailto:me@bob.test" rel="nofollow">me@bob.test</a>',
   ],
   ['http://x.test/@bob#12', 'gfm', '/alice/demo', false, '<a href="http://x.test/@bob#12" rel="nofollow">'],
-  ['\\@bob', 'gfm', '/alice/demo', false, '<p>@bob</p>'],
-  [`@${'b'.repeat(41)}`, 'gfm', '', false, `<p>@${'b'.repeat(41)}</p>`],
+  ['\\@bob', 'gfm', '/alice/demo', false, '<p dir="auto">@bob</p>'],
+  [`@${'b'.repeat(41)}`, 'gfm', '', false, `<p dir="auto">@${'b'.repeat(41)}</p>`],
   ['<code>@bob *#12*</code>', 'gfm', '/alice/demo', false, '<code>@bob <em>#12</em></code>'],
   ['<a href="x">@bob **#12**</a>', 'gfm', '/alice/demo', false, '>@bob <strong>#12</strong></a>'],
   ['<pre>\n@bob\n</pre>', 'gfm', '/alice/demo', false, '<pre>\n@bob\n</pre>'],
@@ -62,7 +106,7 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
   ['[a](b)', 'gfm', `/${'a'.repeat(3000)}`, false, 'href="b"'],
   ['[a](b) #12', 'gfm', `${'/'.repeat(500_000)}x`, false, 'href="b"'],
   ['a\nb', 'comment', '', false, /a<br ?\/?>\s*b/],
-  ['a\nb', 'gfm', '', false, '<p>a\nb</p>'],
+  ['a\nb', 'gfm', '', false, '<p dir="auto">a\nb</p>'],
 ]
 
 const shortened = (context: string) =>
@@ -71,7 +115,7 @@ const shortened = (context: string) =>
 describe('The context of a text turns its references into links', () => {
   for (const [text, mode, context, wiki, expected] of CASES)
     it(`${JSON.stringify(text)} in mode ${mode} with context ${shortened(context)}${wiki ? ' and wiki' : ''}`, async () => {
-      const html = await markdown.render('host', { text, mode, context, wiki, baseUrl })
+      const html = await markdown.render('host', { text, mode, context, wiki, baseUrl, knownNames })
       if (typeof expected === 'string') assert.ok(html.includes(expected), html)
       else assert.match(html, expected)
     })

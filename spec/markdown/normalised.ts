@@ -6,8 +6,9 @@ type Element = DefaultTreeAdapterTypes.Element
 /**
  * HTML in a form that can be compared: as a browser's parser reads it, with attributes in order. What differs on purpose
  * is dropped from both sides: `rel`, which the sanitiser sets; addresses with a scheme that it does not let through
- * (CommonMark's examples make up a few); the prefix that keeps a text's own ids, and links to them, apart from the page's;
- * and white space that no browser shows.
+ * (CommonMark's examples make up a few), whose links are their text; the prefix that keeps a text's own ids, and links to
+ * them, apart from the page's; what Allot adds as a Forgejo does: ids of headings, directions, the class of task lists, the link
+ * of an image to itself, and that it is loaded when it is seen; and white space that no browser shows.
  */
 export const normalised = (html: string): string =>
   parseFragment(html)
@@ -30,14 +31,31 @@ const BLOCKS = new Set(
 const element = (node: Element, preformatted: boolean): string => {
   const name = node.tagName
   const inside = node.childNodes.map((child) => shown(child, preformatted || name === 'pre')).join('')
+  if (name === 'a' && (isOfImage(node) || leadsNowhere(node))) return inside
   const text = BLOCKS.has(name) && name !== 'pre' ? inside.trim() : inside
   const whole = `<${name}${attributes(node)}>${text}</${name}>`
   return BLOCKS.has(name) ? `\n${whole}\n` : whole
 }
 
+const attributeOf = ({ attrs }: Element, name: string) => attrs.find((one) => one.name === name)?.value
+
+const isOfImage = (link: Element) => attributeOf(link, 'target') === '_blank'
+
+const leadsNowhere = (link: Element) => hasOddScheme(attributeOf(link, 'href') ?? 'nowhere:')
+
+/** By element, `*` for all. */
+const ADDED = new Set([
+  '* rel',
+  '* dir',
+  'img loading',
+  'li class',
+  ...[1, 2, 3, 4, 5, 6].map((level) => `h${level} id`),
+])
+
 const attributes = (node: Element): string =>
   node.attrs
-    .filter(({ name, value }) => name !== 'rel' && !(name === 'href' && hasOddScheme(value)))
+    .filter(({ name }) => !ADDED.has(`* ${name}`) && !ADDED.has(`${node.tagName} ${name}`))
+    .filter(({ name, value }) => !(name === 'src' && hasOddScheme(value)))
     .map(({ name, value }) => ` ${name}="${name === 'href' ? value.replace('#user-content-', '#') : value}"`)
     .sort()
     .join('')

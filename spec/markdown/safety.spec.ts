@@ -26,7 +26,13 @@ const inElement = ({ tagName, namespaceURI, attrs }: DefaultTreeAdapterTypes.Ele
     .map((one) => `${tagName} ${one.name}=${one.value}`)
   const known = ELEMENTS.has(tagName) && namespaceURI === 'http://www.w3.org/1999/xhtml'
   const pressed = tagName === 'input' && !(has(attrs, 'disabled') && has(attrs, 'type', 'checkbox'))
-  return [...(known ? [] : [`<${tagName}>`]), ...(pressed ? ['an input that can be used'] : []), ...found]
+  const reaches = has(attrs, 'target', '_blank') && !has(attrs, 'rel', 'nofollow noopener')
+  return [
+    ...(known ? [] : [`<${tagName}>`]),
+    ...(pressed ? ['an input that can be used'] : []),
+    ...(reaches ? ['a link whose page reaches back'] : []),
+    ...found,
+  ]
 }
 
 type Attribute = { name: string; value: string }
@@ -45,11 +51,15 @@ const PLAIN = new Set(
   `dir lang title align rel alt width height start reversed value colspan rowspan scope open datetime type checked
   disabled`.split(/\s+/),
 )
-const CLASSES = /^(?:mention|ref-issue|task-list-item|language-\S+)(?: (?:mention|ref-issue|language-\S+))*$/
+const CLASS =
+  /^(?:mention|ref-issue|task-list-item|emoji|attention-(?:header|title|note|tip|important|warning|caution)|language-\S+)$/
 
 const isAllowed = (tagName: string, { name, value }: Attribute): boolean => {
   if (name === 'id') return value.startsWith('user-content-')
-  if (name === 'class') return CLASSES.test(value) || value === ''
+  if (name === 'class') return value === '' || value.split(' ').every((one) => CLASS.test(one))
+  if (name === 'target') return tagName === 'a' && (value === '_blank' || value === '')
+  if (name === 'loading') return tagName === 'img' && (value === 'lazy' || value === '')
+  if (name === 'aria-label' || name === 'data-alias') return tagName === 'span'
   if (name === 'href') return tagName === 'a' && leadsToAPage(value, SCHEMES)
   if (name === 'src') return tagName === 'img' && leadsToAPage(value, /^https?$/)
   return PLAIN.has(name)
@@ -149,9 +159,36 @@ const VECTORS = [
   '``` x" onmouseover="alert(1)\nx\n```',
   '|<script>alert(1)</script>|b|\n|-|-|\n|<img src=x onerror=alert(1)>|2|',
   '@"><script>alert(1)</script> #1"><img src=x onerror=alert(1)>',
+  'a[^1] [^1][^x]\n\n[^1]: <script>alert(1)</script> [b](javascript:alert(1))\n[^x]: "onclick="alert(1)',
+  'a[^"><script>alert(1)</script>]\n\n[^"><script>alert(1)</script>]: b',
+  '> [!NOTE]\n> <script>alert(1)</script>',
+  '> [!"onclick="alert(1)]\n> a',
+  '# "><script>alert(1)</script>',
+  '# a\n# a\n# a-1\n# user content a\n<b id="a">x</b>',
+  ':smile: :"onclick="x: \u{1f600} :__proto__: :constructor:',
+  'x"/y"#1 a/b@0123456"onclick="x a/b#1"><script>alert(1)</script>',
+  '<a target="_blank" href="/x">x</a> <a target="top" rel="opener" href="/x">x</a> <img loading="eager" src="/x">',
+  '<span class="emoji evil" aria-label="x" data-alias="y" data-x="z" style="x">x</span>',
+  '<blockquote class="attention-header evil">x</blockquote>',
   'www.x.test/"onmouseover="alert(1)',
   'http://x.test/<script>alert(1)</script>',
   'a\0b &#0; `\0` <b title="\0">\0</b> [\0](\0) # \0',
+]
+
+const CONTEXTS = [
+  '/a/b',
+  'a/b',
+  'http://other.test/a/b',
+  'javascript:alert(1)',
+  './javascript:alert(1)//',
+  'x/../javascript:alert(1)/..',
+  'data:text/html,',
+  '"><script>alert(1)</script>',
+  '//x" onclick="y',
+  '../..',
+  '?x#y',
+  '\\\\x.test',
+  'http:x',
 ]
 
 describe('Rendered markdown is safe to show', () => {
@@ -205,12 +242,17 @@ describe('Rendered markdown is safe to show', () => {
     )
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
     await fc.assert(
-      fc.asyncProperty(text, fc.constantFrom(...MODES), async (given, mode) => {
-        const html = await markdown
-          .render('host', { text: given, mode, context: '/a/b', baseUrl })
-          .catch(refusal)
-        assert.deepEqual(dangers(html), [])
-      }),
+      fc.asyncProperty(
+        text,
+        fc.constantFrom(...MODES),
+        fc.constantFrom(...CONTEXTS),
+        async (given, mode, context) => {
+          const html = await markdown
+            .render('host', { text: given, mode, context, baseUrl, knownNames: async (names) => names })
+            .catch(refusal)
+          assert.deepEqual(dangers(html), [])
+        },
+      ),
       { numRuns: 300 },
     )
   })

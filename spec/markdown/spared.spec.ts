@@ -80,11 +80,14 @@ describe('CommonMark without HTML of its own, which is not sanitised', () => {
   it('marks what it leads to as nothing that the host vouches for', () => {
     assert.equal(
       renderCommonMark('[*a* "b"](https://example.test/?c=1&d=2 "e < f") and [here](#there)'),
-      '<p><a href="https://example.test/?c=1&amp;d=2" title="e &lt; f" rel="nofollow"><em>a</em> &quot;b&quot;</a> and <a href="#user-content-there" rel="nofollow">here</a></p>\n',
+      '<p dir="auto"><a href="https://example.test/?c=1&amp;d=2" title="e &lt; f" rel="nofollow"><em>a</em> &quot;b&quot;</a> and <a href="#user-content-there" rel="nofollow">here</a></p>\n',
     )
   })
 
   it('has the words of a link, and no link, where one is within the words for an image', () => {
-    assert.equal(renderCommonMark('![a [b](/c) d](e.png)'), '<p><img src="e.png" alt="a b d" /></p>\n')
+    assert.equal(
+      renderCommonMark('![a [b](/c) d](e.png)'),
+      '<p dir="auto"><a href="e.png" target="_blank" rel="nofollow noopener"><img src="e.png" alt="a b d" loading="lazy" /></a></p>\n',
+    )
   })
 })

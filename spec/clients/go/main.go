@@ -75,7 +75,7 @@ func main() {
 	same("verified", gpg.Emails[0].Verified, true)
 	done(client.DeleteGPGKey(gpg.ID))
 
-	same("markdown", must(client.RenderMarkdown(gitea.MarkdownOption{Text: "**hi**", Mode: "gfm"})), "<p><strong>hi</strong></p>\n")
+	same("markdown", must(client.RenderMarkdown(gitea.MarkdownOption{Text: "**hi**", Mode: "gfm"})), "<p dir=\"auto\"><strong>hi</strong></p>\n")
 	done(client.DeleteRepo("burrow", "demo"))
 	fmt.Println("done")
 }

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { createHeadingIds } from '../../lib/markdown/ids.ts'
+import { createMarkdown } from '../../lib/markdown/index.ts'
+
+const markdown = createMarkdown({ deadline: 5000 })
+after(() => markdown.close())
+
+const render = (text: string, mode: string) =>
+  markdown.render('host', { text, mode, baseUrl: 'http://allot.test' })
+
+const note = (kind: string, title: string, rest = '') =>
+  `<blockquote class="attention-header attention-${kind}">\n<p class="attention-title" dir="auto"><strong class="attention-${kind}">${title}</strong></p>\n${rest}</blockquote>\n`
+
+/** Rendered alike in each of the modes. */
+const EVERYWHERE: [title: string, text: string, html: string][] = [
+  ['a heading has an id', '## H2 *em*', '<h2 id="user-content-h2-em" dir="auto">H2 <em>em</em></h2>\n'],
+  [
+    'an id has letters of every script',
+    '# Über 日本!',
+    '<h1 id="user-content-über-日本" dir="auto">Über 日本!</h1>\n',
+  ],
+  ['an underlined heading has an id', 'a\nb\n---', '<h2 id="user-content-b" dir="auto">a\nb</h2>\n'],
+  ['a heading without words has an id', '# !', '<h1 id="user-content-heading" dir="auto">!</h1>\n'],
+  [
+    'a link leads to a heading',
+    '[y](#h2)\n\n## h2',
+    '<p dir="auto"><a href="#user-content-h2" rel="nofollow">y</a></p>\n<h2 id="user-content-h2" dir="auto">h2</h2>\n',
+  ],
+  [
+    'a heading in a quoted list has an id',
+    '> 1. # a',
+    '<blockquote>\n<ol dir="auto">\n<li><h1 id="user-content-a" dir="auto">a</h1>\n</li>\n</ol>\n</blockquote>\n',
+  ],
+  [
+    'equal headings have different ids',
+    '# a\n# a\n# a-1\n# a',
+    ['a', 'a-1', 'a-1-1', 'a-2']
+      .map((id) => `<h1 id="user-content-${id}" dir="auto">${id.startsWith('a-1-') ? 'a-1' : 'a'}</h1>\n`)
+      .join(''),
+  ],
+  ['U+0000 becomes U+FFFD', 'a\0b `\0`', '<p dir="auto">a\ufffdb <code>\ufffd</code></p>\n'],
+  ['a quote is an alert', '> [!NOTE]\n> a', note('note', 'Note', '<p dir="auto">a</p>\n')],
+  [
+    'an alert is known in any case',
+    '> [!wArning]  \n> a',
+    note('warning', 'Warning', '<p dir="auto">a</p>\n'),
+  ],
+  ['an alert may have several paragraphs', '> [!TIP]\n>\n> a', note('tip', 'Tip', '<p dir="auto">a</p>\n')],
+  ['an alert may be empty', '> [!CAUTION]', note('caution', 'Caution')],
+  ['another word is no alert', '> [!HM]\n> a', '<blockquote>\n<p dir="auto">[!HM]\na</p>\n</blockquote>\n'],
+  [
+    'words behind the word make no alert',
+    '> [!NOTE] a',
+    '<blockquote>\n<p dir="auto">[!NOTE] a</p>\n</blockquote>\n',
+  ],
+  ['a link that leads nowhere is its text', '[*a*](javascript:x)', '<p dir="auto"><em>a</em></p>\n'],
+]
+
+const emoji = (label: string, alias: string, character: string) =>
+  `<span class="emoji" aria-label="${label}" data-alias="${alias}">${character}</span>`
+
+const GFM: [title: string, text: string, html: string][] = [
+  [
+    'a footnote is listed at the end, and leads back',
+    'a[^1]\n\n[^1]: b',
+    '<p dir="auto">a<sup id="user-content-fnref:1"><a href="#user-content-fn:1" rel="nofollow">1</a></sup></p>\n<div>\n<hr />\n<ol dir="auto">\n<li id="user-content-fn:1">\n<p dir="auto">b <a href="#user-content-fnref:1" rel="nofollow">↩︎</a></p>\n</li>\n</ol>\n</div>\n',
+  ],
+  ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
+  ['a footnote that nothing refers to is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
+  [
+    'a name of an emoji is the emoji',
+    ':+1: :nosuch:',
+    `<p dir="auto">${emoji('thumbs up', '+1', '👍')} :nosuch:</p>\n`,
+  ],
+  ['an emoji has its name', '😀', `<p dir="auto">${emoji('grinning face', 'grinning', '😀')}</p>\n`],
+  ['no emoji in code and in words', '`:+1:` a:1:b', '<p dir="auto"><code>:+1:</code> a:1:b</p>\n'],
+]
+
+describe('What is added to CommonMark', () => {
+  for (const mode of ['markdown', 'gfm'])
+    for (const [title, text, html] of EVERYWHERE)
+      it(`${title}, in the mode ${mode}`, async () => {
+        // The two libraries break lines at different places.
+        assert.equal((await render(text, mode)).replaceAll('<li>\n<h', '<li><h'), html)
+      })
+
+  for (const [title, text, html] of GFM)
+    it(`${title}, in the mode gfm`, async () => assert.equal(await render(text, 'gfm'), html))
+
+  it('numbers footnotes by their first references, each reference apart', async () => {
+    const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of b [^a]\n\n    more\n\nend', 'gfm')
+    const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
+    const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
+    assert.deepEqual(ids, references)
+    assert.match(html, /end<\/p>\n<div>/)
+    assert.match(html, /more <a href="#user-content-fnref:1" rel="nofollow">↩︎<\/a> <a /)
+  })
+})
+
+describe('Ids of headings', () => {
+  it('are different for whatever headings', () => {
+    const heading = fc.oneof(fc.constantFrom('a', 'a-1', 'a 1', 'A', 'user content a', '!', ''), fc.string())
+    fc.assert(
+      fc.property(fc.array(heading), (headings) => {
+        const idOf = createHeadingIds()
+        const ids = headings.map(idOf)
+        assert.equal(new Set(ids).size, ids.length)
+        for (const id of ids) assert.match(id, /^user-content-[\p{L}\p{N}_-]+$/u)
+      }),
+    )
+  })
+
+  it('cost no more for the last of 100,000 equal headings than for the first', () => {
+    const idOf = createHeadingIds()
+    const begun = performance.now()
+    for (let count = 0; count < 100_000; count++) idOf('x')
+    assert.equal(idOf('x'), 'user-content-x-100000')
+    assert.ok(performance.now() - begun < 5000)
+  })
+})

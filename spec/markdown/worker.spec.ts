@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What a file imports when it runs; types are gone by then. */
+const IMPORTS =
+  /(?:^|\n)(?:import|export)(?! type)[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?from ?'([^']+)'|(?:import\(|import )'([^']+)'/g
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(IMPORTS)].map(([, from, alone]) => (from ?? alone)!)
+
+/** All that is loaded with a file, by imports at its head and within its functions. */
+const loadedWith = (entry: string): Set<string> => {
+  const loaded = new Set<string>()
+  const visit = (file: string): void => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    for (const name of importsOf(file))
+      if (name.startsWith('.')) visit(resolve(dirname(file), name))
+      else loaded.add(name)
+  }
+  visit(resolve(root, entry))
+  return loaded
+}
+
+const PARSERS = ['marked', 'commonmark', 'sanitize-html', 'gemoji']
+
+describe('The parsers of markdown', () => {
+  it('are loaded by the worker', () => {
+    const loaded = loadedWith('lib/markdown/worker.ts')
+    for (const name of PARSERS) assert.ok(loaded.has(name), name)
+  })
+
+  for (const entry of ['lib/index.ts', 'bin/allot.ts'])
+    it(`are never loaded by the thread that serves requests: ${entry}`, () => {
+      const loaded = loadedWith(entry)
+      assert.ok(loaded.size > 100 && loaded.has(resolve(root, 'lib/markdown/pool.ts')))
+      assert.deepEqual(
+        PARSERS.filter((name) => loaded.has(name)),
+        [],
+      )
+    })
+})
