@@ -34,9 +34,9 @@ const transportOf = (
   log: Log,
 ): Transport | undefined => {
   if (!http) return undefined
-  const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, idle, deadline } = limits
+  const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, memory, idle, deadline } = limits
   return createTransport({
-    ...{ directory, git, atOnce, atOncePerClient, largestPush },
+    ...{ directory, git, atOnce, atOncePerClient, largestPush, memory },
     patience: { idle, deadline },
     failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
   })

@@ -112,7 +112,15 @@ const GitOptions = v.strictObject({
   ),
   largestPush: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1))),
-    v.description('Bytes that one push may bring: a number, or `"2 GiB"`. Any number when absent.'),
+    v.description(
+      'Bytes that one push may bring, as it is sent and when it is unpacked (deltas count as deltas): a number, or `"2 GiB"`. Any number when absent.',
+    ),
+  ),
+  memory: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
+    v.description(
+      'Bytes of memory that each git process may take, where the system can limit it: a number, or `"1 GiB"`. Repositories of many million objects need more.',
+    ),
   ),
 })
 

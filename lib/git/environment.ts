@@ -17,6 +17,12 @@ const ALWAYS = [
   // Tidying changes what lies on the disk, so it is done where it is counted.
   'gc.auto=0',
   'maintenance.auto=false',
+  // What git holds in memory at a time. Larger files are passed through, and are kept without deltas.
+  'core.bigFileThreshold=16m',
+  'core.deltaBaseCacheLimit=32m',
+  'pack.deltaCacheSize=32m',
+  'pack.windowMemory=32m',
+  'pack.threads=2',
 ]
 
 /** `-c key=value …`, before the name of git's command. */

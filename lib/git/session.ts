@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
+import { withMemoryLimit } from './memory-limit.ts'
 import { absent } from './run.ts'
 
 /** Milliseconds. */
@@ -41,6 +42,8 @@ export interface SessionOptions {
   git: string
   env: Record<string, string | undefined>
   patience: Patience
+  /** Bytes of memory for each process; undefined: no limit. */
+  memory?: number | undefined
   /**
    * In a group of its own: it ends with all that it has started, and no Ctrl-C meant for the server reaches it. Linux then
    * schedules it as a stranger, though, and on a busy machine a clone takes twice as long.
@@ -51,9 +54,10 @@ export interface SessionOptions {
 /** @throws AllotError unavailable when there is no git. */
 export const startSession = async (
   args: readonly string[],
-  { git, env, patience, isApart }: SessionOptions,
+  { git, env, patience, memory, isApart }: SessionOptions,
 ): Promise<Session> => {
-  const child = spawn(git, args, { env, detached: isApart, stdio: 'pipe' }) as Spoken
+  const [command, words] = await withMemoryLimit(git, args, memory)
+  const child = spawn(command, words, { env, detached: isApart, stdio: 'pipe' }) as Spoken
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause) => reject(absent(git, cause)))

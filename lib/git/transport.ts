@@ -7,6 +7,7 @@ import { folderOf } from './disk.ts'
 import { configured, environmentFor } from './environment.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
 import { type RefUpdate, readPush } from './push.ts'
+import { createPushCheck } from './push-check.ts'
 import { heldReport } from './report.ts'
 import { createRunning, type Program } from './running.ts'
 import { type Ending, type Patience, type Session, startSession } from './session.ts'
@@ -57,12 +58,19 @@ export interface TransportOptions {
   atOnce: number
   /** How many of them one client may have. */
   atOncePerClient: number
-  /** Bytes of a push; undefined: any number. */
+  /** Bytes of memory that each git process may take. */
+  memory: number
+  /** Bytes of a push, packed and unpacked; undefined: any number. */
   largestPush: number | undefined
   failed: (error: Error, fields: object) => void
 }
 
-const UPLOAD = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true']
+const UPLOAD = [
+  // One fetch takes one core.
+  'pack.threads=1',
+  'uploadpack.allowFilter=true',
+  'uploadpack.allowAnySHA1InWant=true',
+]
 
 const RECEIVE = [
   'receive.fsckObjects=true',
@@ -76,9 +84,10 @@ const RECEIVE = [
 const LOOSE = 1024 * 1024
 
 export const createTransport = (options: TransportOptions): Transport => {
-  const { git, patience, atOnce, atOncePerClient } = options
+  const { git, patience, memory, atOnce, atOncePerClient, largestPush } = options
   const directory = resolve(options.directory)
   const running = createRunning()
+  const check = createPushCheck(directory, largestPush)
   const budget = createClientBudget({
     slots: atOnce,
     slotsPerClient: atOncePerClient,
@@ -92,12 +101,12 @@ export const createTransport = (options: TransportOptions): Transport => {
 
   const start = async (id: number, program: Program, words: string[], asked: Asked, time = patience) => {
     const folder = folderOf(directory, id)
-    const env = environmentFor(asked.protocol)
+    const env = { ...environmentFor(asked.protocol), ...check.env }
     const args = program === 'gc' ? [`--git-dir=${folder}`, ...words] : [...words, folder]
     const release = await budget.acquire(asked.client, asked.signal)
     const begun = running.begin(id, folder, program, async () => {
       await refuseAbsent(folder)
-      return startSession(args, { git, env, patience: time, isApart: program !== 'upload-pack' })
+      return startSession(args, { git, env, patience: time, memory, isApart: program !== 'upload-pack' })
     })
     const session = await begun.catch((error) => {
       release()
@@ -148,8 +157,9 @@ export const createTransport = (options: TransportOptions): Transport => {
   }
 
   const boundsOf = (size: number | undefined) => [
-    ...(options.largestPush === undefined ? [] : [`receive.maxInputSize=${options.largestPush}`]),
-    ...(size !== undefined && size <= LOOSE ? [] : ['receive.unpackLimit=1']),
+    ...(largestPush === undefined ? [] : [`receive.maxInputSize=${largestPush}`]),
+    // Deltas are counted as such only in a pack.
+    ...(largestPush === undefined && size !== undefined && size <= LOOSE ? [] : ['receive.unpackLimit=1']),
   ]
 
   return {
@@ -173,7 +183,8 @@ export const createTransport = (options: TransportOptions): Transport => {
       const request = await readPush(exchange.body, patience.idle)
       // A git that is about to send much asks so whether it may.
       if (request.updates.length === 0) return Readable.from([])
-      const words = [...configured(...RECEIVE, ...boundsOf(exchange.size)), 'receive-pack', '--stateless-rpc']
+      const config = [...RECEIVE, ...boundsOf(exchange.size), ...(await check.config())]
+      const words = [...configured(...config), 'receive-pack', '--stateless-rpc']
       const session = await start(id, 'receive-pack', words, exchange)
       await begin(land, session)
       session.stdin.write(request.bytes)
