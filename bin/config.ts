@@ -75,9 +75,9 @@ export const Config = v.strictObject({
 export type Config = v.InferOutput<typeof Config>
 
 /** What the server puts up with from its clients. */
-export const limitsIn = ({ server }: Config): ServerLimits => {
+export const limitsIn = ({ server, api }: Config): ServerLimits => {
   const { host, port, data, storage, page, metrics, log, ...limits } = server
-  return limits
+  return { ...limits, trustedProxies: api.trustedProxies }
 }
 
 /** @throws Error with a line for every key that is unknown or wrong. */

@@ -5,8 +5,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import type { Socket } from 'node:net'
 import * as v from 'valibot'
+import { type ConnectionLimits, limitConnections, limitRequests } from './connections.ts'
 import { isStillSending } from './http/linger.ts'
 import { checked, count, milliseconds, Size } from './options.ts'
 
@@ -38,6 +38,10 @@ export const ServerLimits = v.strictObject({
       'Bytes a second that a body must come with when it takes longer: a push may be large, not slow.',
     ),
   ),
+  bodyIdleTimeout: v.pipe(
+    milliseconds(HOUR, 15_000),
+    v.description('Milliseconds for which a body that the server waits for may bring nothing; then 408.'),
+  ),
   idleTimeout: v.pipe(
     milliseconds(HOUR, 60_000),
     v.description(
@@ -52,16 +56,28 @@ export const ServerLimits = v.strictObject({
     v.optional(count(1_000_000), 1000),
     v.description('The most open connections. More are told 503 and closed.'),
   ),
+  maxConnectionsPerAddress: v.pipe(
+    v.optional(count(1_000_000)),
+    v.description(
+      'The same of one address (of IPv6: one /64); a quarter of all when absent. Behind proxies it bounds the requests of an address that are not answered yet.',
+    ),
+  ),
 })
-export type ServerLimits = v.InferInput<typeof ServerLimits>
+export type ServerLimits = v.InferInput<typeof ServerLimits> & {
+  /** As the option of `createAllot`: how many reverse proxies stand in front. */
+  trustedProxies?: number
+}
+
+const Given = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
 
 /**
  * A node:http server that bounds what a client can take of it: for hosts that have no server of their own.
  * @throws AllotError invalid for an unknown or wrong limit.
  */
 export const createLimitedServer = (listener: RequestListener, given: ServerLimits = {}): Server => {
-  const limits = checked(ServerLimits, given)
+  const limits = checked(Given, given)
   const { requestTimeout } = limits
+  const connections = connectionsIn(limits)
   const headersTimeout = Math.min(limits.headersTimeout, requestTimeout)
   const server = createServer(
     {
@@ -73,14 +89,20 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
       // Node looks every 30 seconds otherwise, and the times above would mean little.
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
     },
-    boundHeaders(watchBodies(listener, requestTimeout, limits.bodyRate), limits.maxHeaders),
+    boundHeaders(limitRequests(watchBodies(listener, limits), connections), limits.maxHeaders),
   )
   // One more than is taken: node drops what is over without a word, be it the Authorization header.
   server.maxHeadersCount = limits.maxHeaders + 1
   server.setTimeout(limits.idleTimeout)
-  refuseSurplus(server, limits.maxConnections)
+  limitConnections(server, connections)
   return server
 }
+
+const connectionsIn = (limits: v.InferOutput<typeof Given>): ConnectionLimits => ({
+  most: limits.maxConnections,
+  perAddress: limits.maxConnectionsPerAddress ?? Math.ceil(limits.maxConnections / 4),
+  proxies: limits.trustedProxies,
+})
 
 const boundHeaders =
   (listener: RequestListener, most: number): RequestListener =>
@@ -89,60 +111,46 @@ const boundHeaders =
     res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
   }
 
+interface BodyLimits {
+  requestTimeout: number
+  bodyRate: number
+  bodyIdleTimeout: number
+}
+
 const watchBodies =
-  (listener: RequestListener, time: number, rate: number): RequestListener =>
+  (listener: RequestListener, limits: BodyLimits): RequestListener =>
   (req, res) => {
-    if (isStillSending(req)) watchBody(req, res, time, rate / 1000)
+    if (isStillSending(req)) watchBody(req, res, limits)
     listener(req, res)
   }
 
-/** @param rate bytes a millisecond */
-const watchBody = (req: IncomingMessage, res: ServerResponse, time: number, rate: number): void => {
+/** Looks now and then whether the body still comes, and fast enough: nothing is done for each byte. */
+const watchBody = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  { requestTimeout, bodyRate, bodyIdleTimeout }: BodyLimits,
+): void => {
   const { socket } = req
   const [begun, before] = [performance.now(), socket.bytesRead]
+  let [seen, moved] = [before, begun]
   const look = () => {
-    const left = begun + time + (socket.bytesRead - before) / rate - performance.now()
-    if (left > 0) timer = setTimeout(look, left)
+    const [now, read] = [performance.now(), socket.bytesRead]
+    if (read !== seen || isFull(req)) [seen, moved] = [read, now]
+    const slow = begun + requestTimeout + ((read - before) * 1000) / bodyRate - now
+    const left = Math.min(slow, moved + bodyIdleTimeout - now)
+    if (left > 0) timer = setTimeout(look, Math.min(left, bodyIdleTimeout / 4))
     else if (!req.complete) giveUp(req, res)
   }
-  let timer = setTimeout(look, time)
+  let timer = setTimeout(look, Math.min(requestTimeout, bodyIdleTimeout / 4))
   req.once('close', () => clearTimeout(timer))
 }
+
+/** The client waits for the server, and not the other way round. */
+const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
 
 /** What node itself does with a request that takes too long. */
 const giveUp = ({ socket }: IncomingMessage, res: ServerResponse): void => {
   if (!res.headersSent && res.socket === socket)
     socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroy()
-}
-
-/** So many connections may be busy with being refused; node closes what comes then without an answer. */
-const SPARE = 100
-const FAREWELL = 1000
-const REFUSAL =
-  'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
-
-/** In the place of node's own listener, so that no request of a connection that is refused is ever carried out. */
-const refuseSurplus = (server: Server, most: number): void => {
-  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
-  server.removeAllListeners('connection')
-  server.maxConnections = most + SPARE
-  let open = 0
-  server.on('connection', (socket) => {
-    if (open >= most) return refuse(socket)
-    open++
-    socket.once('close', () => open--)
-    for (const one of serve) one.call(server, socket)
-  })
-}
-
-/** What the client has sent is read until it has the answer: to close at once would reset the connection under it. */
-const refuse = (socket: Socket): void => {
-  const timer = setTimeout(() => socket.destroy(), FAREWELL)
-  socket
-    .on('error', () => undefined)
-    .once('end', () => socket.destroy())
-    .once('close', () => clearTimeout(timer))
-    .resume()
-    .end(REFUSAL)
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
@@ -7,11 +8,15 @@ import ipaddr from 'ipaddr.js'
  * @param proxies how many reverse proxies stand in front of this server; 0 believes nothing but the socket.
  */
 export const addressOf = (req: IncomingMessage, proxies: number): string => {
-  const own = networkOf(req.socket.remoteAddress ?? '') ?? 'local'
+  const own = addressOfSocket(req.socket)
   if (proxies === 0) return own
   const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
   return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
 }
+
+/** The same for a connection, where no proxy is believed. */
+export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
+  networkOf(remoteAddress ?? '') ?? 'local'
 
 /** The client whose budgets a request counts against: the account that is signed in, else the address. */
 export const clientOf = (

@@ -31,6 +31,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/page': { floor: 6, beside: ['lib/options.ts'] },
   'lib/host.ts': { floor: 6 },
   'lib/verify.ts': { floor: 6 },
+  'lib/connections.ts': { floor: 6 },
   'lib/server.ts': { floor: 7 },
   'lib/disk.ts': { floor: 7 },
   'lib/allot.ts': { floor: 7, beside: ['lib/disk.ts'] },

@@ -14,6 +14,8 @@ export interface Client {
 export interface Limited {
   readonly port: number
   client(bytes?: string): Client
+  /** The same, from another address of this machine. */
+  clientFrom(address: string, bytes?: string): Client
   stop(): Promise<void>
 }
 
@@ -22,13 +24,15 @@ export const limited = async (listener: RequestListener, limits: ServerLimits): 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const clients: Socket[] = []
+  const clientFrom = (localAddress: string, bytes = '') => {
+    const client = clientOf(connect({ port, host: '127.0.0.1', localAddress }), bytes)
+    clients.push(client.socket)
+    return client
+  }
   return {
     port,
-    client(bytes = '') {
-      const client = clientOf(connect(port, '127.0.0.1'), bytes)
-      clients.push(client.socket)
-      return client
-    },
+    client: (bytes = '') => clientFrom('127.0.0.1', bytes),
+    clientFrom,
     async stop() {
       for (const socket of clients) socket.destroy()
       server.closeAllConnections()

@@ -70,21 +70,87 @@ describe('A limited server', { concurrency: true }, () => {
     }))
 
   it('refuses more connections than its limit with 503, carries out nothing of theirs, and serves the others', () =>
-    withLimits({ maxConnections: 3, headersTimeout: 20_000 }, async ({ client }) => {
-      const kept = [client(), client(), client()]
+    withLimits(
+      { maxConnections: 3, maxConnectionsPerAddress: 3, headersTimeout: 20_000 },
+      async ({ client }) => {
+        const kept = [client(), client(), client()]
+        await sleep(100)
+        const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
+        for (const text of surplus) {
+          assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n/)
+          assert.doesNotMatch(text, /200 OK/)
+        }
+        for (const { socket, isOpen } of kept) {
+          assert.ok(isOpen())
+          socket.write(`${REQUEST}Connection: close\r\n\r\n`)
+        }
+        for (const { ended } of kept) assert.match(await ended, /^HTTP\/1\.1 200 /)
+        assert.match(await client(`${REQUEST}Connection: close\r\n\r\n`).ended, /^HTTP\/1\.1 200 /)
+      },
+    ))
+
+  it('gives one address a share of the connections, and serves others while it holds all of that', () =>
+    withLimits({ maxConnections: 8, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
+      const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
+      const held = [client(idle), client(idle)]
+      await until(() => held.every(({ socket }) => socket.readyState === 'open'))
       await sleep(100)
-      const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
-      for (const text of surplus) {
-        assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n/)
-        assert.doesNotMatch(text, /200 OK/)
-      }
-      for (const { socket, isOpen } of kept) {
-        assert.ok(isOpen())
-        socket.write(`${REQUEST}Connection: close\r\n\r\n`)
-      }
-      for (const { ended } of kept) assert.match(await ended, /^HTTP\/1\.1 200 /)
-      assert.match(await client(`${REQUEST}Connection: close\r\n\r\n`).ended, /^HTTP\/1\.1 200 /)
+      assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
+      const closing = `${REQUEST}Connection: close\r\n\r\n`
+      assert.match(await clientFrom('127.0.0.2', closing).ended, /^HTTP\/1\.1 200 /)
+      assert.ok(held.every(({ isOpen }) => isOpen()))
+      held[0]!.socket.destroy()
+      await sleep(100)
+      assert.match(await client(closing).ended, /^HTTP\/1\.1 200 /)
     }))
+
+  it('serves others while one address opens connections as fast as they are refused', () =>
+    withLimits({ maxConnections: 4, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
+      const flood = Array.from({ length: 400 }, () => client())
+      await until(() => flood.filter(({ socket }) => socket.readyState !== 'opening').length === 400)
+      for (let time = 0; time < 3; time++)
+        assert.match(
+          await clientFrom('127.0.0.2', `${REQUEST}Connection: close\r\n\r\n`).ended,
+          /^HTTP\/1\.1 200 /,
+        )
+    }))
+
+  it('behind a proxy gives one address a share of the requests that are not answered', () =>
+    withLimits({ maxConnections: 8, trustedProxies: 1 }, async ({ client }) => {
+      const from = (address: string, more: string) =>
+        client(`${REQUEST.replace('GET', 'POST')}X-Forwarded-For: ${address}\r\n${more}`)
+      const idle = [1, 2].map(() => from('192.0.2.1', 'Content-Length: 9\r\n\r\n'))
+      await sleep(100)
+      const answer = (address: string) => from(address, 'Connection: close\r\n\r\n').ended
+      assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 503 [^]*Retry-After: 1/)
+      assert.match(await answer('192.0.2.2'), /^HTTP\/1\.1 200 /)
+      for (const { socket } of idle) socket.write('123456789')
+      await until(() => idle.every(({ text }) => text().startsWith('HTTP/1.1 200 ')))
+      assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 200 /)
+    }))
+
+  it('ends a client whose body brings nothing for a while: 408', () =>
+    withLimits({ bodyIdleTimeout: 400 }, async ({ client }) => {
+      const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
+      const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
+      const drip = setInterval(() => slow.socket.write('y'), 50)
+      for (const { ended } of [idle, paused]) assert.match(await ended, /^HTTP\/1\.1 408 Request Timeout/)
+      assert.ok(slow.isOpen())
+      clearInterval(drip)
+    }))
+
+  it('does not end a client that waits until the server reads its body', async () => {
+    const server = await limited(
+      (req, res) => void setTimeout(() => req.resume().on('end', () => res.end('done')), 1000),
+      { bodyIdleTimeout: 200 },
+    )
+    try {
+      const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\nContent-Length: 200000\r\n\r\n`
+      assert.match(await server.client(head + 'y'.repeat(200_000)).ended, /^HTTP\/1\.1 200 /)
+    } finally {
+      await server.stop()
+    }
+  })
 
   it('names a limit that is unknown or wrong', () => {
     const wrong = { maxHeaders: 0, headersTimeout: '1s', speed: 3 } as unknown as ServerLimits
