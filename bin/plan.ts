@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
-import { describeIssue, Size } from '../lib/options.ts'
+import { Size } from '../lib/option-types.ts'
+import { describeIssue } from '../lib/options.ts'
 import { Subject } from '../lib/quota/subjects.ts'
 
 const names = v.array(v.string())

@@ -8,9 +8,8 @@ import {
 import * as v from 'valibot'
 import { type ConnectionLimits, limitConnections, limitRequests } from './connections.ts'
 import { isStillSending } from './http/linger.ts'
-import { checked, count, milliseconds, Size } from './options.ts'
-
-const HOUR = 60 * 60_000
+import { count, HOUR, milliseconds, Size } from './option-types.ts'
+import { checked } from './options.ts'
 
 /** What a server puts up with from its clients. Times are milliseconds. */
 export const ServerLimits = v.strictObject({

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as v from 'valibot'
-import { Size } from '../../lib/options.ts'
+import { Size } from '../../lib/option-types.ts'
 import { type Subject, subjects } from '../../lib/quota/subjects.ts'
 
 /** Where the store is, and how it is set up: the same words on every command. */

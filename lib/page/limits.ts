@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
-import { Size } from '../options.ts'
+import { Size } from '../option-types.ts'
 
 const UNLIMITED = -1
 const UNITS = ['TiB', 'GiB', 'MiB', 'KiB'] as const

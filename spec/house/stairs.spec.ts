@@ -27,6 +27,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/moving': { floor: 4 },
   'lib/resources': { floor: 5 },
   'lib/routes': { floor: 5, beside: ['lib/resources'] },
+  'lib/option-types.ts': { floor: 5 },
   'lib/options.ts': { floor: 6 },
   'lib/page': { floor: 6, beside: ['lib/options.ts'] },
   'lib/host.ts': { floor: 6 },

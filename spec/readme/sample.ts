@@ -8,6 +8,7 @@ export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.
 /** What may stand for options that have no default, by their names alone where several mean the same. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
+  'server.maxConnectionsPerAddress': '250',
   'storage.schema': '"allot"',
   'storage.readers': '8',
   'storage.writers': '8',
@@ -16,6 +17,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.retries': '20',
   'api.baseUrl': '"https://git.example.org"',
   'quota.defaultTotal': '"20 GiB"',
+  'git.atOncePerClient': '8',
   'git.largestPush': '"2 GiB"',
   largest: '"2 GiB"',
 }
