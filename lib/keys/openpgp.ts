@@ -24,7 +24,7 @@ export interface OpenPgpSubkey extends OpenPgpPart {
 export interface OpenPgpKey extends OpenPgpPart {
   /** As written, of the user ids whose self-certification holds and is not revoked; each once, whatever its case. */
   emails: string[]
-  /** Those whose binding signature holds and is not revoked. */
+  /** Those whose binding signature holds, revoked or not. */
   subkeys: OpenPgpSubkey[]
 }
 

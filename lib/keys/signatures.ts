@@ -61,14 +61,13 @@ export class SelfSignatures {
     return all.sort((a, b) => primacy(b) - primacy(a) || later(a.certification, b.certification))
   }
 
-  /** The subkeys that are bound and not revoked; also those that have expired since. */
+  /** The subkeys that are bound; also those that have expired since or are revoked. */
   async bound(): Promise<Bound[]> {
     const all: Bound[] = []
     for (const subkey of this.#key.subkeys) {
       const data = { key: this.#primary, bind: subkey.keyPacket }
       const binding = await this.#latest(subkey.bindingSignatures, this.#types.subkeyBinding, data)
       if (binding === undefined) continue
-      if (await this.#anyHolds(subkey.revocationSignatures, this.#types.subkeyRevocation, data)) continue
       all.push({ subkey, binding, crossSigned: await this.#isCrossSigned(subkey, binding, data) })
     }
     return all

@@ -4,6 +4,7 @@ import { PublicKey, publicKeyResource } from '../resources/keys.ts'
 import { userResource } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
+import type { Asked } from './pages.ts'
 import { keyId } from './parameters.ts'
 
 const CreateKeyOption = v.object({
@@ -24,6 +25,13 @@ const listed = (
     ? hosting.sshKeys.withFingerprint(account, fingerprint, page)
     : hosting.sshKeys.list(account, page)
 
+/** The user of a key, which its owner and administrators are shown. */
+const ownerIn = async ({ hosting }: Services, { user, baseUrl }: Asked, id: number) => {
+  if (user === null || (user.id !== id && !user.admin)) return undefined
+  const account = await hosting.accounts.byId(id)
+  return account && userResource(account, user, baseUrl)
+}
+
 export const sshKeyRoutes = [
   route({
     method: 'GET',
@@ -36,10 +44,12 @@ export const sshKeyRoutes = [
     query: fingerprintQuery,
     paging: 'lenient',
     responses: { 200: v.array(PublicKey) },
-    handle: async ({ user, query, page, apiUrl }, services) => {
+    handle: async (request, services) => {
+      const { user, query, page, apiUrl } = request
       const { items, total } = await listed(services, user.id, query.fingerprint, page)
+      const owner = await ownerIn(services, request, user.id)
       return pageOf(
-        items.map((key) => publicKeyResource(key, apiUrl)),
+        items.map((key) => publicKeyResource(key, apiUrl, owner)),
         total,
       )
     },
@@ -54,10 +64,10 @@ export const sshKeyRoutes = [
     scope: 'write:user',
     body: CreateKeyOption,
     responses: { 201: PublicKey, 422: ValidationError },
-    handle: async ({ user, body, client, baseUrl, apiUrl }, { hosting }) => {
-      const key = await hosting.sshKeys.add(user.id, body, client)
-      const account = await hosting.accounts.byId(user.id)
-      return reply(201, publicKeyResource(key, apiUrl, account && userResource(account, user, baseUrl)))
+    handle: async (request, services) => {
+      const { user, body, client, apiUrl } = request
+      const key = await services.hosting.sshKeys.add(user.id, body, client)
+      return reply(201, publicKeyResource(key, apiUrl, await ownerIn(services, request, user.id)))
     },
   }),
   route({
@@ -70,9 +80,11 @@ export const sshKeyRoutes = [
     scope: 'read:user',
     params: keyId,
     responses: { 200: PublicKey, 404: NotFound },
-    handle: async ({ user, params, apiUrl }, { hosting }) => {
-      const key = await hosting.sshKeys.get(user.id, params.id)
-      return key === undefined ? reply(404) : reply(200, publicKeyResource(key, apiUrl))
+    handle: async (request, services) => {
+      const { user, params, apiUrl } = request
+      const key = await services.hosting.sshKeys.get(user.id, params.id)
+      if (key === undefined) return reply(404)
+      return reply(200, publicKeyResource(key, apiUrl, await ownerIn(services, request, user.id)))
     },
   }),
   route({
@@ -99,12 +111,14 @@ export const sshKeyRoutes = [
     query: fingerprintQuery,
     paging: 'lenient',
     responses: { 200: v.array(PublicKey), 404: NotFound },
-    handle: async ({ user, params, query, page, apiUrl }, services) => {
+    handle: async (request, services) => {
+      const { user, params, query, page, apiUrl } = request
       const account = await accountNamed(services, user, params.username)
       if (account === undefined) return reply(404)
       const { items, total } = await listed(services, account.id, query.fingerprint, page)
+      const owner = await ownerIn(services, request, account.id)
       return pageOf(
-        items.map((key) => publicKeyResource(key, apiUrl)),
+        items.map((key) => publicKeyResource(key, apiUrl, owner)),
         total,
       )
     },

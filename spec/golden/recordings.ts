@@ -29,7 +29,7 @@ export interface RecordedResponse {
   body?: unknown
   /** Set where `body` keeps the first element of a list only: how many there were, and their names. */
   body_count?: number
-  body_keys?: string[]
+  body_keys?: (string | number)[]
 }
 
 /** Reads the recordings of one family, in the order in which they were made. */

@@ -12,11 +12,13 @@ export interface ReplayOptions {
   prepare?: (world: World) => Promise<unknown>
   /** By the id of a recording: state changes between it and the one before that were not recorded. */
   steps?: Record<string, (world: World) => Promise<unknown>>
-  /** By the id of a recording: its request where the recording is shortened. */
-  requests?: Record<string, Partial<RecordedRequest>>
+  /** By the id of a recording: its request where the recording is shortened, or names what has another id here. */
+  requests?: Record<string, Amended | ((world: World) => Promise<Amended>)>
   /** Leaves out recordings that need something which Allot does not have; the reason by id or pattern. */
   leaveOut?: Record<string, string>
 }
+
+type Amended = Partial<RecordedRequest>
 
 interface Found {
   id: string
@@ -44,7 +46,9 @@ export const replay = (family: string, options: ReplayOptions = {}): void => {
     it('is answered as recorded, apart from the differences that the table names', async () => {
       for (const recording of recordings) {
         await options.steps?.[recording.id]?.(world)
-        const lines = await answered(world, recording, options.requests?.[recording.id])
+        const given = options.requests?.[recording.id]
+        const amended = typeof given === 'function' ? await given(world) : given
+        const lines = await answered(world, recording, amended)
         found.push(...lines.map((line) => ({ id: recording.id, line })))
       }
       const unnamed = found.filter((one) => !table.some((entry) => names(entry, family, one)))
@@ -61,11 +65,7 @@ export const replay = (family: string, options: ReplayOptions = {}): void => {
   })
 }
 
-const answered = async (
-  world: World,
-  recording: Recording,
-  amended: Partial<RecordedRequest> = {},
-): Promise<string[]> => {
+const answered = async (world: World, recording: Recording, amended: Amended = {}): Promise<string[]> => {
   const request = { ...recording.request, ...amended }
   const answer = await world.send({ as: recording.as, request })
   return differencesOf(recording, answer, world.running.base)

@@ -1,0 +1,28 @@
+import { recordingsOf } from './recordings.ts'
+import { replay } from './replay.ts'
+import type { World } from './world.ts'
+
+const recordings = new Map(recordingsOf('ssh-keys').map((recording) => [recording.id, recording]))
+
+/** Adds a key that the recorded server had, although the request that added it was not recorded. */
+const add = (as: string, title: string, key: string) => (world: World) =>
+  world.make(as, 'POST', '/user/keys', { title, key })
+
+const [bobsKey] = recordings.get('ssh.users')!.response.body as { key: string }[]
+const { key: otherFormat } = recordings.get('ssh.bad.rfc4716')!.request.body as { key: string }
+const { key: deployKey } = recordings.get('ssh.deploy')!.request.body as { key: string }
+
+replay('ssh-keys', {
+  steps: {
+    'ssh.dup.same': add('bob', 'bob', bobsKey!.key),
+    'ssh.bad.rfc4716': add('alice', 'in another format', otherFormat),
+    'ssh.get.fp': add('alice', 'one more', deployKey),
+  },
+  requests: {
+    'ssh.del.admin': async (world) => {
+      const { items } = await world.running.allot.hosting.sshKeys.list(2, { offset: 0, limit: 50 })
+      return { path: `/api/v1/user/keys/${items.find(({ title }) => title === 'del by root')!.id}` }
+    },
+  },
+  leaveOut: { 'ssh.deploy*': 'Allot has no deploy keys' },
+})
