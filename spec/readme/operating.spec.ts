@@ -41,9 +41,10 @@ describe('The sample configuration', () => {
     writeFileSync(file, read('examples/allot.toml').replaceAll(/^#(?=\w+ = )/gm, ''))
     const config = readConfig(file)
     assert.equal(config.quota.defaultTotal, 20 * 1024 ** 3)
-    const { storage, ...server } = config.server
+    const { storage, maxConnectionsPerAddress, ...server } = config.server
     assert.deepEqual(server, readConfig(undefined).server)
     assert.match(storage!, /^postgres:/)
+    assert.equal(maxConnectionsPerAddress, 250)
     assert.equal(config.storage.retries, 20)
   })
 })
