@@ -35,7 +35,7 @@ const repository = async (server: ServedGit, owner: Person, name: string) => {
   }
 }
 
-const NOTHING = /^count: 0\n[^]*in-pack: 0\n/
+const NOTHING = /^count: 0\n[\s\S]*in-pack: 0\n/
 
 describe('A push that is small when it is sent', () => {
   it('is refused when it unpacks to more than git.largestPush, and nothing of it is kept', async () => {
