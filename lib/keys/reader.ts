@@ -21,7 +21,7 @@ export interface KeyReader {
   close(): Promise<void>
 }
 
-const DEADLINE_MS = 1000
+const DEADLINE_MS = 2000
 
 /** In the package the module has been bundled into another folder than the worker's source. */
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './keys-worker.js' : './worker.ts', import.meta.url)
@@ -36,8 +36,8 @@ export const createKeyReader = (deadlineMs = DEADLINE_MS): KeyReader => {
     },
   })
   return {
-    ssh: (client, text) => pool.run(client, { kind: 'ssh', text }) as Promise<SshKey>,
-    openPgp: (client, text) => pool.run(client, { kind: 'openpgp', text }) as Promise<OpenPgpKey>,
+    ssh: (client, text) => pool.run(client, () => ({ kind: 'ssh', text })) as Promise<SshKey>,
+    openPgp: (client, text) => pool.run(client, () => ({ kind: 'openpgp', text })) as Promise<OpenPgpKey>,
     close: pool.close,
   }
 }

@@ -28,7 +28,7 @@ export const createMarkdown = ({ deadline }: { deadline: number }): Markdown => 
     async render(client, { context = '', wiki = false, knownNames, ...given }) {
       if (given.text === '') return ''
       const names = knownNames !== undefined && isExtended(given.mode) ? namesIn(given.text) : []
-      return pool.render(client, async () => {
+      return pool.run(client, async () => {
         const people = names.length === 0 ? [] : await knownNames!(names)
         return { ...given, context, wiki, people }
       })

@@ -3,9 +3,11 @@ import { AllotError } from '../errors.ts'
 import { startThread, type Thread, type ThreadOptions } from './thread.ts'
 
 export interface PoolOptions extends ThreadOptions {
-  /** How many threads run at once. One client uses at most half of them. */
+  /** How many threads run at once. */
   threads: number
-  /** How many tasks wait, of all clients together. */
+  /** How many of them one client uses at most; by default half. */
+  threadsPerClient?: number
+  /** How many tasks wait, of all clients together. One client has half of the places. */
   queue: number
   messages: ThreadOptions['messages'] & { busy: string }
 }
@@ -14,9 +16,10 @@ export interface PoolOptions extends ThreadOptions {
 export interface Pool<Input, Output> {
   /**
    * @param client whose budget the task counts against: see lib/client-budget.ts
+   * @param prepare makes the input, once a thread is free for it
    * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
    */
-  run(client: string, input: Input): Promise<Output>
+  run(client: string, prepare: () => Input | Promise<Input>): Promise<Output>
   close(): Promise<void>
 }
 
@@ -25,40 +28,41 @@ export interface Pool<Input, Output> {
  * threads, so a task that has its slot always finds one.
  */
 export const createPool = <Input, Output>(options: PoolOptions): Pool<Input, Output> => {
-  const { threads: slots, queue, messages } = options
-  const budget = createClientBudget({ slots, queue, message: messages.busy })
-  const threads = new Set<Thread<Input, Output>>()
+  const { threads: slots, threadsPerClient: slotsPerClient, queue, messages } = options
+  const share = slotsPerClient === undefined ? {} : { slotsPerClient }
+  const budget = createClientBudget({ slots, ...share, queue, message: messages.busy })
   const idle: Thread<Input, Output>[] = []
+  const busy = new Set<Thread<Input, Output>>()
   let isClosed = false
+  const refuseWhenClosed = () => {
+    if (isClosed) throw new AllotError('unavailable', 'the server is stopping')
+  }
 
   const aliveThread = (): Thread<Input, Output> => {
-    for (const thread of threads) if (!thread.isAlive) threads.delete(thread)
     for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.isAlive) return thread
-    const started = startThread<Input, Output>(options)
-    threads.add(started)
-    return started
+    return startThread<Input, Output>(options)
   }
 
   const runInThread = async (input: Input): Promise<Output> => {
-    if (isClosed) throw stopping()
+    refuseWhenClosed()
     const thread = aliveThread()
+    busy.add(thread)
     try {
       return await thread.run(input)
     } finally {
-      idle.push(thread)
+      busy.delete(thread)
+      if (thread.isAlive) idle.push(thread)
     }
   }
 
   return {
-    async run(client, input) {
-      if (isClosed) throw stopping()
-      return budget.run(client, () => runInThread(input))
+    async run(client, prepare) {
+      refuseWhenClosed()
+      return budget.run(client, async () => runInThread(await prepare()))
     },
     async close() {
       isClosed = true
-      await Promise.all([...threads].map((thread) => thread.end()))
+      await Promise.all([...idle, ...busy].map((thread) => thread.end()))
     },
   }
 }
-
-const stopping = () => new AllotError('unavailable', 'the server is stopping')

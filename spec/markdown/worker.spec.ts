@@ -45,3 +45,14 @@ describe('The parsers of markdown', () => {
       )
     })
 })
+
+describe('The parsers of keys', () => {
+  const KEY_PARSERS = ['openpgp', 'sshpk']
+
+  it('are loaded by their worker, and never by the thread that serves requests', () => {
+    const [worker, server] = [loadedWith('lib/keys/worker.ts'), loadedWith('lib/index.ts')]
+    assert.ok(server.has(resolve(root, 'lib/keys/reader.ts')))
+    for (const name of KEY_PARSERS)
+      assert.deepEqual([worker.has(name), server.has(name)], [true, false], name)
+  })
+})
