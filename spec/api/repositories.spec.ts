@@ -210,7 +210,10 @@ describe('auto_init', () => {
       git(body.id, 'show', 'main:LICENSE'),
       new RegExp(`MIT License\\s+Copyright \\(c\\) ${new Date().getUTCFullYear()} initial`),
     )
-    assert.equal(git(body.id, 'log', '-1', '--format=%an <%ae>').trim(), 'initial <initial@noreply.127.0.0.1>')
+    assert.equal(
+      git(body.id, 'log', '-1', '--format=%an <%ae>').trim(),
+      'initial <initial@noreply.127.0.0.1>',
+    )
     git(body.id, 'fsck', '--strict')
   })
 
