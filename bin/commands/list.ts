@@ -29,6 +29,7 @@ const ORGANIZATIONS: readonly Column<Organization>[] = [
   { title: 'NAME', cell: ({ name }) => name },
   { title: 'SEEN BY', cell: ({ visibility }) => visibility },
   { title: 'FULL NAME', cell: ({ full_name }) => full_name },
+  { title: 'NOTE', cell: ({ owners_count }) => (owners_count === 0 ? 'no owner' : '') },
 ]
 export const listOrganizations = (flags: Flags): Promise<void> =>
   withApi(flags, (api) =>

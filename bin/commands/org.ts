@@ -7,6 +7,17 @@ interface Flags extends ReachFlags, PrintFlags {
   owner: string
 }
 
+export const deleteOrganization = (
+  name: string,
+  { purge, ...flags }: ReachFlags & { purge?: boolean },
+): Promise<void> => {
+  const path = `/orgs/${part(name)}${purge ? '?purge=true' : ''}`
+  return withApi(flags, async (api) => {
+    await api.send('DELETE', path, undefined, `there is no organization named ${name}`)
+    note(`deleted the organization ${name}`)
+  })
+}
+
 export const addOrganization = (name: string, { owner, json, ...flags }: Flags): Promise<void> => {
   const path = `/admin/users/${part(owner)}/orgs`
   return withApi(

@@ -27,7 +27,7 @@ import { createProfiles, type Profiles } from './profiles.ts'
 import { createRedirects, type Redirects } from './redirects.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
-import { createRemoval, removingOwner } from './removal.ts'
+import { createRemoval, type Removal, removingOwner } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
 import { createSessions, type Sessions } from './sessions.ts'
@@ -63,11 +63,8 @@ export interface Hosting {
   readonly files: HostedFiles
   readonly lfs: Lfs
   readonly packages: Packages
-  /**
-   * Deletes an account with all that is only its own; answers whether there was one.
-   * @throws AllotError invalid when it still owns repositories and `purge` is not asked for.
-   */
-  removeAccount(id: number, options?: { purge?: boolean }): Promise<boolean>
+  /** Deletes a user or an organization: see {@link Removal.remove}. */
+  readonly removeAccount: Removal['remove']
   /** Deletes the folders and files that a kill has left without a record, and counts what it left uncounted; only at the start. */
   sweep(): Promise<void>
   /** Resolves when the folders of the repositories that are gone are, too, and the files of what is gone. */
@@ -114,6 +111,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
   const landings = createLandings({ store, quota, disk, failed })
   const parts = { quota, errands, folders, files }
   const attached = { store, quota, files }
+  const removal = createRemoval(store, parts, told)
   const keyReader = createKeyReader()
   errands.on('owner', removingOwner(parts))
   errands.on('relations', tellingRelations)
@@ -129,7 +127,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     files,
     lfs: createLfs(store, quota, files),
     packages: createPackages(store, parts),
-    organizations: createOrganizations(store),
+    organizations: createOrganizations(store, removal),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),
     redirects: createRedirects(store),
@@ -147,7 +145,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
     usage: createUsageListings(store, quota),
-    removeAccount: createRemoval(store, parts, told).remove,
+    removeAccount: removal.remove,
     async sweep() {
       await folders.sweep()
       await files.sweep()

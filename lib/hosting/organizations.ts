@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import { type Account, accounts, memberships, type Visibility } from '../records/schema.ts'
+import { type Account, accounts, type Membership, memberships, type Visibility } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, membershipOf, type Viewer } from './access.ts'
@@ -7,6 +7,7 @@ import { blankAccount, insertAccount } from './accounts.ts'
 import { now } from './clock.ts'
 import { existingAccount, visibleAccount, visibleOrganization } from './lookup.ts'
 import type { Which } from './permits.ts'
+import type { Removal, RemovalOptions } from './removal.ts'
 
 export interface NewOrganization {
   name: string
@@ -33,18 +34,40 @@ export interface Organizations {
   /**
    * Adds a member, or changes whether an existing one is an owner.
    * @param options `by` is the user who adds the member; absent: the host
-   * @throws AllotError conflict when others have added the member to too many organizations already
+   * @throws AllotError conflict when others have added the member to too many organizations already, and when the founder
+   * is the last owner and would be one no more, unless an administrator asks
    */
   setMember(
     organization: Which<Account>,
     member: Which<Account>,
     options?: { owner?: boolean; by?: Viewer },
   ): Promise<void>
-  /** Answers whether there was such a member. @throws AllotError conflict for the last owner. */
-  removeMember(organization: Which<Account>, member: Which<Account>): Promise<boolean>
+  /**
+   * Answers whether there was such a member.
+   * @throws AllotError conflict when the founder is the last owner, unless an administrator asks
+   */
+  removeMember(
+    organization: Which<Account>,
+    member: Which<Account>,
+    options?: { by?: Viewer },
+  ): Promise<boolean>
+  /** All organizations by name, each with the number of its owners, which may be 0. */
+  list(at: { offset: number; limit: number }): Promise<{ items: OwnedOrganization[]; total: number }>
+  /**
+   * Deletes an organization, at once as far as anyone can see; large numbers of records are deleted in steps.
+   * @param options.purge deletes its repositories and packages too
+   * @returns whether the organization existed
+   * @throws AllotError invalid when it still owns repositories or packages and `purge` is not set
+   */
+  remove(organization: Which<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
-export const createOrganizations = (store: Store): Organizations => ({
+export interface OwnedOrganization {
+  readonly organization: Account
+  readonly owners: number
+}
+
+export const createOrganizations = (store: Store, removal: Removal): Organizations => ({
   async create(owner, { visibility, ...profile }) {
     const id = await store.sequences.next('account')
     const record: Account = {
@@ -59,7 +82,8 @@ export const createOrganizations = (store: Store): Organizations => ({
     return store.write(async (tx) => {
       await existingAccount(tx, owner)
       await insertAccount(tx, record)
-      await memberships.save(tx, { organization: id, member: owner, owner: true, createdAt: now() })
+      const made = { organization: id, member: owner, createdAt: now() }
+      await memberships.save(tx, { ...made, owner: true, founder: true })
       return record
     })
   },
@@ -93,18 +117,33 @@ export const createOrganizations = (store: Store): Organizations => ({
       const before = await membershipOf(tx, organization, member)
       if (before === undefined) await refuseTooMany(tx, options?.by ?? null, account)
       const owner = options?.owner ?? before?.owner ?? false
-      if (before?.owner === true && !owner) await keepAnOwner(tx, organization)
-      await memberships.save(tx, { organization, member, owner, createdAt: before?.createdAt ?? now() })
+      if (before !== undefined && !owner) await keepAnOwner(tx, before, options?.by)
+      const after = { organization, member, owner, createdAt: before?.createdAt ?? now() }
+      await memberships.save(tx, owner && before?.founder === true ? { ...after, founder: true } : after)
     }),
-  removeMember: (of, who) =>
+  removeMember: (of, who, options) =>
     store.write(async (tx) => {
       const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
       const before = await membershipOf(tx, organization, member)
       if (before === undefined) return false
-      if (before.owner) await keepAnOwner(tx, organization)
+      await keepAnOwner(tx, before, options?.by)
       await memberships.remove(tx, [organization, member])
       return true
     }),
+  list: (at) =>
+    store.read(async (tx) => {
+      const found = await accounts.list(tx, 'name', { prefix: ['organization'], ...at })
+      const owners = await Promise.all(found.map(({ id }) => memberships.count(tx, 'owners', [id])))
+      return {
+        items: found.map((organization, index) => ({ organization, owners: owners[index]! })),
+        total: await accounts.count(tx, 'kind', ['organization']),
+      }
+    }),
+  remove: (which, options) =>
+    removal.remove(async (tx) => {
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      return account?.kind === 'organization' ? account : undefined
+    }, options),
 })
 
 const chosen = async (tx: ReadTransaction, which: Which<Account>): Promise<Account> => {
@@ -137,7 +176,19 @@ const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Acco
     )
 }
 
-const keepAnOwner = async (tx: ReadTransaction, organization: number) => {
+/**
+ * Keeps the founder from leaving an organization without an owner by mistake. An owner whom somebody else added did not
+ * choose to be one and may always leave: the organization then has no owner, which administrators see in their list.
+ */
+const keepAnOwner = async (
+  tx: ReadTransaction,
+  { organization, owner, founder }: Membership,
+  by: Viewer | undefined,
+) => {
+  if (!owner || founder !== true || by?.admin === true) return
   if ((await memberships.count(tx, 'owners', [organization])) === 1)
-    throw new AllotError('conflict', 'an organization must keep at least one owner')
+    throw new AllotError(
+      'conflict',
+      'an organization must keep at least one owner: name another one, or delete the organization',
+    )
 }

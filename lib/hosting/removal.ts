@@ -6,6 +6,7 @@ import {
   accounts,
   follows,
   gpgKeys,
+  type Membership,
   memberships,
   packageVersions,
   repositories,
@@ -15,66 +16,117 @@ import {
   watches,
 } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
 import { ownsRepositories } from './accounts.ts'
 import { ownsPackages } from './package-files.ts'
+import type { Permit, Which } from './permits.ts'
 import { removeRedirects, removeRedirectsOf } from './redirects.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
 import { endSessions } from './sessions.ts'
 import { removeToken } from './tokens.ts'
 
+export interface RemovalOptions {
+  /** Deletes what the account owns too: repositories, packages, and organizations without another owner. */
+  purge?: boolean
+}
+
 export interface Removal {
   /**
-   * Deletes an account with all that is only its own: it is gone at once, and what is much goes in steps.
-   * @param options.purge deletes its repositories and packages too.
-   * @returns whether there was one
-   * @throws AllotError invalid when it still owns repositories or packages, or an organization has no other owner.
+   * Deletes a user or an organization with everything that belongs to it alone. The account is gone at once; large numbers of
+   * records are deleted in steps. With `purge` each organization that the user alone owns is deleted first, in a
+   * transaction of its own.
+   * @returns whether the account existed
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
+   * organization that it founded, and `purge` is not set
    */
-  remove(id: number, options?: { purge?: boolean }): Promise<boolean>
+  remove(which: Which<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
 export const createRemoval = (
   store: Store,
   parts: RepositoryParts,
   told: { changed: (account: Account) => void; revoked: (hash: string) => void },
-): Removal => ({
-  async remove(id, options) {
-    const removed = await store.write(async (tx) => {
-      const account = await accounts.get(tx, [id])
+): Removal => {
+  const removeAccount = async (tx: Change, account: Account, purge: boolean): Promise<void> => {
+    const { id } = account
+    if (!purge) await refuseOwner(tx, account)
+    await leaveOrganizations(tx, id)
+    for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
+      await removeToken(tx, token, told.revoked)
+    await endSessions(tx, id)
+    for (const key of await sshKeys.list(tx, 'account', { prefix: [id] })) await sshKeys.remove(tx, [key.id])
+    for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] })) await gpgKeys.remove(tx, [key.id])
+    await parts.quota.forget(tx, id)
+    await accounts.remove(tx, [id])
+    await parts.errands.begin(tx, 'owner', id)
+    tx.afterCommit(() => told.changed(account))
+  }
+
+  /** @returns the organizations to delete first, or whether the account existed. */
+  const attempt = (which: Which<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
+    store.write(async (tx) => {
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
-      if (options?.purge !== true && (await ownsRepositories(tx, id)))
-        throw invalid(
-          'this account still owns repositories: delete or transfer them first, or ask with purge=true',
-        )
-      if (options?.purge !== true && (await ownsPackages(tx, id)))
-        throw invalid('this account still owns packages: delete them first, or ask with purge=true')
-      await leaveOrganizations(tx, account)
-      for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
-        await removeToken(tx, token, told.revoked)
-      await endSessions(tx, id)
-      for (const key of await sshKeys.list(tx, 'account', { prefix: [id] }))
-        await sshKeys.remove(tx, [key.id])
-      for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] }))
-        await gpgKeys.remove(tx, [key.id])
-      await parts.quota.forget(tx, id)
-      await accounts.remove(tx, [id])
-      await parts.errands.begin(tx, 'owner', id)
-      tx.afterCommit(() => told.changed(account))
+      const owned = purge ? await solelyOwned(tx, account.id) : []
+      if (owned.length > 0) return owned
+      await removeAccount(tx, account, purge)
       return true
     })
+
+  const remove: Removal['remove'] = async (which, { purge = false } = {}) => {
+    let outcome = await attempt(which, purge)
+    while (typeof outcome !== 'boolean') {
+      for (const membership of outcome) await attempt(stillSolelyOwned(membership), true)
+      outcome = await attempt(which, purge)
+    }
     await parts.folders.idle()
     await parts.files.idle()
-    return removed
-  },
-})
-
-const leaveOrganizations = async (tx: Change, account: Account) => {
-  for (const one of await memberships.list(tx, 'member', { prefix: [account.id] })) {
-    const isLast = one.owner && (await memberships.count(tx, 'owners', [one.organization])) === 1
-    if (isLast && (await accounts.get(tx, [one.organization])) !== undefined)
-      throw invalid('this account is the only owner of an organization: name another owner first')
-    await memberships.remove(tx, [one.organization, one.member])
+    return outcome
   }
+  return { remove }
+}
+
+/** @throws AllotError invalid for an account that owns something */
+const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
+  const what = kind === 'user' ? 'this account' : 'this organization'
+  if (await ownsRepositories(tx, id))
+    throw invalid(
+      `${what} still owns repositories: delete or transfer them first, or set purge=true to delete them too`,
+    )
+  if (await ownsPackages(tx, id))
+    throw invalid(`${what} still owns packages: delete them first, or set purge=true to delete them too`)
+  if ((await solelyOwned(tx, id)).some(({ founder }) => founder === true))
+    throw invalid(
+      'this account is the only owner of an organization that it founded: name another owner, delete the organization, or set purge=true to delete it too',
+    )
+}
+
+/** Memberships of an account in the organizations that have no other owner. */
+const solelyOwned = async (tx: ReadTransaction, account: number): Promise<Membership[]> => {
+  const found: Membership[] = []
+  for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
+    if (await isSoleOwner(tx, one)) found.push(one)
+  return found
+}
+
+const isSoleOwner = async (tx: ReadTransaction, { organization, owner }: Membership): Promise<boolean> =>
+  owner &&
+  (await memberships.count(tx, 'owners', [organization])) === 1 &&
+  // The memberships of a deleted organization are removed in steps.
+  (await accounts.get(tx, [organization])) !== undefined
+
+/** The organization, unless it has another owner by now. */
+const stillSolelyOwned =
+  ({ organization, member }: Membership): Permit<Account> =>
+  async (tx) => {
+    const now = await memberships.get(tx, [organization, member])
+    return now !== undefined && (await isSoleOwner(tx, now)) ? accounts.get(tx, [organization]) : undefined
+  }
+
+const leaveOrganizations = async (tx: Change, account: number): Promise<void> => {
+  for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
+    await memberships.remove(tx, [one.organization, one.member])
 }
 
 /**

@@ -79,7 +79,14 @@ export const accounts = collection({
   },
 })
 
-const Membership = v.object({ organization: id, member: id, owner: v.boolean(), createdAt: seconds })
+const Membership = v.object({
+  organization: id,
+  member: id,
+  owner: v.boolean(),
+  /** Of the user who made the organization, for as long as that user owns it; absent for all others. */
+  founder: v.optional(v.boolean()),
+  createdAt: seconds,
+})
 export type Membership = v.InferOutput<typeof Membership>
 
 export const memberships = collection({

@@ -13,10 +13,12 @@ export const Organization = v.object({
   location: v.string(),
   visibility: Visibility,
   username: v.string(),
+  /** In lists for administrators alone: 0 for an organization whose last owner has left. */
+  owners_count: v.optional(v.number()),
 })
 export type Organization = v.InferOutput<typeof Organization>
 
-export const organizationResource = (account: Account, baseUrl: string): Organization => ({
+export const organizationResource = (account: Account, baseUrl: string, owners?: number): Organization => ({
   id: account.id,
   name: account.name,
   full_name: account.fullName,
@@ -27,4 +29,5 @@ export const organizationResource = (account: Account, baseUrl: string): Organiz
   location: account.location,
   visibility: account.visibility,
   username: account.name,
+  ...(owners === undefined ? {} : { owners_count: owners }),
 })

@@ -93,7 +93,8 @@ export const adminUserRoutes = [
     path: '/admin/users/{username}',
     operationId: 'adminDeleteUser',
     tag: 'admin',
-    summary: 'Delete a user; with `purge=true` also what the user owns',
+    summary:
+      'Delete a user; with `purge=true` also what the user owns, organizations without another owner included',
     auth: 'admin',
     scope: 'write:admin',
     query: v.object({ purge: v.optional(v.boolean()) }),

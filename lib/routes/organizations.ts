@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Page } from '../hosting/listing.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
 import { anyAccount, leftOrganization, ownedOrganization, visibleUser } from '../hosting/permits.ts'
-import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
 import { pageOf, reply, route } from './declare.ts'
@@ -72,13 +72,18 @@ export const organizationRoutes = [
     path: '/admin/orgs',
     operationId: 'adminGetAllOrgs',
     tag: 'admin',
-    summary: 'All organizations',
+    summary: 'All organizations, each with the number of its owners',
     auth: 'admin',
     scope: 'read:admin',
     paging: 'lenient',
     responses: { 200: v.array(Organization), 403: Forbidden },
-    handle: async ({ page, baseUrl }, { hosting }) =>
-      organizationPage(baseUrl, await hosting.accounts.list('organization', page)),
+    handle: async ({ page, baseUrl }, { hosting }) => {
+      const { items, total } = await hosting.organizations.list(page)
+      return pageOf(
+        items.map(({ organization, owners }) => organizationResource(organization, baseUrl, owners)),
+        total,
+      )
+    },
   }),
   route({
     method: 'GET',
@@ -93,6 +98,23 @@ export const organizationRoutes = [
     handle: async ({ user, params, baseUrl }, services) => {
       const organization = await organizationNamed(services, user, params.org)
       return organization === undefined ? reply(404) : reply(200, organizationResource(organization, baseUrl))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/orgs/{org}',
+    operationId: 'orgDelete',
+    tag: 'organization',
+    summary: 'Delete an organization; with `purge=true` also what the organization owns',
+    auth: 'required',
+    scope: 'write:organization',
+    query: v.object({ purge: v.optional(v.boolean()) }),
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async ({ user, params, query }, { hosting }) => {
+      const purge = query.purge === true
+      if (purge) checkScopes(user, { scope: ['write:repository', 'write:package'] })
+      const removed = await hosting.organizations.remove(ownedOrganization(user, params.org), { purge })
+      return removed ? reply(204) : reply(404)
     },
   }),
   route({
@@ -148,7 +170,9 @@ export const organizationRoutes = [
     scope: 'write:organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
     handle: async ({ user, params: { org, username } }, { hosting }) =>
-      (await hosting.organizations.removeMember(leftOrganization(user, org, username), anyAccount(username)))
+      (await hosting.organizations.removeMember(leftOrganization(user, org, username), anyAccount(username), {
+        by: user,
+      }))
         ? reply(204)
         : reply(404),
   }),

@@ -136,7 +136,7 @@ describe('DELETE /admin/users/{username}', () => {
     assert.equal(again.status, 201)
   })
 
-  it('refuses one who owns repositories or is the last owner of an organization, unless purge is asked for', async () => {
+  it('refuses one who owns repositories or is the last owner of an organization they founded, unless purge is set', async () => {
     const owner = await allot.person('owner')
     await allot.as(owner, 'POST', '/user/repos', { name: 'mine' })
     assertError(await allot.as(allot.root, 'DELETE', '/admin/users/owner'), 422, /repositories/)
@@ -144,8 +144,15 @@ describe('DELETE /admin/users/{username}', () => {
     assertNotFound(await allot.as(allot.root, 'GET', '/repos/owner/mine'))
     const chief = await allot.person('chief')
     await allot.as(chief, 'POST', '/orgs', { username: 'led' })
-    assertError(await allot.as(allot.root, 'DELETE', '/admin/users/chief?purge=true'), 422, /only owner/)
+    await allot.as(chief, 'POST', '/orgs/led/repos', { name: 'demo' })
+    assertError(await allot.as(allot.root, 'DELETE', '/admin/users/chief'), 422, /only owner/)
     assert.equal((await allot.as(chief, 'GET', '/user')).status, 200)
+    await allot.as(chief, 'POST', '/orgs', { username: 'shared' })
+    await allot.as(chief, 'PUT', '/orgs/shared/members/root', { role: 'owner' })
+    assertNoContent(await allot.as(allot.root, 'DELETE', '/admin/users/chief?purge=true'))
+    assertNotFound(await allot.as(allot.root, 'GET', '/orgs/led'))
+    assertNotFound(await allot.as(allot.root, 'GET', '/repos/led/demo'))
+    assert.equal((await allot.as(allot.root, 'GET', '/orgs/shared')).status, 200)
   })
 })
 

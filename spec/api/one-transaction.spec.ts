@@ -82,6 +82,7 @@ const OWNERS: [what: string, ask: (team: Team) => Promise<Answer>][] = [
     'give a repository away',
     ({ lost, org }) => allot.as(lost, 'POST', `/repos/${org}/demo/transfer`, { new_owner: lost.name }),
   ],
+  ['delete the organization', ({ lost, org }) => allot.as(lost, 'DELETE', `/orgs/${org}?purge=true`)],
   ['add a member', ({ lost, org }) => allot.as(lost, 'PUT', `/orgs/${org}/members/root`)],
   [
     'take out a member',

@@ -122,6 +122,153 @@ describe('/orgs/{org}/members/{username}', () => {
   })
 })
 
+describe('An owner whom somebody else added', () => {
+  /** An organization that a person was made an owner of, and whose founder is gone. */
+  const imposed = async (name: string) => {
+    const [founder, alice] = [await allot.person(), await allot.person()]
+    await allot.as(founder, 'POST', '/orgs', { username: name })
+    await allot.as(founder, 'PUT', `/orgs/${name}/members/${alice.name}`, { role: 'owner' })
+    assertNoContent(await allot.as(founder, 'DELETE', `/orgs/${name}/members/${founder.name}`))
+    return { founder, alice, own: `/orgs/${name}/members/${alice.name}` }
+  }
+  const ownersOf = async (name: string) => {
+    const { body } = await allot.as(allot.root, 'GET', '/admin/orgs?limit=50')
+    return body.find((one: { name: string }) => one.name === name)?.owners_count
+  }
+
+  it('can leave as the last one, and administrators see that the organization has no owner', async () => {
+    const { alice, own } = await imposed('left')
+    assert.equal(await ownersOf('left'), 1)
+    assertNoContent(await allot.as(alice, 'DELETE', own))
+    assert.equal(await ownersOf('left'), 0)
+    assertList(await allot.as(alice, 'GET', '/user/orgs'), 'name', [])
+    assert.equal((await allot.as(undefined, 'GET', '/orgs/left')).body.owners_count, undefined)
+    assertNoContent(await allot.as(allot.root, 'PUT', own, { role: 'owner' }))
+    assert.equal(await ownersOf('left'), 1)
+  })
+
+  it('can become an ordinary member as the last one', async () => {
+    const { alice, own } = await imposed('stepped-down')
+    assertNoContent(await allot.as(alice, 'PUT', own, { role: 'member' }))
+    assert.equal(await ownersOf('stepped-down'), 0)
+    assertError(await allot.as(alice, 'PUT', own, { role: 'owner' }), 403)
+  })
+
+  it('can be deleted by an administrator without purge, and the organization stays', async () => {
+    const { alice } = await imposed('kept')
+    assertNoContent(await allot.as(allot.root, 'DELETE', `/admin/users/${alice.name}`))
+    assert.equal(await ownersOf('kept'), 0)
+  })
+
+  it('can delete the organization', async () => {
+    const { alice } = await imposed('unwanted')
+    assertNoContent(await allot.as(alice, 'DELETE', '/orgs/unwanted'))
+    assert.equal(await ownersOf('unwanted'), undefined)
+  })
+
+  it('is the founder again in nothing: who was demoted and added again may leave', async () => {
+    const { founder, alice } = await imposed('returned')
+    const path = `/orgs/returned/members/${founder.name}`
+    assertNoContent(await allot.as(alice, 'PUT', path, { role: 'owner' }))
+    assertNoContent(await allot.as(alice, 'DELETE', `/orgs/returned/members/${alice.name}`))
+    assertNoContent(await allot.as(founder, 'DELETE', path))
+  })
+})
+
+describe('Owners of an organization', () => {
+  it('can always be made fewer by an administrator, the founder included', async () => {
+    for (const [name, method, body] of [
+      ['demoted', 'PUT', { role: 'member' }],
+      ['dismissed', 'DELETE', undefined],
+    ] as const) {
+      const founder = await allot.person()
+      await allot.as(founder, 'POST', '/orgs', { username: name })
+      const path = `/orgs/${name}/members/${founder.name}`
+      assertError(await allot.as(founder, method, path, body), 409, /name another one, or delete/)
+      assertNoContent(await allot.as(allot.root, method, path, body))
+      assertError(await allot.as(founder, 'DELETE', `/orgs/${name}`), 403)
+    }
+  })
+
+  it('can be made fewer by the host, in the name of an administrator', async () => {
+    const founder = await allot.person()
+    const { organizations } = allot.allot.hosting
+    const { id } = await organizations.create(founder.id, { name: 'hosted' })
+    await assert.rejects(organizations.removeMember(id, founder.id), /at least one owner/)
+    assert.equal(await organizations.removeMember(id, founder.id, { by: { id: 0, admin: true } }), true)
+    assert.equal(await organizations.remove(id), true)
+    assert.equal(await organizations.remove(id), false)
+    await assert.rejects(organizations.removeMember(id, founder.id), /the account is gone/)
+    assert.equal(await organizations.remove(founder.id), false)
+    assert.equal((await allot.as(founder, 'GET', '/user')).status, 200)
+  })
+})
+
+describe('DELETE /orgs/{org}', () => {
+  it('is for owners and administrators, and leaves nothing of the organization', async () => {
+    const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
+    await allot.as(owner, 'POST', '/orgs', { username: 'doomed' })
+    await allot.as(owner, 'PUT', `/orgs/doomed/members/${member.name}`)
+    assertError(await allot.as(undefined, 'DELETE', '/orgs/doomed'), 401)
+    for (const who of [member, other]) assertError(await allot.as(who, 'DELETE', '/orgs/doomed'), 403)
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/doomed'))
+    for (const who of [owner, member, allot.root]) assertNotFound(await allot.as(who, 'GET', '/orgs/doomed'))
+    assertNotFound(await allot.as(owner, 'DELETE', '/orgs/doomed'))
+    assertList(await allot.as(member, 'GET', '/user/orgs'), 'name', [])
+    assert.equal((await allot.as(other, 'POST', '/orgs', { username: 'doomed' })).status, 201)
+    assertNoContent(await allot.as(allot.root, 'DELETE', '/orgs/doomed'))
+    assertNotFound(await allot.as(other, 'DELETE', `/orgs/${other.name}`))
+  })
+
+  it('answers 404 to those who may not see the organization', async () => {
+    const [owner, other] = [await allot.person(), await allot.person()]
+    await allot.as(owner, 'POST', '/orgs', { username: 'unseen', visibility: 'private' })
+    assertNotFound(await allot.as(other, 'DELETE', '/orgs/unseen'))
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/unseen'))
+  })
+
+  it('answers 422 while the organization owns something, unless purge is set', async () => {
+    const owner = await allot.person()
+    await allot.as(owner, 'POST', '/orgs', { username: 'owning' })
+    for (const name of ['one', 'two'])
+      await allot.as(owner, 'POST', '/orgs/owning/repos', { name, private: name === 'two' })
+    await allot.as(owner, 'PUT', '/user/starred/owning/one')
+    assertError(
+      await allot.as(owner, 'DELETE', '/orgs/owning'),
+      422,
+      /this organization still owns repositories/,
+    )
+    assertError(await allot.as(owner, 'DELETE', '/orgs/owning?purge=false'), 422)
+    assert.equal((await allot.as(owner, 'GET', '/repos/owning/two')).status, 200)
+    const narrow = await allot.scoped(owner, 'write:organization')
+    assertError(
+      await allot.ask('DELETE', '/orgs/owning?purge=true', { token: narrow }),
+      403,
+      /write:repository/,
+    )
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/owning?purge=true'))
+    assertNotFound(await allot.as(owner, 'GET', '/repos/owning/one'))
+    assertList(await allot.as(owner, 'GET', '/user/starred'), 'name', [])
+    assertList(await allot.as(owner, 'GET', '/user/repos'), 'name', [])
+  })
+})
+
+describe('An account that alone owns many organizations', () => {
+  it('is deleted with all of them when purge is set, and with none that has another owner', async () => {
+    const [victim, other] = [await allot.person(), await allot.person()]
+    const { hosting } = allot.allot
+    for (let index = 0; index < 60; index++)
+      await hosting.organizations.create(victim.id, { name: `sole-${index}` })
+    const shared = await hosting.organizations.create(victim.id, { name: 'not-sole' })
+    await hosting.organizations.setMember(shared.id, other.id, { owner: true })
+    assertError(await allot.as(allot.root, 'DELETE', `/admin/users/${victim.name}`), 422, /only owner/)
+    assertNoContent(await allot.as(allot.root, 'DELETE', `/admin/users/${victim.name}?purge=true`))
+    for (const index of [0, 31, 59]) assertNotFound(await allot.as(allot.root, 'GET', `/orgs/sole-${index}`))
+    assertNotFound(await allot.as(allot.root, 'GET', `/users/${victim.name}`))
+    assertList(await allot.as(other, 'GET', '/user/orgs'), 'name', ['not-sole'])
+  })
+})
+
 describe('A private organization', () => {
   it('does not exist for those who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]

@@ -56,6 +56,30 @@ describe('allot user, token and org', () => {
     }
   })
 
+  it('deletes organizations, and with --purge what they own, in a store and on a server', async () => {
+    const own = aFolder()
+    const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', own])
+    for (const name of ['acme', 'beta']) await allot(['org', 'add', name, '--owner', 'ci', '--data', own])
+    const gone = await allot(['org', 'delete', 'beta', '--data', own])
+    assert.deepEqual([gone.code, gone.err], [0, 'deleted the organization beta\n'])
+    const again = await allot(['org', 'delete', 'beta', '--data', own])
+    assert.deepEqual([again.code, again.err], [1, 'allot: there is no organization named beta\n'])
+    const server = await served(['--data', own])
+    try {
+      const ask = asker(server.api)
+      const made = { token: out.trim(), body: { name: 'demo' } }
+      assert.equal((await ask('POST', '/orgs/acme/repos', made)).status, 201)
+      const remote = ['--url', new URL(server.api).origin, '--token', out.trim()]
+      const refused = await allot(['org', 'delete', 'acme', ...remote])
+      assert.equal(refused.code, 1)
+      assert.match(refused.err, /still owns repositories/)
+      assert.equal((await allot(['org', 'delete', 'acme', '--purge', ...remote])).code, 0)
+      assert.equal((await ask('GET', '/orgs/acme', { token: out.trim() })).status, 404)
+    } finally {
+      await server.stop()
+    }
+  })
+
   const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
     ['a name that is taken', ['user', 'add', 'ci'], 1, /^allot: name: ci is already taken\n$/],
     ['a name that is none', ['user', 'add', 'a b'], 1, /^allot: name: /],

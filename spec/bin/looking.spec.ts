@@ -52,6 +52,8 @@ describe('The command line shows', () => {
     const ask = asker(server.api)
     const as = (method: string, path: string, body?: unknown) => ask(method, path, { token, body })
     assert.equal((await there('org', 'add', 'acme', '--owner', 'ci')).code, 0)
+    assert.equal((await there('org', 'add', 'lone', '--owner', 'ci')).code, 0)
+    assert.equal((await as('DELETE', '/orgs/lone/members/ci')).status, 204)
     assert.equal((await as('POST', '/orgs/acme/repos', { name: 'demo' })).status, 201)
     const entry = { repository: 'acme/demo', name: 'build.zip', size: 3 * MIB, run: 1 }
     assert.equal((await as('PUT', '/admin/ledger/artifacts/a', entry)).status, 201)
@@ -102,6 +104,7 @@ describe('The command line shows', () => {
     assert.match(out('users'), /^\d+ +ci +administrator +yes +public +\d{4}-\d\d-\d\d +ci@/m)
     assert.equal(JSON.parse(out('users --json'))[0].login, 'ci')
     assert.match(out('organizations'), /^\d+ +acme +public$/m)
+    assert.match(out('organizations'), /^\d+ +lone +public +no owner$/m)
     assert.match(out('tokens'), new RegExp(`^\\d+ +${token.slice(-8)} +\\S+ +all +cli$`, 'm'))
     for (const { out, err } of Object.values(asked))
       assert.ok(!(out + err).includes(token), 'no secret is printed')

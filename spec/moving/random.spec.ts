@@ -37,9 +37,7 @@ const leastIn = (one: object): number => ('pipe' in one ? leastOf(one as Schema)
 const anyOf = (schema: Schema): fc.Arbitrary<unknown> => {
   switch (schema.type) {
     case 'object':
-      return fc.record(
-        Object.fromEntries(Object.entries(schema.entries!).map(([name, one]) => [name, anyOf(one)])),
-      )
+      return recordOf(Object.entries(schema.entries!))
     case 'array':
       return fc.array(anyOf(schema.item!), { maxLength: 3 })
     case 'nullable':
@@ -56,6 +54,15 @@ const anyOf = (schema: Schema): fc.Arbitrary<unknown> => {
       throw new Error(`say what a ${schema.type} may be`)
   }
 }
+
+/** A member that is optional is there in some records and absent from others. */
+const recordOf = (entries: readonly [name: string, schema: Schema][]): fc.Arbitrary<unknown> =>
+  fc.record(
+    Object.fromEntries(
+      entries.map(([name, one]) => [name, anyOf(one.type === 'optional' ? one.wrapped! : one)]),
+    ),
+    { requiredKeys: entries.filter(([, one]) => one.type !== 'optional').map(([name]) => name) },
+  )
 
 const all = collections as unknown as readonly Collection<unknown>[]
 const named = (name: string) => all.find(({ options }) => options.name === name)!

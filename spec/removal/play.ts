@@ -93,9 +93,11 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
     case 'purge': {
       const account = model.accounts.get(one.name)
       if (account === undefined) return
-      // Ann is the guild's only owner.
-      if (one.name === 'ann' && model.accounts.has('guild'))
-        return void (await assert.rejects(hosting.removeAccount(account.id, { purge: true }), AllotError))
+      // Ann is the guild's founder and only owner, so the guild goes with her.
+      if (one.name === 'ann' && model.accounts.has('guild')) {
+        await assert.rejects(hosting.removeAccount(account.id), AllotError)
+        forgetAccount(model, 'guild')
+      }
       assert.equal(await hosting.removeAccount(account.id, { purge: true }), true)
       forgetAccount(model, one.name)
       return
