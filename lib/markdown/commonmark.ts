@@ -1,5 +1,6 @@
 import { HtmlRenderer, type Node, Parser } from 'commonmark'
 import { type Alert, alertOf, classOfAlert, titleOfAlert } from './alerts.ts'
+import { placeFootnotes, withFootnotes } from './commonmark-footnotes.ts'
 import { createHeadingIds } from './ids.ts'
 import { imageTags } from './images.ts'
 import { ADDRESSES, type Links, linksAsWritten } from './links.ts'
@@ -11,7 +12,9 @@ import { leadingTo, NO_FOLLOW, sanitize } from './sanitize.ts'
  * is for all others.
  */
 export const renderCommonMark = (text: string, links: Links = linksAsWritten): string => {
-  const tree = new Parser().parse(text)
+  const hasFootnotes = text.includes('[^')
+  const tree = (hasFootnotes ? withFootnotes(new Parser()) : new Parser()).parse(text)
+  if (hasFootnotes) placeFootnotes(tree)
   const { isHarmless, quotes } = lookThrough(tree)
   const alerts = new Map<Node, Alert>()
   for (const quote of quotes) markAlert(quote, alerts)

@@ -2,7 +2,7 @@ import { Marked, type MarkedExtension, type RendererObject, type TokenizerAndRen
 import { type Alert, classOfAlert, titleOfAlert } from './alerts.ts'
 import { decorate } from './decorate.ts'
 import { escaped } from './escaped.ts'
-import { createFootnotes } from './footnotes.ts'
+import { createGfmFootnotes } from './gfm-footnotes.ts'
 import { createHeadingIds } from './ids.ts'
 import { imageTags } from './images.ts'
 import type { MarkdownInput } from './input.ts'
@@ -10,7 +10,7 @@ import type { References } from './links.ts'
 
 /** GitHub Flavored Markdown, with footnotes, alerts and emoji; `@names` and `owner/name#7` as links. */
 export const renderGfm = (input: MarkdownInput, references: References): string => {
-  const footnotes = createFootnotes()
+  const footnotes = createGfmFootnotes()
   const marked = new Marked({ gfm: true, breaks: input.mode === 'comment', async: false })
   marked.use(footnotes.extension, PIECES, { renderer: rendererOf(references) })
   const tokens = marked.lexer(input.text)

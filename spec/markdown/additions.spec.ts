@@ -13,6 +13,9 @@ const render = (text: string, mode: string) =>
 const note = (kind: string, title: string, rest = '') =>
   `<blockquote class="attention-header attention-${kind}">\n<p class="attention-title" dir="auto"><strong class="attention-${kind}">${title}</strong></p>\n${rest}</blockquote>\n`
 
+const noted = (text: string) =>
+  `<p dir="auto">a<sup id="user-content-fnref:1"><a href="#user-content-fn:1" rel="nofollow">1</a></sup></p>\n<div>\n<hr />\n<ol dir="auto">\n<li id="user-content-fn:1">\n<p dir="auto">${text} <a href="#user-content-fnref:1" rel="nofollow">↩︎</a></p>\n</li>\n</ol>\n</div>\n`
+
 /** Rendered alike in each of the modes. */
 const EVERYWHERE: [title: string, text: string, html: string][] = [
   ['a heading has an id', '## H2 *em*', '<h2 id="user-content-h2-em" dir="auto">H2 <em>em</em></h2>\n'],
@@ -55,6 +58,14 @@ const EVERYWHERE: [title: string, text: string, html: string][] = [
     '> [!NOTE] a',
     '<blockquote>\n<p dir="auto">[!NOTE] a</p>\n</blockquote>\n',
   ],
+  ['a footnote is listed at the end, and leads back', 'a[^1]\n\n[^1]: b', noted('b')],
+  ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
+  ['a footnote that nothing refers to is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
+  ['a note that is defined twice is the first', 'a[^1]\n\n[^1]: b\n[^1]: c', noted('b')],
+  ['a note may be named in another case', 'a[^A]\n\n[^a]: b', noted('b')],
+  ['a note may have several lines', 'a[^1]\n\n[^1]: b\nc', noted('b\nc')],
+  ['a definition may come first', '[^1]: b\n\na[^1]', noted('b')],
+  ['no footnotes in code', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
   ['a link that leads nowhere is its text', '[*a*](javascript:x)', '<p dir="auto"><em>a</em></p>\n'],
 ]
 
@@ -62,13 +73,6 @@ const emoji = (label: string, alias: string, character: string) =>
   `<span class="emoji" aria-label="${label}" data-alias="${alias}">${character}</span>`
 
 const GFM: [title: string, text: string, html: string][] = [
-  [
-    'a footnote is listed at the end, and leads back',
-    'a[^1]\n\n[^1]: b',
-    '<p dir="auto">a<sup id="user-content-fnref:1"><a href="#user-content-fn:1" rel="nofollow">1</a></sup></p>\n<div>\n<hr />\n<ol dir="auto">\n<li id="user-content-fn:1">\n<p dir="auto">b <a href="#user-content-fnref:1" rel="nofollow">↩︎</a></p>\n</li>\n</ol>\n</div>\n',
-  ],
-  ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
-  ['a footnote that nothing refers to is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
   [
     'a name of an emoji is the emoji',
     ':+1: :nosuch:',
@@ -89,7 +93,17 @@ describe('What is added to CommonMark', () => {
   for (const [title, text, html] of GFM)
     it(`${title}, in the mode gfm`, async () => assert.equal(await render(text, 'gfm'), html))
 
-  it('numbers footnotes by their first references, each reference apart', async () => {
+  for (const mode of ['markdown', 'gfm'])
+    it(`numbers footnotes by their first references, each reference apart, in the mode ${mode}`, async () => {
+      const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of *b* [^a]\n\nend', mode)
+      const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
+      const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
+      assert.deepEqual(ids, references)
+      assert.match(html, /end<\/p>\n<div>/)
+      assert.match(html, /of a <a href="#user-content-fnref:2" rel="nofollow">↩︎<\/a> <a /)
+    })
+
+  it('keeps several paragraphs in one footnote, in the mode gfm', async () => {
     const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of b [^a]\n\n    more\n\nend', 'gfm')
     const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
     const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']

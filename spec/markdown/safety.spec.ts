@@ -239,6 +239,13 @@ describe('Rendered markdown is safe to show', () => {
       '~~',
       'a',
       '\\',
+      '[^a]',
+      '\n\n[^a]: ',
+      '![',
+      '> [!TIP]\n',
+      '# ',
+      ':tada:',
+      'a/b#1',
     )
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
     await fc.assert(

@@ -47,6 +47,7 @@ const pieces = [
     ':',
   ],
   ...['[a](#b)', '[a](/b "c")', '![a](b.png)', '[a](https://example.test/?a=b&c)', '<https://example.test>'],
+  ...['[^a]', '\n\n[^a]: ', '\n\n[^a]: b [^b]\n[^b]: ![c [^a]](d)', '> [!TIP]\n'],
   ...['[a](mailto:b@example.test)', '[a]: ', '[a]', '<b>', '</b>', '<b onclick=x>', '<!-- ', ' -->'],
   ...['javascript:', 'JaVaScRiPt:', 'java\tscript:', 'data:text/html,', 'vbscript:', '//example.test', 'x:y'],
   ...['<script>', '</script>', '<img src=x onerror=y>', '\0', '\u00a0', '\u2028', '%0A', '\u{1f600}'],
