@@ -1,3 +1,4 @@
+import { parseExactly } from '../lib/integers.ts'
 import { Usage } from './usage.ts'
 
 /** How a request reaches the server: over the network, or in process. */
@@ -63,7 +64,7 @@ export const apiAt = (api: string, headers: Record<string, string>, call: Call, 
   const jsonOf = async <T>(answer: Response): Promise<T> => {
     const text = await answer.text()
     try {
-      return (text === '' ? undefined : JSON.parse(text)) as T
+      return (text === '' ? undefined : parseExactly(text)) as T
     } catch {
       throw new Error(`${named ?? api} did not answer JSON: is it the address of an Allot?`)
     }

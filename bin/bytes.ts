@@ -1,7 +1,10 @@
+import type { Sum } from '../lib/integers.ts'
+
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 /** Bytes as people say them: `1.2 GiB`. */
-export const inWords = (bytes: number): string => {
+export const inWords = (sum: Sum): string => {
+  const bytes = Number(sum)
   if (Math.abs(bytes) < 1024) return `${bytes} B`
   let [value, unit] = [bytes / 1024, 0]
   // What would round to 1024 of a unit is one of the next.
@@ -13,7 +16,7 @@ export const inWords = (bytes: number): string => {
 }
 
 /** To the byte: `1,234,567 bytes`. */
-export const exactly = (bytes: number): string =>
+export const exactly = (bytes: Sum): string =>
   `${bytes.toLocaleString('en-US')} ${bytes === 1 ? 'byte' : 'bytes'}`
 
 export const limitInWords = (limit: number | null): string =>

@@ -1,3 +1,4 @@
+import { jsonOf } from '../lib/integers.ts'
 import type { Page } from './api.ts'
 import { barOf, withBar } from './bar.ts'
 
@@ -13,7 +14,7 @@ export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
 /** What is told beside the result: a program that reads that does not see it. */
 export const note = (line: string): void => void process.stderr.write(`${plain(line)}\n`)
 
-export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
+export const printJson = (value: unknown): void => print(jsonOf(value, { indent: 2 }))
 
 export interface Column<T> {
   title: string
@@ -92,7 +93,7 @@ const jsonPrinter = <T>() => {
     items(items: readonly T[]) {
       for (const item of items) {
         // Without the brackets of its own list.
-        const text = JSON.stringify([item], null, 2).slice(1, -2)
+        const text = jsonOf([item], { indent: 2 }).slice(1, -2)
         process.stdout.write(`${isFirst ? '[' : ','}${text}`)
         isFirst = false
       }

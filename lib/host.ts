@@ -2,6 +2,7 @@ import { AllotError } from './errors.ts'
 import type { Hosting } from './hosting/index.ts'
 import { accountByName } from './hosting/lookup.ts'
 import type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
+import type { Sum } from './integers.ts'
 import { checkSubject } from './quota/checks.ts'
 import type { Crossing } from './quota/crossings.ts'
 import type { QuotaExplanation } from './quota/explain.ts'
@@ -44,7 +45,7 @@ export interface HostQuota {
 export interface UsedOnDay {
   /** Such as `2026-11-21`. */
   date: string
-  all: number
+  all: Sum
   size: QuotaInfo['used']['size']
 }
 

@@ -6,6 +6,7 @@ export type { LedgerItem, LedgerName, LedgerOperation, NamedEntry, NamedLedger }
 export type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
 export type { Push } from './hosting/push.ts'
 export { importAllot } from './import.ts'
+export type { Sum } from './integers.ts'
 export type { LastLine } from './moving/format.ts'
 export type { Told, Write } from './moving/lines.ts'
 export type { AllotOptions } from './options.ts'

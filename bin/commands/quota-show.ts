@@ -1,3 +1,4 @@
+import { add, type Sum } from '../../lib/integers.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/resources/quota.ts'
 import { type Api, part } from '../api.ts'
 import { exactly, inWords, limitInWords } from '../bytes.ts'
@@ -59,13 +60,13 @@ const headline = (name: string, { subject, over, used, limit, left }: Explained)
   return [words + standing(over, left), `  ${exactly(used)}`]
 }
 
-const standing = (over: boolean, left: number | null): string => {
+const standing = (over: boolean, left: Sum | null): string => {
   if (left === null) return over ? ': over quota' : ''
-  return left > 0 && !over ? `; ${inWords(left)} are left` : `: OVER by ${inWords(Math.max(-left, 0))}`
+  return left > 0 && !over ? `; ${inWords(left)} are left` : `: OVER by ${inWords(left < 0 ? -left : 0)}`
 }
 
 const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
-  const parts: [label: string, bytes: number][] = [
+  const parts: [label: string, bytes: Sum][] = [
     ['public repositories', size.repos.public],
     ['private repositories', size.repos.private],
     ['LFS', size.git.LFS],
@@ -74,8 +75,8 @@ const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
     ['artifacts', size.assets.artifacts],
     ['packages', size.assets.packages.all],
   ]
-  const total = parts.reduce((sum, [, bytes]) => sum + bytes, 0)
-  const share = (bytes: number) => (total === 0 ? 0 : bytes / total)
+  const total = Number(parts.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0))
+  const share = (bytes: Sum) => (total === 0 ? 0 : Number(bytes) / total)
   return chart(
     parts.map(([label, bytes]) => ({
       label,
@@ -111,7 +112,7 @@ const measureOf = (rule: Rule, isBeside: boolean): Measure => ({
 })
 
 /** A limit of nothing is reached by nothing. */
-const shareOf = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : used / limit)
+const shareOf = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : Number(used) / limit)
 
 const verdict = (rule: Rule): string => {
   if (rule.left === null) return 'no limit'

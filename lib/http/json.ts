@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { mapNumbers } from '../integers.ts'
 
 /** What a text of JSON holds. @throws AllotError invalid for what is none, or holds half a character. */
 export const parseJson = (text: string): unknown => {
@@ -14,10 +15,30 @@ export const withoutNulls = (value: object): Record<string, unknown> =>
 
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text)
+    return MAY_ROUND.test(text) ? JSON.parse(mapNumbers(text, withoutRounding)) : value
   } catch (cause) {
     throw invalid(`is no JSON: ${(cause as Error).message}`)
   }
+}
+
+/** Some number has an exponent, or so many digits that JSON.parse rounds it. */
+const MAY_ROUND = /[\d.]{16}|\d[eE][-+]?\d/
+
+/**
+ * 9007199254740990.6 and 1e-400 are integers once JSON.parse has rounded them. As an infinite number, such a number is refused
+ * by every schema of an integer, and named.
+ */
+const withoutRounding = (number: string): string =>
+  isFraction(number) && Number.isInteger(Number(number)) ? '1e999' : number
+
+/** Exact: whether any digit other than 0 is behind the decimal point once the exponent has moved it. */
+const isFraction = (number: string): boolean => {
+  const [, whole = '', part = '', exponent = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(number) ?? []
+  const digits = whole + part
+  const behind = part.length - Number(exponent)
+  return behind > 0 && /[1-9]/.test(behind >= digits.length ? digits : digits.slice(-behind))
 }
 
 /** Without recursion: what was parsed may be nested more deeply than the stack goes. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { jsonOf } from '../integers.ts'
 
 /** What a response can hold besides JSON that a schema describes. */
 export const Html = { kind: 'html' } as const
@@ -28,7 +29,7 @@ export class ReadyJson<T> {
   declare readonly holds: T
   #tag: string | undefined
   constructor(value: T) {
-    this.bytes = Buffer.from(JSON.stringify(value))
+    this.bytes = Buffer.from(jsonOf(value))
   }
 
   /** The entity tag of the content: the same for the same bytes, on every process. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { jsonOf } from '../integers.ts'
 import { endWithRequest } from './linger.ts'
 import { ReadyJson } from './responses.ts'
 
@@ -37,7 +38,7 @@ const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: st
 }
 
 const bytesOf = (value: unknown): Buffer =>
-  value instanceof ReadyJson ? value.bytes : Buffer.from(JSON.stringify(value))
+  value instanceof ReadyJson ? value.bytes : Buffer.from(jsonOf(value))
 
 const readyOf = (value: unknown): ReadyJson<unknown> =>
   value instanceof ReadyJson ? value : new ReadyJson(value)

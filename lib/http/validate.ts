@@ -36,7 +36,7 @@ const described = (input: unknown): string => {
   if (input === null) return 'null'
   if (Array.isArray(input)) return 'an array'
   if (typeof input === 'object') return 'an object'
-  const text = JSON.stringify(input) ?? typeof input
+  const text = typeof input === 'number' ? String(input) : (JSON.stringify(input) ?? typeof input)
   return `the ${typeof input} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
+import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema.ts'
 import { setSequence } from '../records/sequence.ts'
@@ -77,7 +78,7 @@ const objectIn = (text: Buffer): object => {
 
 const jsonIn = (text: Buffer): unknown => {
   try {
-    return JSON.parse(text.toString('utf8'))
+    return parseExactly(text.toString('utf8'))
   } catch (cause) {
     throw invalid(`is no JSON: ${(cause as Error).message}`)
   }

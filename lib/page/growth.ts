@@ -1,3 +1,4 @@
+import type { Sum } from '../integers.ts'
 import { usedBy } from '../quota/subjects.ts'
 import type { PastUsage } from '../records/schema.ts'
 import { slicesOf } from './parts.ts'
@@ -7,8 +8,8 @@ export interface Span {
   readonly from: number
   readonly to: number
   /** Bytes. */
-  readonly used: number
-  /** In the order of the parts. */
+  readonly used: Sum
+  /** Bytes in the order of the parts, as exact as a drawing needs. */
   readonly slices: readonly number[]
 }
 
@@ -18,7 +19,7 @@ export const spansOf = (series: readonly PastUsage[], today: number): Span[] =>
     from: one.day,
     to: Math.max(one.day + 1, series[at + 1]?.day ?? today + 1),
     used: usedBy('size:all', one),
-    slices: slicesOf(one).map(({ bytes }) => bytes),
+    slices: slicesOf(one).map(({ bytes }) => Number(bytes)),
   }))
 
 /** A drawing has points of this many in its width and its height, whatever size it is shown at. */
@@ -34,7 +35,7 @@ export interface Drawing {
 }
 
 export const drawingOf = (spans: readonly Span[], limit: number | undefined): Drawing => {
-  const most = Math.max(1, ...spans.map(({ used }) => used))
+  const most = Math.max(1, ...spans.map(({ used }) => Number(used)))
   const isInSight = limit !== undefined && limit >= 0 && limit <= 2 * most
   const top = isInSight ? Math.max(most, limit) * 1.05 : most
   const [begin, end] = [spans[0]?.from ?? 0, spans.at(-1)?.to ?? 1]

@@ -1,3 +1,4 @@
+import { type Sum, subtract } from '../integers.ts'
 import { bindingRoom, type Room } from '../quota/evaluate.ts'
 import type { Standing } from '../quota/standing.ts'
 import { type Subject, type Usage, usedBy } from '../quota/subjects.ts'
@@ -18,7 +19,7 @@ export type State = 'over' | 'near' | 'within' | 'unlimited'
 export interface Measure {
   readonly subject: Subject
   /** Bytes that count toward the subject. */
-  readonly used: number
+  readonly used: Sum
   /** The limit that binds; undefined where nothing limits. */
   readonly room: Room | undefined
   readonly state: State
@@ -33,12 +34,12 @@ export const measureOf = ({ groups, usage }: Standing, subject: Subject, nearAt:
 const stateOf = (room: Room | undefined, nearAt: number): State => {
   if (room === undefined) return 'unlimited'
   if (room.left <= 0) return 'over'
-  return room.limit - room.left >= room.limit * nearAt ? 'near' : 'within'
+  return subtract(room.limit, room.left) >= room.limit * nearAt ? 'near' : 'within'
 }
 
 export interface Slice {
   readonly name: string
-  readonly bytes: number
+  readonly bytes: Sum
 }
 
 /** What is used, in parts. */

@@ -1,3 +1,4 @@
+import { add, subtract } from '../integers.ts'
 import { type Errands, isUnderWay, type Work } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
@@ -101,11 +102,11 @@ const usageOf = ({ lfs, issues, releases, artifacts, packages, ...container }: C
 })
 
 const negative = (delta: UsageDelta): UsageDelta =>
-  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, 0 - size]))
+  Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, subtract(0, size)]))
 
 const plus = (one: UsageDelta, other: UsageDelta): UsageDelta => {
   const sum: UsageDelta = { ...one }
   for (const kind of Object.keys(other) as (keyof UsageDelta)[])
-    sum[kind] = (sum[kind] ?? 0) + (other[kind] ?? 0)
+    sum[kind] = add(sum[kind] ?? 0, other[kind] ?? 0)
   return sum
 }

@@ -1,3 +1,4 @@
+import type { Sum } from '../integers.ts'
 import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
 import type { Standing } from './standing.ts'
 import type { Subject, Usage } from './subjects.ts'
@@ -14,8 +15,8 @@ export interface Crossing {
   /** Whether the usage is now at or above `limit * share`. */
   reached: boolean
   /** Bytes that the rule measured before the change, and measures now. */
-  before: number
-  used: number
+  before: Sum
+  used: Sum
 }
 
 /** What a change of usage crossed, in the order in which it did. */
@@ -32,7 +33,7 @@ export const crossingsBetween = (
 }
 
 /** Nothing is used up on the way to a limit of 0 or less: its rule never stands. */
-const crossedBy = (rule: QuotaRule, before: number, used: number, share: number) => {
+const crossedBy = (rule: QuotaRule, before: Sum, used: Sum, share: number) => {
   if (rule.limit <= 0 || before === used) return []
   const { name, subjects, limit } = rule
   const shares = share < 1 ? [share, 1] : [1]

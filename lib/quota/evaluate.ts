@@ -1,3 +1,4 @@
+import { add, type Sum, subtract } from '../integers.ts'
 import { lineOf, type Subject, type Usage, usedBy } from './subjects.ts'
 
 /** "Rule: a name, a limit and a list of subjects." The limit is bytes; -1 is unlimited. */
@@ -16,8 +17,8 @@ export interface QuotaGroup {
 const UNLIMITED = -1
 
 /** Bytes that a rule measures: a subject that is listed twice, or within another, counts each time it is listed. */
-export const measure = (rule: QuotaRule, usage: Usage): number =>
-  rule.subjects.reduce((sum, subject) => sum + usedBy(subject, usage), 0)
+export const measure = (rule: QuotaRule, usage: Usage): Sum =>
+  rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
 /** "A rule stands when the sum of the usage of all its subjects is below its limit." */
 export const ruleStands = (rule: QuotaRule, usage: Usage): boolean =>
@@ -40,7 +41,7 @@ export interface Room {
   /** Bytes. */
   limit: number
   /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
-  left: number
+  left: Sum
 }
 
 /**
@@ -66,7 +67,7 @@ const tightestRoom = (group: QuotaGroup, subject: Subject, usage: Usage): Room |
   let tightest: Room | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
-    const left = rule.limit - measure(rule, usage)
+    const left = subtract(rule.limit, measure(rule, usage))
     if (tightest === undefined || left < tightest.left) tightest = { limit: rule.limit, left }
   }
   return tightest

@@ -1,3 +1,4 @@
+import { type Sum, subtract } from '../integers.ts'
 import {
   bindingRoom,
   covers,
@@ -18,9 +19,9 @@ export interface RuleExplanation {
   covers: boolean
   stands: boolean
   /** Bytes that the rule measures. */
-  used: number
+  used: Sum
   /** Bytes until the rule no longer stands, negative when it is exceeded; null when it is unlimited. */
-  left: number | null
+  left: Sum | null
 }
 
 export interface GroupExplanation {
@@ -34,10 +35,10 @@ export interface QuotaExplanation {
   subject: Subject
   over: boolean
   /** Bytes that count toward the subject. */
-  used: number
+  used: Sum
   /** The limit that would be met first in the group that leaves the most room; null when nothing limits. */
   limit: number | null
-  left: number | null
+  left: Sum | null
   groups: GroupExplanation[]
 }
 
@@ -66,6 +67,6 @@ const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExpla
     covers: covers(rule, subject),
     stands: ruleStands(rule, usage),
     used,
-    left: rule.limit === -1 ? null : rule.limit - used,
+    left: rule.limit === -1 ? null : subtract(rule.limit, used),
   }
 }

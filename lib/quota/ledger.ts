@@ -1,3 +1,4 @@
+import { add } from '../integers.ts'
 import { type Errands, isUnderWay } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
@@ -51,7 +52,7 @@ export const createLedger = (tally: Tally, errands: Errands): Ledger => {
     await tally.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
     if (container === undefined) return
     const counted = entry.owner === null ? countKept(container, entry, sign) : { lent: container.lent + sign }
-    await containers.save(tx, { ...container, ...counted, [kind]: container[kind] + bytes })
+    await containers.save(tx, { ...container, ...counted, [kind]: add(container[kind], bytes) })
   }
 
   /** What a removal under way has not come to yet is no entry any more. */

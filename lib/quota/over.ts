@@ -1,3 +1,4 @@
+import { compare, type Sum } from '../integers.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { bindingRoom, type Room } from './evaluate.ts'
 import { judgeOf, readPolicy } from './policy.ts'
@@ -10,7 +11,7 @@ export interface OverOwner extends Room {
   owner: number
   over: boolean
   /** Bytes that count toward the subject. */
-  used: number
+  used: Sum
 }
 
 export interface OverQuery {
@@ -46,7 +47,7 @@ const topOf = (most: number) => {
       kept.push(one)
       if (kept.length >= 2 * most + 100) kept = top.sorted().slice(0, most)
     },
-    sorted: () => kept.sort((one, other) => one.left - other.left || one.owner - other.owner),
+    sorted: () => kept.sort((one, other) => compare(one.left, other.left) || one.owner - other.owner),
   }
   return top
 }

@@ -1,3 +1,4 @@
+import type { Sum } from '../integers.ts'
 import { assignments, groups, rules } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -12,7 +13,7 @@ import { survey } from './survey.ts'
 export interface ChangedAnswer {
   subject: Subject
   /** Bytes that count toward the subject. */
-  used: number
+  used: Sum
   before: Answer
   after: Answer
 }

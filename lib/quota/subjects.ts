@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { add, type Sum } from '../integers.ts'
 import type { OwnerUsage } from '../records/schema.ts'
 
 /** What an owner uses, in bytes, by the kinds that are counted apart. */
@@ -17,7 +18,7 @@ export const noUsage: Usage = {
 interface Definition {
   /** The subject above: a rule on it is a rule on this one too. */
   parent?: Subject
-  used: (usage: Usage) => number
+  used: (usage: Usage) => Sum
 }
 
 /** The exact subject strings of the specification. */
@@ -39,13 +40,13 @@ export const subjects = [
 export const Subject = v.picklist(subjects)
 export type Subject = (typeof subjects)[number]
 
-const repos = (usage: Usage) => usage.reposPublic + usage.reposPrivate
-const git = (usage: Usage) => repos(usage) + usage.lfs
-const attachments = (usage: Usage) => usage.issues + usage.releases
-const assets = (usage: Usage) => attachments(usage) + usage.artifacts + usage.packages
+const repos = (usage: Usage) => add(usage.reposPublic, usage.reposPrivate)
+const git = (usage: Usage) => add(repos(usage), usage.lfs)
+const attachments = (usage: Usage) => add(usage.issues, usage.releases)
+const assets = (usage: Usage) => add(attachments(usage), add(usage.artifacts, usage.packages))
 
 const definitions: Record<Subject, Definition> = {
-  'size:all': { used: (usage) => git(usage) + assets(usage) },
+  'size:all': { used: (usage) => add(git(usage), assets(usage)) },
   'size:git:all': { parent: 'size:all', used: git },
   'size:repos:all': { parent: 'size:git:all', used: repos },
   'size:repos:public': { parent: 'size:repos:all', used: (usage) => usage.reposPublic },
@@ -67,7 +68,7 @@ const definitions: Record<Subject, Definition> = {
 export const isSubject = (text: string): text is Subject => Object.hasOwn(definitions, text)
 
 /** Bytes that count toward one subject. */
-export const usedBy = (subject: Subject, usage: Usage): number => definitions[subject].used(usage)
+export const usedBy = (subject: Subject, usage: Usage): Sum => definitions[subject].used(usage)
 
 /** The subject itself, then every subject above it, nearest first. */
 export const lineOf = (subject: Subject): readonly Subject[] => lines.get(subject)!

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { add } from '../integers.ts'
 import { accounts, assignments, type OwnerUsage, ownerUsages } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { noUsage, type Usage } from './subjects.ts'
@@ -41,7 +42,7 @@ export async function* survey(tx: ReadTransaction): AsyncGenerator<Surveyed> {
 export const totalUsage = async (tx: ReadTransaction): Promise<Usage> => {
   const total = { ...noUsage }
   for await (const { usage } of survey(tx))
-    for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] += usage[kind]
+    for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] = add(total[kind], usage[kind])
   return total
 }
 

@@ -1,9 +1,9 @@
-import { invalid } from '../errors.ts'
+import { add } from '../integers.ts'
 import { type OwnerUsage, ownerUsages } from '../records/schema.ts'
 import type { Change } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { keepDay, today } from './days.ts'
-import { noUsage, type Usage, usedBy } from './subjects.ts'
+import { noUsage, type Usage } from './subjects.ts'
 
 /** Bytes by kind to add to what an owner uses; negative to take away. */
 export type UsageDelta = Partial<Usage>
@@ -49,11 +49,6 @@ export const createTally = (changed: UsageChanged): Tally => {
       const found = await ownerUsages.get(tx, [owner])
       const before = usageIn(found)
       const usage = sum(before, delta)
-      // Every sum of usages must stay exact, so the total itself has to be a safe integer.
-      if (!Number.isSafeInteger(usedBy('size:all', usage)))
-        throw invalid(
-          'the total of this owner would pass 2^53-1 bytes, the largest that can be counted exactly',
-        )
       const day = Math.max(found?.day ?? 0, today())
       const days = await keepDay(tx, found, day)
       await ownerUsages.save(tx, { owner, ...usage, day, days })
@@ -75,6 +70,6 @@ const usageIn = (found: OwnerUsage | undefined): Usage => {
 
 const sum = (usage: Usage, delta: UsageDelta): Usage => {
   const total = { ...usage }
-  for (const kind of Object.keys(delta) as (keyof Usage)[]) total[kind] += delta[kind] ?? 0
+  for (const kind of Object.keys(delta) as (keyof Usage)[]) total[kind] = add(total[kind], delta[kind] ?? 0)
   return total
 }

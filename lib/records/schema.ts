@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import type { Sum } from '../integers.ts'
 import { collection } from './collection.ts'
 import { folded, gramsOf } from './grams.ts'
 import { numbers } from './proof/declare.ts'
@@ -14,6 +15,8 @@ const integer = v.pipe(v.number(), v.safeInteger())
 const id = v.pipe(integer, v.minValue(1))
 const bytes = v.pipe(integer, v.minValue(0))
 const count = v.pipe(integer, v.minValue(0))
+/** Bytes of many things together. */
+const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.minValue(2n ** 53n))])
 const seconds = integer
 
 /**
@@ -395,13 +398,13 @@ export const assignments = collection({
   counted: { group: (assignment) => [assignment.group] },
 })
 
-const sizes = { lfs: bytes, issues: bytes, releases: bytes, artifacts: bytes, packages: bytes }
+const sizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum }
 
 /** What an owner uses, by kind: kept up in the transaction that changes what it counts, never summed on a request. */
 const OwnerUsage = v.object({
   owner: id,
-  reposPublic: bytes,
-  reposPrivate: bytes,
+  reposPublic: sum,
+  reposPrivate: sum,
   ...sizes,
   /** The last day on which it changed, since 1970 in UTC. */
   day: count,

@@ -6,10 +6,9 @@ import type { OverOwner } from '../quota/over.ts'
 import type { ChangedOwner } from '../quota/plans.ts'
 import { Subject } from '../quota/subjects.ts'
 import type { Account } from '../records/schema.ts'
-import { ruleResource } from './quota.ts'
+import { bytes, ruleResource } from './quota.ts'
 import { User, userResource } from './user.ts'
 
-const bytes = v.number()
 /** Null where nothing limits. */
 const room = v.nullable(bytes)
 
@@ -19,12 +18,12 @@ export const QuotaOverInfo = v.object({
   subject: Subject,
   over: v.boolean(),
   used: bytes,
-  limit: bytes,
+  limit: v.number(),
   left: bytes,
 })
 export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
 
-const Answer = v.object({ over: v.boolean(), limit: room, left: room })
+const Answer = v.object({ over: v.boolean(), limit: v.nullable(v.number()), left: room })
 
 /** An owner whose answer of `check` would change, for each subject for which it would. */
 export const QuotaSimulationInfo = v.object({

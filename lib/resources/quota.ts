@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Attached } from '../hosting/usage.ts'
+import type { Sum } from '../integers.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaExplanation } from '../quota/explain.ts'
 import type { Standing } from '../quota/standing.ts'
@@ -17,7 +18,8 @@ export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
 export const QuotaGroupInfo = v.object({ name: v.optional(v.string()), rules: v.array(QuotaRuleInfo) })
 export type QuotaGroupInfo = v.InferOutput<typeof QuotaGroupInfo>
 
-const bytes = v.number()
+/** The largest are sent as integers beyond 2^53-1, and are bigints here. */
+export const bytes = v.number() as v.GenericSchema as v.GenericSchema<Sum>
 export const QuotaInfo = v.object({
   used: v.object({
     size: v.object({
@@ -133,7 +135,7 @@ export const usedArtifactResource = (entry: LedgerEntry, place: EntryPlace): Quo
     : `${place.baseUrl}/${place.owner}/${place.repository}/actions/runs/${entry.run ?? 0}`,
 })
 
-const room = v.nullable(v.number())
+const room = v.nullable(bytes)
 
 export const QuotaExplanationInfo = v.object({
   subject: Subject,
@@ -141,7 +143,7 @@ export const QuotaExplanationInfo = v.object({
   /** Bytes that count toward the subject. */
   used: bytes,
   /** The limit that binds, and the bytes left below it; null where nothing limits. */
-  limit: room,
+  limit: v.nullable(limit),
   left: room,
   groups: v.array(
     v.object({

@@ -12,7 +12,16 @@ const email = v.pipe(
 )
 const shortText = v.pipe(v.string(), v.maxLength(255))
 
+/** Members that clients of a Forgejo send. Allot does nothing with them; like every member, they must have their type. */
+const forgejoMembers = {
+  must_change_password: v.optional(v.boolean()),
+  send_notify: v.optional(v.boolean()),
+  source_id: v.optional(v.pipe(v.number(), v.safeInteger())),
+  login_name: v.optional(v.string()),
+}
+
 const CreateUserOption = v.object({
+  ...forgejoMembers,
   username: v.string(),
   email: v.optional(email),
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
@@ -21,6 +30,7 @@ const CreateUserOption = v.object({
 })
 
 const EditUserOption = v.object({
+  ...forgejoMembers,
   email: v.optional(email),
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
   password: v.optional(shortText),

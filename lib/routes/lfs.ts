@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { LfsObject } from '../hosting/lfs.ts'
-import { type Failure, fileReply, type StreamReply, type StreamRequest } from '../http/index.ts'
+import { type Failure, fileReply, parseJson, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { StoredFile } from '../records/schema.ts'
 import { type StreamServices, stream } from './declare.ts'
 import { nameIn, readable, writable } from './git-access.ts'
@@ -45,7 +45,7 @@ const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.Infe
 
 const jsonIn = (words: string): unknown => {
   try {
-    return JSON.parse(words)
+    return parseJson(words)
   } catch (cause) {
     throw new AllotError('invalid', 'the body is no JSON', { cause })
   }

@@ -27,11 +27,11 @@ const ndjson = (...operations: unknown[]) => operations.map((one) => JSON.string
 const total = async () => {
   const { size } = (await allot.allot.quota.info('alice')).used
   return (
-    size.git.LFS +
-    size.assets.artifacts +
-    size.assets.packages.all +
-    size.assets.attachments.issues +
-    size.assets.attachments.releases
+    Number(size.git.LFS) +
+    Number(size.assets.artifacts) +
+    Number(size.assets.packages.all) +
+    Number(size.assets.attachments.issues) +
+    Number(size.assets.attachments.releases)
   )
 }
 
@@ -144,15 +144,6 @@ describe('PUT /admin/ledger/{kind}/{key}', () => {
       assertNotFound(await asRoot('GET', `/admin/ledger/${kind}/bad`))
       assert.equal(await total(), before)
     })
-
-  it('answers 422 where the total could no longer be counted exactly, and counts nothing', async () => {
-    const before = await total()
-    const huge = { repository: 'alice/demo', name: 'x', size: Number.MAX_SAFE_INTEGER }
-    await asRoot('PUT', '/admin/ledger/lfs/one', { ...huge, size: 1 })
-    assertError(await asRoot('PUT', '/admin/ledger/lfs/two', huge), 422, /2\^53-1/)
-    assert.equal(await total(), before + 1)
-    await asRoot('DELETE', '/admin/ledger/lfs/one')
-  })
 
   it('answers 422 to a key of 256 bytes, and 404 to an unknown kind', async () => {
     assertError(await asRoot('PUT', `/admin/ledger/lfs/${'x'.repeat(256)}`, good), 422, /^key: /)

@@ -59,7 +59,7 @@ describe('Two names of 64 characters and more', () => {
       ['\u0604\u0600'.repeat(31), 7],
     ] as const)
       assert.equal((await ledger('lfs', key, 'x', size)).status, 201)
-    assert.equal((await used()).git.LFS, before.git.LFS + 1007)
+    assert.equal((await used()).git.LFS, Number(before.git.LFS) + 1007)
   })
 
   it('are listed each by itself, whatever the names of artifacts hold', async () => {

@@ -45,7 +45,8 @@ const registry = async (
 const put = async (path: string, who: Pick<Person, 'token'>, body: Uint8Array | string = 'hello') =>
   (await registry('PUT', path, who, body)).status
 
-const used = async (owner: string) => (await allot.allot.quota.info(owner)).used.size.assets.packages.all
+const used = async (owner: string) =>
+  Number((await allot.allot.quota.info(owner)).used.size.assets.packages.all)
 
 const filesOnDisk = (area = '') =>
   readdirSync(join(directory, area), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())

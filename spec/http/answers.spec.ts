@@ -94,7 +94,11 @@ const routes = [
     path: '/unsayable',
     operationId: 'unsayable',
     responses: { 200: v.any() },
-    handle: () => reply(200, { big: 1n }),
+    handle: () => {
+      const circular: { self?: unknown } = {}
+      circular.self = circular
+      return reply(200, circular)
+    },
   }),
   route({
     ...open,

@@ -88,6 +88,6 @@ export const startLfs = async (options: Partial<AllotOptions> = {}): Promise<Ser
       readdirSync(join(directory, area), { recursive: true, withFileTypes: true })
         .filter((one) => one.isFile())
         .map((one) => statSync(join(one.parentPath, one.name)).size),
-    lfsBytesOf: async (owner) => (await allot.allot.quota.info(owner)).used.size.git.LFS,
+    lfsBytesOf: async (owner) => Number((await allot.allot.quota.info(owner)).used.size.git.LFS),
   }
 }

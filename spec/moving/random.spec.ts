@@ -48,6 +48,10 @@ const anyOf = (schema: Schema): fc.Arbitrary<unknown> => {
       return text
     case 'number':
       return number(leastOf(schema))
+    case 'union':
+      return fc.oneof(...(schema.options as unknown as Schema[]).map(anyOf))
+    case 'bigint':
+      return fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n })
     case 'boolean':
       return fc.boolean()
     default:

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { add, type Sum } from '../../lib/integers.ts'
 import { isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
 import { explain } from '../../lib/quota/explain.ts'
 import { lineOf, noUsage, type Subject, subjects, type Usage, usedBy } from '../../lib/quota/subjects.ts'
@@ -150,7 +151,7 @@ describe('Laws of the evaluation', () => {
         )
         assert.equal(
           usedBy(asked, used),
-          leaves.reduce((sum, leaf) => sum + usedBy(leaf, used), 0),
+          leaves.reduce<Sum>((sum, leaf) => add(sum, usedBy(leaf, used)), 0),
         )
       }),
     )

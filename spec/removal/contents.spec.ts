@@ -51,7 +51,7 @@ const used = async ({ house, ann }: Filled): Promise<[issues: number, releases: 
   const { usage } = await house.quota.standing(ann.id)
   const viewer = { id: ann.id, admin: false }
   const { total } = await house.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
-  return [usage.issues, usage.releases, total]
+  return [Number(usage.issues), Number(usage.releases), total]
 }
 
 /** How many records there are of each kind. */

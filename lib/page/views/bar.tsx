@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import { type Sum, subtract } from '../../integers.ts'
 import type { Usage } from '../../quota/subjects.ts'
 import { parts as all, type Measure, type Slice, slicesOf } from '../parts.ts'
 import { exactWords, sizeWords } from '../words.ts'
 
 /** In percent of the whole, with as many digits as a screen has points. */
-const percent = (bytes: number, whole: number): string =>
-  `${whole === 0 ? 0 : Number(((100 * bytes) / whole).toFixed(3))}%`
+const percent = (bytes: Sum, whole: number): string =>
+  `${whole === 0 ? 0 : Number(((100 * Number(bytes)) / whole).toFixed(3))}%`
 
 /**
  * What is used, in parts, against the limit. The figures are said in words beside it, and in its label. A bar is SVG and
@@ -14,15 +15,15 @@ const percent = (bytes: number, whole: number): string =>
  */
 export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure }) => {
   const slices = slicesOf(usage)
-  const measured = measure.room === undefined ? measure.used : measure.room.limit - measure.room.left
-  const whole = Math.max(measure.room?.limit ?? 0, measured, measure.used, 1)
+  const measured = measure.room === undefined ? measure.used : subtract(measure.room.limit, measure.room.left)
+  const whole = Math.max(measure.room?.limit ?? 0, Number(measured), Number(measure.used), 1)
   let begin = 0
   return (
     <svg class="bar" role="img" aria-label={barWords(measure)}>
       <rect class="room" width="100%" height="100%" />
       {slices.map(({ bytes }, at) => {
         const x = percent(begin, whole)
-        begin += bytes
+        begin += Number(bytes)
         return bytes > 0 && <rect class={`part${at}`} x={x} width={percent(bytes, whole)} height="100%" />
       })}
       <Mark measure={measure} whole={whole} />
@@ -33,7 +34,7 @@ export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure })
 /** One sum against its limit. */
 export const PlainBar = ({ measure, part }: { measure: Measure; part?: number | undefined }) => {
   const { used, room } = measure
-  const whole = Math.max(room?.limit ?? 0, used, 1)
+  const whole = Math.max(room?.limit ?? 0, Number(used), 1)
   return (
     <svg class="bar thin" role="img" aria-label={barWords(measure)}>
       <rect class="room" width="100%" height="100%" />
@@ -79,8 +80,8 @@ export const Swatch = ({ part }: { part: number }) => (
 )
 
 /** For people, and to the byte for whoever points at it or reads the page by program. */
-export const Size = ({ bytes }: { bytes: number }) => (
-  <data value={bytes} title={exactWords(bytes)}>
+export const Size = ({ bytes }: { bytes: Sum }) => (
+  <data value={String(bytes)} title={exactWords(bytes)}>
     {sizeWords(bytes)}
   </data>
 )

@@ -14,7 +14,7 @@ export const Growth = ({ spans, total }: { spans: readonly Span[]; total: Measur
   if (first === undefined || last === undefined) return null
   const limit = total.room?.limit
   const drawing = drawingOf(spans, limit)
-  const most = Math.max(...spans.map(({ used }) => used))
+  const most = Math.max(...spans.map(({ used }) => Number(used)))
   return (
     <section aria-labelledby="growth">
       <h2 id="growth">Over time</h2>

@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { add, type Sum } from '../../integers.ts'
 import type { Container, Repository } from '../../records/schema.ts'
 import type { Frame, View } from '../route.ts'
 import { sizeWords } from '../words.ts'
@@ -16,7 +17,7 @@ export interface RepositoryFacts {
 export const repositoryView = (frame: Frame, facts: RepositoryFacts): View => {
   const { owner, repository, clone } = facts
   const sizes = sizesOf(facts)
-  const total = sizes.reduce((sum, [, bytes]) => sum + bytes, 0)
+  const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
   return {
     title: `${owner}/${repository.name}`,
     body: (

@@ -132,7 +132,10 @@ const stampedCountersOf = ({ name, spread }: Declared): Own[] =>
   spread.map(({ index, places, counted }) => {
     const counter = counterName(name, index)
     return {
-      balance: { isOwn: true, explain: (one) => explainCounter(counter, one, stampedValue) },
+      balance: {
+        isOwn: true,
+        explain: (one) => explainCounter(counter, one, (count) => stampedValue(Number(count))),
+      },
       kind: 'counter',
       prefix: [counter],
       isStamped: true,

@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import type { Sum } from '../../integers.ts'
 import type { Bytes, WriteTransaction } from '../../storage/driver.ts'
 import type { KeyPart, KeyTuple } from '../keys.ts'
 
@@ -70,7 +71,7 @@ export const look = <R>({ options }: Of<R>, at: (record: R, known: Known) => Fau
 })
 
 /** So much for this key. */
-export type Amount = readonly [key: KeyTuple, amount: number]
+export type Amount = readonly [key: KeyTuple, amount: Sum]
 
 export interface Claim {
   readonly collection: string
@@ -91,7 +92,7 @@ export interface Recount {
   readonly counted: readonly Claim[]
   readonly kept: readonly Claim[]
   /** Makes what is kept for the key the amount; answers false where there is no record to keep it. */
-  mend(tx: WriteTransaction, key: KeyTuple, amount: number): Promise<boolean>
+  mend(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
 }
 
 /** The numbers that a sequence has given to the records of a collection. */

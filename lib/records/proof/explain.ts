@@ -1,3 +1,4 @@
+import type { Sum } from '../../integers.ts'
 import { encodeValue } from '../values.ts'
 import { keyWords } from './collections.ts'
 import { deleting, type Fault, putting } from './declare.ts'
@@ -20,7 +21,7 @@ export const explainEntry = (index: string, { key, dueValues, heldValue }: Compa
 export const explainCounter = (
   counter: string,
   { key, due, held }: Compared,
-  encode: (count: number) => Uint8Array = encodeValue,
+  encode: (count: Sum) => Uint8Array = encodeValue,
 ): Fault => ({
   says: `the counter ${counter} of ${keyWords(key)} is ${held}, and there are ${due}`,
   mend: due === 0 ? deleting(key) : putting(key, encode(due)),

@@ -1,3 +1,4 @@
+import { add, type Sum, subtract } from '../../integers.ts'
 import type { Bytes } from '../../storage/driver.ts'
 
 /**
@@ -5,8 +6,8 @@ import type { Bytes } from '../../storage/driver.ts'
  * any order. `amount` is how much of the key; `value` is what an index entry holds.
  */
 export interface Sides {
-  due(key: Bytes, amount: number, value?: Bytes): void
-  held(key: Bytes, amount: number, value?: Bytes): void
+  due(key: Bytes, amount: Sum, value?: Bytes): void
+  held(key: Bytes, amount: Sum, value?: Bytes): void
 }
 
 const BUCKETS = 256
@@ -23,12 +24,12 @@ export class SummedSides implements Sides {
   readonly #sums = new Float64Array(BUCKETS * LANES)
   readonly #told = new Uint32Array(BUCKETS)
 
-  due(key: Bytes, amount: number, value?: Bytes): void {
+  due(key: Bytes, amount: Sum, value?: Bytes): void {
     this.#add(key, amount, value)
   }
 
-  held(key: Bytes, amount: number, value?: Bytes): void {
-    this.#add(key, 0 - amount, value)
+  held(key: Bytes, amount: Sum, value?: Bytes): void {
+    this.#add(key, subtract(0, amount), value)
   }
 
   /** The buckets whose sides differ, and how many things were told of each. */
@@ -40,7 +41,7 @@ export class SummedSides implements Sides {
     return found
   }
 
-  #add(key: Bytes, amount: number, value: Bytes | undefined): void {
+  #add(key: Bytes, amount: Sum, value: Bytes | undefined): void {
     const bucket = bucketOf(key)
     fingerprint(key, value)
     this.#told[bucket]!++
@@ -49,18 +50,23 @@ export class SummedSides implements Sides {
       const prime = PRIMES[lane]!
       // A remainder costs more than all the rest, and an entry counts once: sums are cut down only when they have grown.
       const part =
-        amount === 1 || amount === -1 ? amount * print[lane]! : ((amount % prime) * print[lane]!) % prime
+        amount === 1 || amount === -1
+          ? amount * print[lane]!
+          : (remainder(amount, prime) * print[lane]!) % prime
       const sum = this.#sums[at]! + part
       this.#sums[at] = sum > LARGE || sum < -LARGE ? sum % prime : sum
     }
   }
 }
 
+const remainder = (amount: Sum, prime: number): number =>
+  typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
+
 /** One key, with all that both sides said of it. */
 export interface Compared {
   readonly key: Bytes
-  due: number
-  held: number
+  due: Sum
+  held: Sum
   /** For index entries: what the entry ought to hold, for each record that claims it, and what it holds. */
   readonly dueValues: Bytes[]
   heldValue: Bytes | undefined
@@ -75,17 +81,17 @@ export class ComparedSides implements Sides {
     this.#buckets = buckets
   }
 
-  due(key: Bytes, amount: number, value?: Bytes): void {
+  due(key: Bytes, amount: Sum, value?: Bytes): void {
     const one = this.#at(key)
     if (one === undefined) return
-    one.due += amount
+    one.due = add(one.due, amount)
     if (value !== undefined) one.dueValues.push(copyOf(value))
   }
 
-  held(key: Bytes, amount: number, value?: Bytes): void {
+  held(key: Bytes, amount: Sum, value?: Bytes): void {
     const one = this.#at(key)
     if (one === undefined) return
-    one.held += amount
+    one.held = add(one.held, amount)
     // What is told and taken back again is not held.
     if (value !== undefined) one.heldValue = one.held === 0 ? undefined : copyOf(value)
   }

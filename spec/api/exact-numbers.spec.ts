@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import type * as v from 'valibot'
+import { parseJson } from '../../lib/http/json.ts'
+import { validated } from '../../lib/http/validate.ts'
+import { routes } from '../../lib/routes/index.ts'
+import { assertError, assertNotFound } from '../expectations.ts'
+import { type Person, type Running, start } from '../running.ts'
+
+/** What JSON.parse makes an integer of, though it is not one. */
+const ROUNDED = [
+  '9007199254740990.6',
+  '0.99999999999999999999',
+  '-1.00000000000000000001',
+  '1e-400',
+  '123456789012345678e-18',
+]
+/** Integers, however they are written. */
+const INTEGERS: [text: string, value: number][] = [
+  ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ['9007199254740991.0', Number.MAX_SAFE_INTEGER],
+  ['1.0', 1],
+  ['1e3', 1000],
+  ['100e-2', 1],
+  ['0.5e1', 5],
+]
+
+type Schema = v.GenericSchema & {
+  entries?: Record<string, Schema>
+  item?: Schema
+  wrapped?: Schema
+  options?: readonly unknown[]
+}
+
+const HOLE = '@hole@'
+
+/** Bodies of the schema as JSON, each with a hole in the place of one of its numbers. */
+const withHoles = (schema: Schema): { path: string; body: unknown }[] => {
+  if (schema.wrapped !== undefined) return withHoles(schema.wrapped)
+  if (schema.type === 'number') return [{ path: '', body: HOLE }]
+  if (schema.item !== undefined)
+    return withHoles(schema.item).map(({ path, body }) => ({
+      path: `[0]${path && `.${path}`}`,
+      body: [body],
+    }))
+  return Object.entries(schema.entries ?? {}).flatMap(([name, member]) =>
+    withHoles(member).map(({ path, body }) => ({
+      path: name + (path.startsWith('[') || path === '' ? path : `.${path}`),
+      body: { ...(exampleOf(schema) as object), [name]: body },
+    })),
+  )
+}
+
+const exampleOf = (schema: Schema): unknown => {
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(schema.entries!)
+          .filter(([, { type }]) => type !== 'optional')
+          .map(([name, member]) => [name, exampleOf(member)]),
+      )
+    case 'array':
+      return []
+    case 'number':
+      return 1
+    case 'boolean':
+      return true
+    case 'picklist':
+      return schema.options![0]
+    case 'nullable':
+      return null
+    default:
+      return 'x'
+  }
+}
+
+const members = routes.flatMap(({ method, path, body }) =>
+  body === undefined || !('type' in body)
+    ? []
+    : withHoles(body as Schema).map((hole) => ({ route: `${method} ${path}`, schema: body as Schema, hole })),
+)
+
+describe('A number that JSON.parse would round to an integer', () => {
+  it('is refused by every route with an integer in its body, which names the member; integers are taken', () => {
+    assert.ok(members.length >= 10, `${members.length} members`)
+    for (const { route, schema, hole } of members) {
+      const given = (number: string) => parseJson(JSON.stringify(hole.body).replace(`"${HOLE}"`, number))
+      for (const number of ROUNDED)
+        assert.throws(
+          () => validated(schema, given(number)),
+          (error: Error) => error.message.startsWith(`${hole.path}: expected a whole number`),
+          `${route} ${hole.path}: ${number}`,
+        )
+      assert.doesNotThrow(() => validated(schema, given('1')), `${route} ${hole.path}`)
+    }
+  })
+
+  it('is told from integers and other fractions by its digits, and not within strings', () => {
+    for (const [text, value] of INTEGERS) assert.equal(Number(parseJson(text)), value, text)
+    for (const text of ['0.5', '-1.25', '1234567890.123456789', '1.5e3', '5e-324'])
+      assert.equal(parseJson(text), Number(text), text)
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom(...ROUNDED), (more, number) => {
+        const value = { [`${more}:${number}`]: [`${more}"${number}`, 1] }
+        assert.deepEqual(parseJson(JSON.stringify(value)), value)
+      }),
+    )
+  })
+})
+
+let allot: Running
+let alice: Person
+before(async () => {
+  allot = await start()
+  alice = await allot.person('alice')
+  await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
+})
+after(() => allot.stop())
+
+const entry = '"repository":"alice/demo","name":"x"'
+const LFS = { 'content-type': 'application/vnd.git-lfs+json', accept: 'application/vnd.git-lfs+json' }
+
+describe('Over HTTP', () => {
+  const BAD: [method: string, path: string, body: string, message: RegExp, type?: string][] = [
+    [
+      'POST',
+      '/admin/quota/rules',
+      '{"name":"bad","limit":9007199254740990.6}',
+      /^limit: expected a whole number/,
+    ],
+    [
+      'POST',
+      '/admin/quota/groups',
+      '{"name":"bad","rules":[{"name":"r","limit":0.99999999999999999999}]}',
+      /^rules\[0\]\.limit: /,
+    ],
+    ['PUT', '/admin/ledger/lfs/bad', `{${entry},"size":9007199254740990.6}`, /^size: /],
+    [
+      'POST',
+      '/admin/ledger',
+      `{"op":"put","kind":"lfs","key":"bad",${entry},"size":1e-400}`,
+      /^line 1: size/,
+      'application/x-ndjson',
+    ],
+    [
+      'POST',
+      '/admin/users',
+      '{"username":"bad","must_change_password":"no"}',
+      /^must_change_password: expected a boolean, received the string "no"/,
+    ],
+    ['PATCH', '/admin/users/alice', '{"must_change_password":"no"}', /^must_change_password: /],
+    ['POST', '/admin/users', '{"username":"bad","source_id":1.5}', /^source_id: /],
+  ]
+  for (const [method, path, body, message, type = 'application/json'] of BAD)
+    it(`${method} ${path} answers 422 to ${body}`, async () => {
+      const options = { token: allot.root.token, body, headers: { 'content-type': type } }
+      assertError(await allot.ask(method, path, options), 422, message)
+      for (const made of [
+        '/admin/quota/rules/bad',
+        '/admin/quota/groups/bad',
+        '/admin/ledger/lfs/bad',
+        '/users/bad',
+      ])
+        assertNotFound(await allot.as(allot.root, 'GET', made))
+    })
+
+  it('takes the members that clients of a Forgejo send, when they have their type', async () => {
+    const body = {
+      username: 'good',
+      must_change_password: true,
+      send_notify: false,
+      source_id: 0,
+      login_name: '',
+    }
+    assert.equal((await allot.as(allot.root, 'POST', '/admin/users', body)).status, 201)
+  })
+
+  it('LFS refuses the object whose size is not an integer', async () => {
+    const body = `{"operation":"upload","objects":[{"oid":"${'0'.repeat(64)}","size":9007199254740990.6}]}`
+    const basic = `Basic ${Buffer.from(`alice:${alice.token}`).toString('base64')}`
+    const answer = await fetch(`${allot.base}/alice/demo.git/info/lfs/objects/batch`, {
+      ...{ method: 'POST', body, headers: { ...LFS, authorization: basic } },
+    })
+    const { objects } = (await answer.json()) as { objects: { error?: { code: number; message: string } }[] }
+    assert.deepEqual([answer.status, objects[0]?.error?.code], [200, 422])
+  })
+})
