@@ -17,7 +17,7 @@ const forgejoMembers = {
   must_change_password: v.optional(v.boolean()),
   send_notify: v.optional(v.boolean()),
   source_id: v.optional(v.pipe(v.number(), v.safeInteger())),
-  login_name: v.optional(v.string()),
+  login_name: v.optional(shortText),
 }
 
 const CreateUserOption = v.object({
