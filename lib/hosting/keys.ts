@@ -11,11 +11,10 @@ import type { Page, Slice } from './listing.ts'
 import { existingAccount } from './lookup.ts'
 
 /**
- * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to one that adds a key
- * tells nothing of accounts that it may not see. A key that an account which it may see has is refused, as a Forgejo does;
- * one that only hidden accounts have is added once more. A key that several accounts have belongs to the one that added it
- * first: whatever signs in by a key takes the first of the index `fingerprint`, so that nobody who adds the key of
- * somebody else takes it from them.
+ * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to adding a key tells
+ * nothing of accounts that the caller may not see. A key of an account that the caller may see is refused, as by a Forgejo;
+ * a key that only hidden accounts have is added once more. The account that added a key first owns it: a login by key must
+ * take the first entry of the index `fingerprint`, so that adding the key of another account takes nothing from that account.
  */
 export interface Keys<K, New> {
   /**

@@ -100,7 +100,7 @@ describe('POST /user/gpg_keys', () => {
 })
 
 describe('A hostile GPG key over HTTP', () => {
-  it('is answered with 422 and holds up nobody: a packet in parts with 47,496 empty ones behind', async () => {
+  it('is answered with 422 without holding the event loop: a packet in parts and 47,496 empty packets', async () => {
     const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
     const text = pgp.armor(pgp.enums.armor.publicKey, new Uint8Array(packets))
     const person = await allot.person()
