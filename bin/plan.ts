@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
+import { recordOf } from '../lib/http/record.ts'
 import { Size } from '../lib/option-types.ts'
 import { describeIssue } from '../lib/options.ts'
 import { Subject } from '../lib/quota/subjects.ts'
@@ -15,7 +16,7 @@ const PlanFile = v.strictObject({
     [],
   ),
   groups: v.optional(v.array(v.strictObject({ name: v.string(), rules: v.optional(names, []) })), []),
-  assignments: v.optional(v.record(v.string(), names), {}),
+  assignments: v.optional(recordOf(names), {}),
 })
 export type PlanFile = v.InferOutput<typeof PlanFile>
 

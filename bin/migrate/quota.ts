@@ -32,7 +32,7 @@ export const copyQuota = async (moving: Moving): Promise<void> => {
 
 /** @throws AllotError invalid for one that is not known here */
 const subjectsOf = (given: readonly string[]): Subject[] => {
-  const subjects = given.map((one) => WORDS[one] ?? one)
+  const subjects = given.map((one) => (Object.hasOwn(WORDS, one) ? WORDS[one]! : one))
   checkSubjects(subjects)
   return subjects as Subject[]
 }

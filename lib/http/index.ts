@@ -4,6 +4,7 @@ export { fileReply, type SentFile } from './file.ts'
 export { parseJson, withoutNulls } from './json.ts'
 export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
+export { recordOf } from './record.ts'
 export {
   Empty,
   ErrorBody,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { readBody } from '../http/body.ts'
+import { recordOf } from '../http/record.ts'
 
 /** What a form has sent. */
 export interface Form {
@@ -24,7 +25,7 @@ export const formOf = (fields: URLSearchParams): Form => ({
 const fields = {
   accepts: 'application/x-www-form-urlencoded',
   // The text as it came, or what a body parser of the host has made of it.
-  body: v.union([v.string(), v.record(v.string(), v.union([v.string(), v.array(v.string())]))]),
+  body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
 } as const
 
 /** @throws AllotError too_large, unsupported_media_type, invalid */

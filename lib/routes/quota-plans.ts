@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { NamedPlan } from '../hosting/plans.ts'
-import { Forbidden, ValidationError } from '../http/index.ts'
+import { Forbidden, recordOf, ValidationError } from '../http/index.ts'
 import {
   changeResources,
   overResource,
@@ -25,7 +25,7 @@ const plan = {
   rules: v.optional(v.array(PlannedRule)),
   groups: v.optional(v.array(v.object({ name, rules: v.optional(names) }))),
   /** By the name of a user or an organization: the whole list of its groups. */
-  assignments: v.optional(v.record(v.string(), names)),
+  assignments: v.optional(recordOf(names)),
   prune: v.optional(v.boolean()),
 }
 const QuotaPlan = v.object(plan)
