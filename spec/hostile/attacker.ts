@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Shot, Weapon } from './attacks.ts'
+
+/*
+ * The process of the attacker: it fires at a server from an address of its own until it is stopped. Other machines would
+ * take no time of the server's, so it yields to everything else.
+ */
+setPriority(19)
+const { base, weapon, localAddress } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
+  base: string
+  weapon: Weapon
+  localAddress: string
+}
+const { hostname: host, port } = new URL(base)
+const agent = new Agent({ keepAlive: true, maxSockets: weapon.connections, localAddress })
+
+/** What came back, by status, or by why nothing did. */
+const counts: Record<string, number> = {}
+const count = (outcome: string | number | undefined) => {
+  counts[String(outcome)] = (counts[String(outcome)] ?? 0) + 1
+}
+
+const fire = ({ method, path, body, headers = {} }: Shot, round: number): Promise<void> =>
+  new Promise((resolve) => {
+    const req = request({ host, port, agent, localAddress, method, path, headers }, (res) => {
+      res.resume().once('close', () => {
+        count(res.statusCode)
+        resolve()
+      })
+    })
+    req.once('error', (error: NodeJS.ErrnoException) => {
+      count(error.code)
+      resolve()
+    })
+    req.end(body?.replaceAll('#', String(round)))
+  })
+
+let fired = 0
+const shoot = async (shots: Shot[]): Promise<void> => {
+  for (;;) {
+    const number = fired++
+    await fire(shots[number % shots.length]!, Math.floor(number / weapon.connections))
+    // A refusal at once is not to become a flood of its own.
+    await sleep(5)
+  }
+}
+
+/** Connected anew whenever the server ends it. */
+const hold = async (bytes: string): Promise<void> => {
+  for (;;) {
+    await new Promise<void>((resolve) => {
+      const socket = connect({ host, port: Number(port), localAddress }, () => socket.write(bytes))
+      socket.once('error', () => undefined).once('close', () => resolve())
+      socket.resume()
+    })
+    count('ended')
+    await sleep(50)
+  }
+}
+
+const { shots, held } = weapon
+for (let index = 0; index < weapon.connections; index++)
+  void (held === undefined ? shoot(shots ?? []) : hold(held))
+
+process.once('SIGTERM', () => {
+  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit())
+})
+// Without connections there is nothing that keeps it.
+setInterval(() => undefined, 60_000)
+process.stdout.write('ready\n')

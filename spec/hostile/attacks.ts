@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import type { Asking } from '../asking.ts'
+import { aCheckout, git } from '../git/client.ts'
+import { pktLine } from '../git/slow-push.ts'
+
+/** What an attack is made ready with: a server, and the tokens of who attacks it. */
+export interface Scene {
+  /** Without a slash at the end. */
+  base: string
+  ask: Asking
+  root: string
+  mallory: string
+}
+
+/** One request of an attack. */
+export interface Shot {
+  method: string
+  path: string
+  body?: string
+  headers?: Record<string, string>
+}
+
+/** What the process of the attacker is given. */
+export interface Weapon {
+  connections: number
+  /** In turn; `#` in a body is the number of the round. */
+  shots?: Shot[]
+  /** Bytes that a connection begins with, and then sends nothing more. */
+  held?: string
+}
+
+export interface Attack {
+  name: string
+  title: string
+  prepare(scene: Scene): Promise<Weapon>
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const as = (token: string) => ({ authorization: `token ${token}` })
+
+const posts = (connections: number, path: string, body: object, headers = {}): Weapon => ({
+  connections,
+  shots: [{ method: 'POST', path, body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } }],
+})
+
+const fails = async (answer: ReturnType<Asking>, status: number): Promise<void> => {
+  const { status: is, text } = await answer
+  if (is !== status) throw new Error(`the attack could not be prepared: ${is} ${text}`)
+}
+
+const markdown = (connections: number, text: string): Weapon =>
+  posts(connections, '/api/v1/markdown', { Text: text, Mode: 'gfm' })
+
+const COLUMNS = 1400
+const TABLE = `${'a|'.repeat(COLUMNS)}\n${'-|'.repeat(COLUMNS)}\n${'a\n'.repeat(COLUMNS)}`
+
+const batch = (connections: number, authorization: string): Weapon => {
+  const oid = createHash('sha256').update('there').digest('hex')
+  const objects = Array.from({ length: 11_500 }, () => ({ oid, size: 5 }))
+  const headers = { 'content-type': 'application/vnd.git-lfs+json', authorization }
+  const path = '/mallory/lfs.git/info/lfs/objects/batch'
+  return posts(connections, path, { operation: 'download', objects }, headers)
+}
+
+const withObject = async ({ ask, base, mallory }: Scene): Promise<void> => {
+  await fails(ask('POST', '/user/repos', { token: mallory, body: { name: 'lfs' } }), 201)
+  const oid = createHash('sha256').update('there').digest('hex')
+  const url = `${base}/mallory/lfs.git/info/lfs/objects/${oid}/5`
+  const { status } = await fetch(url, { method: 'PUT', headers: as(mallory), body: 'there' })
+  if (status !== 200) throw new Error(`the object was refused: ${status}`)
+}
+
+const armoured = (): string => {
+  const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
+  const lines = packets
+    .toString('base64')
+    .match(/.{1,64}/g)!
+    .join('\n')
+  return `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${lines}\n-----END PGP PUBLIC KEY BLOCK-----\n`
+}
+
+const pushed = async ({ ask, base, mallory }: Scene, name: string, files: Record<string, Uint8Array>) => {
+  await fails(ask('POST', '/user/repos', { token: mallory, body: { name } }), 201)
+  const checkout = await aCheckout(files)
+  const url = new URL(`${base}/mallory/${name}.git`)
+  Object.assign(url, { username: 'mallory', password: mallory })
+  await git(checkout, 'push', '--quiet', url.href, 'main')
+  return git(checkout, 'rev-parse', 'HEAD')
+}
+
+const FETCH = { 'content-type': 'application/x-git-upload-pack-request' }
+const idlePost = (path: string, headers: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x.test\r\n${headers}\r\n\r\n`
+
+const WORDS = Array.from({ length: 85 }, (_, index) => `${(index + 360).toString(36)}`)
+
+const searched = async ({ ask, mallory }: Scene): Promise<Weapon> => {
+  await fails(ask('POST', '/user/repos', { token: mallory, body: { name: 'issues' } }), 201)
+  const body = { title: 'a title', body: WORDS.slice(0, -1).join(' ') }
+  for (let made = 0; made < 1500; made += 10)
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        fails(ask('POST', '/repos/mallory/issues/issues', { token: mallory, body }), 201),
+      ),
+    )
+  const path = `/api/v1/repos/mallory/issues/issues?q=${encodeURIComponent(WORDS.join(' '))}`
+  return { connections: 16, shots: [{ method: 'GET', path, headers: as(mallory) }] }
+}
+
+/** As many as are taken; the attack goes on adding. */
+const organizations = async ({ ask, mallory }: Scene): Promise<Weapon> => {
+  for (let made = 0; made < 1000; made += 10)
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const username = `org${made + index}`
+        await fails(ask('POST', '/orgs', { token: mallory, body: { username } }), 201)
+        await ask('PUT', `/orgs/${username}/members/victim`, { token: mallory, body: { role: 'owner' } })
+      }),
+    )
+  const headers = { ...JSON_TYPE, ...as(mallory) }
+  return {
+    connections: 16,
+    shots: Array.from({ length: 1000 }, (_, index) => ({
+      method: 'PUT',
+      path: `/api/v1/orgs/org${index}/members/victim`,
+      body: '{"role":"owner"}',
+      headers,
+    })),
+  }
+}
+
+export const attacks: readonly Attack[] = [
+  { name: 'none', title: 'nothing, to compare with', prepare: async () => ({ connections: 0 }) },
+  {
+    name: 'lfs-anonymous',
+    title: 'LFS batches of 11,500 equal objects with a header of 15,000 letters',
+    async prepare(scene) {
+      await withObject(scene)
+      return batch(8, `Foo ${'x'.repeat(15_000)}`)
+    },
+  },
+  {
+    name: 'lfs-signed-in',
+    title: 'the same, signed in',
+    async prepare(scene) {
+      await withObject(scene)
+      return batch(8, `token${' '.repeat(15_000)}${scene.mallory}`)
+    },
+  },
+  {
+    name: 'markdown-quotes',
+    title: '40 texts of 240 bytes that are nested 236 deep',
+    prepare: async () => markdown(40, `${'>'.repeat(236)}<\n|*`),
+  },
+  {
+    name: 'markdown-tables',
+    title: '104 tables of 8.5 KB',
+    prepare: async () => markdown(104, TABLE),
+  },
+  {
+    name: 'gpg-key',
+    title: 'GPG keys of 47,496 empty packets',
+    prepare: async ({ mallory }) =>
+      posts(8, '/api/v1/user/gpg_keys', { armored_public_key: armoured() }, as(mallory)),
+  },
+  {
+    name: 'idle-fetches',
+    title: '64 fetches without a body',
+    async prepare(scene) {
+      await pushed(scene, 'open', { a: Buffer.from('a') })
+      const headers = `Content-Type: ${FETCH['content-type']}\r\nTransfer-Encoding: chunked`
+      return { connections: 64, held: idlePost('/mallory/open.git/git-upload-pack', headers) }
+    },
+  },
+  {
+    name: 'idle-posts',
+    title: '1,000 requests without their bodies',
+    prepare: async () => ({ connections: 1000, held: idlePost('/api/v1/markdown', 'Content-Length: 100') }),
+  },
+  {
+    name: 'zeros',
+    title: '16 fetches of 300 MB of zeros that were pushed as 292 KB',
+    async prepare(scene) {
+      const commit = await pushed(scene, 'zeros', { zeros: Buffer.alloc(300_000_000) })
+      const body = `${pktLine(`want ${commit} side-band-64k ofs-delta\n`)}0000${pktLine('done\n')}`
+      const path = '/mallory/zeros.git/git-upload-pack'
+      return { connections: 16, shots: [{ method: 'POST', path, body, headers: FETCH }] }
+    },
+  },
+  { name: 'issue-search', title: 'searches for 85 words in 1,500 issues', prepare: searched },
+  {
+    name: 'organizations',
+    title: '1,000 organizations that make the other client their owner',
+    prepare: organizations,
+  },
+  {
+    name: 'one-name',
+    title: '60 accounts of one name with a password, created at once by an administrator',
+    prepare: async ({ root }) =>
+      posts(60, '/api/v1/admin/users', { username: 'many#', password: 'open: sesame' }, as(root)),
+  },
+]

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { asker } from '../asking.ts'
+import type { Served } from '../bin/program.ts'
+import { built } from '../built.ts'
+import { aFolder } from '../folder.ts'
+import { type Attack, attacks, type Scene } from './attacks.ts'
+import { type Resident, watchMemory } from './memory.ts'
+import type { Measured } from './victim.ts'
+
+/*
+ * `npm run hostile`: attacks a server as it is published, from one address and with as many connections as the attack is
+ * given, while another signed-in client measures what is left for it. Linux only: memory is read from /proc.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '10' },
+    security: { type: 'boolean', default: false },
+  },
+})
+/** What the other client must get: milliseconds of an answer, seconds of a clone. */
+const GOALS = { p99: 250, clone: 5 }
+const ATTACKER = '127.0.0.2'
+const seconds = Number(flags.seconds)
+
+interface Row {
+  attack: Attack
+  measured: Measured
+  memory: Resident
+  counts: Record<string, number>
+}
+
+/** The input goes by a file: it may be longer than a command line. */
+const started = (file: string, input: object): ChildProcess => {
+  const path = join(aFolder(), 'input.json')
+  writeFileSync(path, JSON.stringify(input))
+  const args = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, file), path]
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+const linesOf = async (child: ChildProcess): Promise<string> => {
+  let text = ''
+  for await (const chunk of child.stdout!) text += chunk
+  return text
+}
+
+/** A server with its administrator, the attacker and the other client, who has a small repository. */
+const sceneOn = async (server: Served): Promise<Scene & { victim: string }> => {
+  const ask = asker(server.api)
+  while (!/token ([0-9a-f]{40})/.test(server.printed())) await new Promise((wake) => setTimeout(wake, 20))
+  const [, root] = /token ([0-9a-f]{40})/.exec(server.printed())!
+  const person = async (username: string): Promise<string> => {
+    const body = { username, password: 'open: sesame', email: `${username}@example.test` }
+    await ask('POST', '/admin/users', { token: root!, body })
+    const authorization = `Basic ${btoa(`${username}:open: sesame`)}`
+    const made = { name: 'hostile', scopes: ['all'] }
+    const path = `/users/${username}/tokens`
+    const { body: token } = await ask('POST', path, { headers: { authorization }, body: made })
+    return token.sha1
+  }
+  const [victim, mallory] = [await person('victim'), await person('mallory')]
+  await ask('POST', '/user/repos', { token: victim, body: { name: 'small', auto_init: true } })
+  return { base: new URL(server.api).origin, ask, root: root!, mallory, victim }
+}
+
+const run = async (attack: Attack): Promise<Row> => {
+  // What it starts is chosen when it is loaded.
+  const { served } = await import('../bin/program.ts')
+  const server = await served(['--data', join(aFolder(), 'data')])
+  try {
+    const { victim, ...scene } = await sceneOn(server)
+    const weapon = await attack.prepare(scene)
+    const memory = watchMemory(server.child.pid!)
+    const attacker = started('attacker.ts', { base: scene.base, weapon, localAddress: ATTACKER })
+    await once(attacker.stdout!, 'data')
+    await new Promise((wake) => setTimeout(wake, 1000))
+    const clone = new URL(`${scene.base}/victim/small.git`)
+    Object.assign(clone, { username: 'victim', password: victim })
+    const asked = { base: scene.base, path: '/api/v1/user/quota', token: victim, clone: clone.href, seconds }
+    const measured = JSON.parse(await linesOf(started('victim.ts', asked))) as Measured
+    attacker.kill()
+    const counts = JSON.parse(await linesOf(attacker)) as Record<string, number>
+    return { attack, measured, memory: memory(), counts }
+  } finally {
+    await server.stop('SIGKILL')
+  }
+}
+
+const percentile = (sorted: number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+
+const isReached = ({ measured: { times, failed, clones, clonesFailed } }: Row): boolean =>
+  failed + clonesFailed === 0 &&
+  percentile(times, 0.99) < GOALS.p99 &&
+  clones.every((one) => one < GOALS.clone)
+
+const rowOf = (row: Row): string => {
+  const { attack, measured, memory } = row
+  const { times, failed, clones, clonesFailed } = measured
+  const lost = failed + clonesFailed === 0 ? '' : `, ${failed + clonesFailed} failed`
+  const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`
+  const cells = [
+    attack.title,
+    `${percentile(times, 0.5).toFixed(1)} ms`,
+    `${percentile(times, 0.99).toFixed(0)} ms`,
+    `${Math.max(...clones).toFixed(2)} s`,
+    mebibytes(memory.own),
+    mebibytes(memory.children),
+    isReached(row) ? 'yes' : `no${lost}`,
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+const HEAD = [
+  '| from one address | p50 | p99 | slowest clone | memory of the server | of its gits | reached |',
+  '|---|---|---|---|---|---|---|',
+]
+const footer = `Node ${process.versions.node}, ${cpus().length} cores, attacked for ${seconds} s each`
+
+const intoSecurity = (text: string): void => {
+  const file = fileURLToPath(new URL('../../SECURITY.md', import.meta.url))
+  const before = readFileSync(file, 'utf8')
+  const [begin, end] = ['<!-- hostile -->', '<!-- end of hostile -->']
+  const after = before.slice(before.indexOf(end))
+  writeFileSync(file, `${before.slice(0, before.indexOf(begin) + begin.length)}\n${text}\n${after}`)
+}
+
+const chosen = attacks.filter(({ name }) => flags.only === undefined || flags.only.split(',').includes(name))
+if (chosen.length === 0 || !(seconds > 0)) {
+  const names = attacks.map(({ name }) => name).join(', ')
+  process.stderr.write(`hostile: expected --only with some of ${names}, and --seconds above 0\n`)
+  process.exit(2)
+}
+process.env.ALLOT_PROGRAM = built()
+const rows: Row[] = []
+for (const attack of chosen) {
+  const row = await run(attack)
+  rows.push(row)
+  process.stderr.write(`${rowOf(row)} ${JSON.stringify(row.counts)}\n`)
+}
+const table = [...HEAD, ...rows.map(rowOf), '', `${footer}.`].join('\n')
+process.stdout.write(`${table}\n`)
+if (flags.security) intoSecurity(table)
+process.exit(rows.every(isReached) ? 0 : 1)

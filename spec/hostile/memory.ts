@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+const PAGE = 4096
+
+/** Resident bytes of a process, and of all that it has started. */
+export interface Resident {
+  own: number
+  children: number
+}
+
+/** Empty for a process that has ended meanwhile. */
+const statOf = (pid: string): { parent: string; bytes: number } | undefined => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { parent: fields[1]!, bytes: Number(fields[21]) * PAGE }
+  } catch {
+    return undefined
+  }
+}
+
+const residentOf = (pid: number): Resident => {
+  const all = new Map(
+    readdirSync('/proc').flatMap((name) => {
+      const stat = /^\d+$/.test(name) ? statOf(name) : undefined
+      return stat === undefined ? [] : [[name, stat] as const]
+    }),
+  )
+  const isBelow = (name: string): boolean => {
+    const parent = all.get(name)?.parent
+    return parent !== undefined && (parent === String(pid) || isBelow(parent))
+  }
+  const children = [...all].filter(([name]) => isBelow(name)).reduce((sum, [, { bytes }]) => sum + bytes, 0)
+  return { own: all.get(String(pid))?.bytes ?? 0, children }
+}
+
+/** Looks at the memory of a process until it is stopped. @returns a function that stops, and answers the largest of each */
+export const watchMemory = (pid: number): (() => Resident) => {
+  const peak: Resident = { own: 0, children: 0 }
+  const look = () => {
+    const { own, children } = residentOf(pid)
+    peak.own = Math.max(peak.own, own)
+    peak.children = Math.max(peak.children, children)
+  }
+  look()
+  const timer = setInterval(look, 100)
+  return () => {
+    clearInterval(timer)
+    return peak
+  }
+}
