@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
+import { lowerPriorityOf } from '../low-priority.ts'
 import { withMemoryLimit } from './memory-limit.ts'
 import { absent } from './run.ts'
 
@@ -62,6 +63,7 @@ export const startSession = async (
     child.once('spawn', resolve)
     child.once('error', (cause) => reject(absent(git, cause)))
   })
+  lowerPriorityOf(child.pid!)
   let cause: Ending['cause'] = 'itself'
   const said = gathered(child.stderr)
 

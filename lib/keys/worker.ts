@@ -1,8 +1,10 @@
+import { lowerOwnPriority } from '../low-priority.ts'
 import { serveTasks } from '../workers/serve.ts'
 import { parseOpenPgpKey } from './openpgp.ts'
 import type { KeyText, ParsedKey } from './reader.ts'
 import { parseSshKey } from './ssh.ts'
 
+lowerOwnPriority()
 // Loaded before the first task, whose deadline does not include it.
 await import('openpgp')
 serveTasks<KeyText, ParsedKey>(({ kind, text }) =>

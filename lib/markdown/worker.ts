@@ -1,5 +1,8 @@
+import { lowerOwnPriority } from '../low-priority.ts'
 import { serveTasks } from '../workers/serve.ts'
 import type { MarkdownInput } from './input.ts'
-import { render } from './render.ts'
 
+lowerOwnPriority()
+// Loading the parsers takes time, too.
+const { render } = await import('./render.ts')
 serveTasks<MarkdownInput, string>(render)

@@ -13,6 +13,7 @@ const FLOORS: Record<string, { floor: number; beside?: string[] }> = {
   'lib/caches.ts': { floor: 0 },
   'lib/version.ts': { floor: 0 },
   'lib/integers.ts': { floor: 0 },
+  'lib/low-priority.ts': { floor: 0 },
   'lib/client-budget.ts': { floor: 0, beside: ['lib/errors.ts'] },
   'lib/storage': { floor: 1 },
   'lib/workers': { floor: 1 },
