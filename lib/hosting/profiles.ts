@@ -1,7 +1,7 @@
 import { type Account, accounts } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Viewer, viewerText } from './access.ts'
+import { hasScope, type Viewer, viewerText } from './access.ts'
 import { visibleAccount } from './lookup.ts'
 import { followTotal, starTotal } from './relations.ts'
 
@@ -19,7 +19,7 @@ export interface Profiles {
   byId(viewer: Viewer, id: number): Promise<Profile | undefined>
   /** For whoever may know that the account exists. */
   byName(viewer: Viewer, name: string): Promise<Profile | undefined>
-  /** Those of the names that are of accounts which the viewer may see. */
+  /** Those of the names that are of accounts which the viewer may see; a token without `read:user` sees the public ones. */
   visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
 }
 
@@ -36,7 +36,8 @@ export const createProfiles = (store: Store): Profiles => ({
     ),
   visibleNames: (viewer, names) =>
     store.read(async (tx) => {
-      const found = await Promise.all(names.map((name) => visibleAccount(tx, viewer, name)))
+      const reader = viewer !== null && hasScope(viewer.scopes, 'read:user') ? viewer : null
+      const found = await Promise.all(names.map((name) => visibleAccount(tx, reader, name)))
       return names.filter((_, index) => found[index] !== undefined)
     }),
 })

@@ -50,6 +50,8 @@ describe('POST /markdown', () => {
       assert.deepEqual(await linkedFor(allot.root, mode), ['ROOT', 'member', 'hidden', 'open'])
     }
     assert.deepEqual(await linkedFor(hidden, 'markdown'), [])
+    const scoped = { ...hidden, token: await allot.scoped(hidden, 'read:misc') }
+    assert.deepEqual(await linkedFor(scoped, 'gfm'), ['ROOT', 'open'])
   })
 
   it('renders nothing as nothing', async () => {
