@@ -7,7 +7,7 @@ import { createKeeping } from './keeping.ts'
 import { type FilePlace, pathOf } from './place.ts'
 
 export type { Arrived, Expected, Facts } from './arriving.ts'
-export { checkPlace, type FileArea, type FilePlace } from './place.ts'
+export { checkPlace, type FileArea, type FilePlace, isStoredName } from './place.ts'
 
 /** From the first byte to the last one, both included. */
 export interface ByteRange {

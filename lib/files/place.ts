@@ -14,9 +14,11 @@ export interface FilePlace {
 
 const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/
 
+export const isStoredName = (name: string): boolean => NAME.test(name)
+
 /** @throws Error for what no place may be called */
 export const checkPlace = ({ keeper, name }: FilePlace): void => {
-  if (!NAME.test(name) || !Number.isSafeInteger(keeper)) throw new Error(`no name for a file: ${name}`)
+  if (!isStoredName(name) || !Number.isSafeInteger(keeper)) throw new Error(`no name for a file: ${name}`)
 }
 
 /** The folders down to the file, below the directory of all: those of one keeper are in one, and none holds too many. */

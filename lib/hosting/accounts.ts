@@ -9,6 +9,7 @@ import { now } from './clock.ts'
 import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
 import { checkAccountName } from './names.ts'
 import { HOST, hashPassword } from './passwords.ts'
+import { checkEmail, checkTexts } from './texts.ts'
 
 export interface NewAccount {
   name: string
@@ -107,6 +108,7 @@ export const createAccounts = (
       const before = await accounts.get(tx, [id])
       if (before === undefined) return undefined
       const after: Account = { ...before, ...given(edit), ...hashed, updatedAt: now() }
+      checkTexts('account', edit)
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
       if (after.visibility !== before.visibility) await spreadAccountAudience(tx, errands, after)
@@ -131,6 +133,7 @@ export const insertAccount = async (tx: Change, account: Account): Promise<Accou
 
 const refuseTaken = async (tx: ReadTransaction, account: Account): Promise<void> => {
   checkAccountName(account.name)
+  checkTexts('account', account)
   if ((await accountByName(tx, account.name)) !== undefined)
     throw invalid(`name: ${account.name} is already taken`)
   await refuseTakenEmail(tx, account)
@@ -160,6 +163,7 @@ export const ownsRepositories = async (tx: ReadTransaction, owner: number): Prom
 }
 
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
+  checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
   const holder = await accountByEmail(tx, account.email)
   if (holder !== undefined && holder.id !== account.id)

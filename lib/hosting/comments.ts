@@ -8,6 +8,7 @@ import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
 import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
 import type { RepositoryName } from './relations.ts'
+import { checkTexts } from './texts.ts'
 
 /** A comment with the issue that it is on. */
 export type OnIssue<T> = In<T & { readonly issue: Issue }>
@@ -44,6 +45,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
   const { store, files } = parts
   return {
     async create(viewer, at, number, body) {
+      checkTexts('comment', { body })
       const id = await store.sequences.next('comment')
       return store.write(async (tx) => {
         const place = await writableIn(tx, viewer, at, 'issue')
@@ -80,6 +82,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
         const found = place && (await commentIn(tx, place.repository.id, id))
         if (place === undefined || found === undefined) return undefined
         refuseOthers(viewer, place, found.comment.author)
+        checkTexts('comment', { body })
         const comment = { ...found.comment, body, updatedAt: now() }
         await comments.save(tx, comment)
         return { repository: place.repository, issue: found.issue, comment }

@@ -13,6 +13,7 @@ import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
 import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
 import type { RepositoryName } from './relations.ts'
+import { checkIssue } from './texts.ts'
 
 export interface NewIssue {
   title: string
@@ -63,6 +64,7 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
   })
   return {
     async create(viewer, at, { title, body = '', closed = false }) {
+      checkIssue({ title, body })
       const id = await store.sequences.next('issue')
       return store.write(async (tx) => {
         const place = await writableIn(tx, viewer, at, 'issue')
@@ -98,6 +100,7 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
         const before = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || before === undefined) return undefined
         refuseOthers(viewer, place, before.author)
+        checkIssue(edit)
         const issue = edited(before, edit)
         await issues.save(tx, issue)
         return { repository: place.repository, issue }

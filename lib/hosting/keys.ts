@@ -9,6 +9,7 @@ import { now } from './clock.ts'
 import { pageOfOne } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount } from './lookup.ts'
+import { checkTexts } from './texts.ts'
 
 /**
  * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to adding a key tells
@@ -47,6 +48,7 @@ export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
       )
     }),
   async add(account, { title, key }, client = clientOf(account)) {
+    checkTexts('sshKey', { title, key })
     if (title === '') throw invalid('Title is required')
     const parsed = await reader.ssh(client, key)
     const id = await store.sequences.next('sshKey')

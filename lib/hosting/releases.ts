@@ -11,6 +11,7 @@ import { existingAccount, readableRepository } from './lookup.ts'
 import { isRefName } from './names.ts'
 import { type In, refuseReaders, type SignedIn, writableIn } from './place.ts'
 import type { RepositoryName } from './relations.ts'
+import { checkTexts } from './texts.ts'
 
 export interface ReleaseEdit {
   tag?: string | undefined
@@ -62,6 +63,7 @@ export const createReleases = (parts: AttachmentParts): Releases => {
   const { store, files } = parts
   return {
     async create(viewer, at, { tag, target, name, body = '', draft = false, prerelease = false }) {
+      checkTexts('release', { tag, target, name, body })
       const id = await store.sequences.next('release')
       return store.write(async (tx) => {
         const place = await writableIn(tx, viewer, at)
@@ -102,6 +104,7 @@ export const createReleases = (parts: AttachmentParts): Releases => {
         if (place === undefined || before === undefined) return undefined
         if (before.draft && !place.may.push) return undefined
         refuseReaders(place)
+        checkTexts('release', edit)
         const release = edited(before, edit)
         if (release.tag !== before.tag) {
           checkTag(release.tag)

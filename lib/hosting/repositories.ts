@@ -17,6 +17,7 @@ import type { Permit, Which } from './permits.ts'
 import { redirect, takeName } from './redirects.ts'
 import { watch } from './relations.ts'
 import { removeRepository } from './removal.ts'
+import { checkTexts } from './texts.ts'
 
 export interface NewRepository {
   name: string
@@ -83,6 +84,7 @@ export const createRepositories = (
     const { owner, isTaken } = await store.read(async (tx) => {
       const owner = await existing(tx, find)
       checkRepositoryName(repository.name)
+      checkTexts('repository', repository)
       if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
       return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
     })
@@ -101,6 +103,7 @@ export const createRepositories = (
     const landing = isOnDisk ? await landings.number() : undefined
     const edited = await change(store, which, async (tx, before) => {
       const after = { ...before, ...given(edit), updatedAt: now() }
+      checkTexts('repository', edit)
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.name.toLowerCase() !== before.name.toLowerCase())

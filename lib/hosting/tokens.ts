@@ -91,7 +91,7 @@ const findToken = async (tx: Change, account: number, idOrName: string): Promise
   return tokens.findBy(tx, 'name', [account, idOrName])
 }
 
-const checkScopes = (scopes: readonly string[]): string[] => {
+export const checkScopes = (scopes: readonly string[]): string[] => {
   if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope')
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))
   if (unknown !== undefined) throw new AllotError('bad_request', `invalid access token scope: ${unknown}`)

@@ -25,7 +25,10 @@ export type FirstLine = v.InferOutput<typeof FirstLine>
 export const LastLine = v.strictObject({ end: v.literal(true), records: count, sha256: v.string() })
 export type LastLine = v.InferOutput<typeof LastLine>
 
-export const SequenceLine = v.strictObject({ sequence: v.pipe(v.string(), v.minLength(1)), next: id })
+export const SequenceLine = v.strictObject({
+  sequence: v.pipe(v.string(), v.regex(/^[A-Za-z]{1,40}$/, 'expected the name of a sequence')),
+  next: id,
+})
 export const RecordLine = v.strictObject({ collection: v.string(), record: v.unknown() })
 export const PartLine = v.strictObject({ repository: id, part: v.pipe(v.string(), v.base64()) })
 export const HeadLine = v.strictObject({

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
+import { checkRecord } from '../hosting/record-checks.ts'
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema.ts'
@@ -50,11 +51,22 @@ const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>
   if (collection === undefined) throw invalid(`there is no collection ${name}`)
   const { issues } = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (issues !== undefined) throw invalid(`${name}: ${sentence(issues[0])}`)
+  checkNames(name, record)
   return {
     kind: 'stored',
     async save(tx) {
       if ((await collection.save(tx, record)) !== undefined) throw invalid(`this ${name} is there twice`)
     },
+  }
+}
+
+/** A record must have names and texts that the API takes: others lead to paths and keys that nothing can reach or remove. */
+const checkNames = (collection: string, record: unknown): void => {
+  try {
+    checkRecord(collection, record)
+  } catch (cause) {
+    if (!(cause instanceof AllotError)) throw cause
+    throw new AllotError('invalid', `${collection}: ${cause.message}`, { cause })
   }
 }
 
