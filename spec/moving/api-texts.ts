@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { SCOPES } from '../../lib/hosting/tokens.ts'
+import { subjects } from '../../lib/quota/subjects.ts'
+
+/** Any text. Few are drawn often, so that records meet in indexes and counts. */
+export const text = fc.oneof(
+  fc.constantFrom('a', 'A', 'b', '', '\u0000', '\n', '"\\', '\u2028', 'ß', '🦉'),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+)
+
+const filled = text.filter((one) => one !== '')
+const plain = filled.filter((one) => !/\p{Cc}/u.test(one))
+const hex = (length: number) =>
+  fc.oneof(
+    fc.constantFrom('a'.repeat(length), 'b'.repeat(length)),
+    fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`)),
+  )
+const upperHex = (length: number) => hex(length).map((one) => one.toUpperCase())
+const name = fc.constantFrom('a', 'A', 'b', 'c.d', 'e-f', 'x_y')
+const uuid = fc.uuid()
+
+/** By `collection.member`: texts that the API takes where it does not take any. */
+export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  'account.name': name,
+  'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),
+  'account.password': fc.constantFrom(null, 'scrypt$16384$8$1$AAAA$BBBB'),
+  'token.name': plain,
+  'token.hash': hex(64),
+  'token.lastEight': hex(8),
+  'token.scopes': fc.subarray([...SCOPES], { minLength: 1, maxLength: 3 }),
+  'session.hash': hex(64),
+  'session.password': fc.option(hex(64)),
+  'repository.name': name,
+  'repository.defaultBranch': fc.constantFrom('main', 'a/b', 'ß'),
+  'redirect.name': name,
+  'file.name': uuid,
+  'file.sha256': hex(64),
+  'sshKey.fingerprint': hex(43).map((one) => `SHA256:${one}`),
+  'gpgKey.keyId': upperHex(16),
+  'gpgKey.fingerprint': upperHex(40),
+  'gpgKey.subkeys': fc.constant([]),
+  'rule.name': plain,
+  'rule.subjects': fc.subarray([...subjects], { maxLength: 3 }),
+  'group.name': plain,
+  'group.rules': fc.array(plain, { maxLength: 3 }),
+  'assignment.group': plain,
+  'ledger.key': plain,
+  'ledger.name': filled,
+  'ledger.type': fc.option(filled),
+  'ledger.version': fc.option(filled),
+  'issue.title': filled,
+  'release.tag': fc.constantFrom('v1', 'v2', 'a/b', 'ß'),
+  'attachment.name': fc.constantFrom('a', 'b.png', 'ß'),
+  'attachment.uuid': uuid,
+  'packageVersion.name': fc.constantFrom('a', 'A', 'b.c'),
+  'packageVersion.version': fc.constantFrom('1', '1.0', 'a b'),
+  'packageFile.name': fc.constantFrom('a', 'A', 'b c'),
+  'packageFile.stored': uuid,
+  'packageFile.md5': hex(32),
+  'packageFile.sha1': hex(40),
+  'packageFile.sha256': hex(64),
+  'packageFile.sha512': hex(128),
+}
