@@ -48,7 +48,7 @@ const anyOf = (schema: Schema, path: string): fc.Arbitrary<unknown> => {
     case 'number':
       return number(leastOf(schema))
     case 'union':
-      return fc.oneof(...(schema.options as unknown as Schema[]).map(anyOf))
+      return fc.oneof(...(schema.options as unknown as Schema[]).map((one) => anyOf(one, path)))
     case 'bigint':
       return fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n })
     case 'boolean':
