@@ -22,7 +22,7 @@ export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Prom
   const git = repositories === false ? undefined : { ...repositories, largest: config.git.largestPush }
   const report = createReport()
   try {
-    await migrate({ source, allot, report, git, made: [] }, owner)
+    await migrate({ source, allot, report, git }, owner)
   } catch (error) {
     tell(report)
     throw report.lines().length === 0 ? error : new Error(`${(error as Error).message}${GO_ON}`)

@@ -1,6 +1,6 @@
-import type { Account } from '../../lib/records/schema.ts'
+import type { Account, Visibility } from '../../lib/records/schema.ts'
 import { allOf, ifTold } from './moving.ts'
-import { membersOf } from './organizations.ts'
+import { usersOf } from './organizations.ts'
 import { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 
@@ -9,7 +9,7 @@ export interface Chosen {
   users: SourceUser[]
   organizations: SourceOrganization[]
   /** Whose repositories come along. */
-  owners: { kind: Account['kind']; name: string }[]
+  owners: { kind: Account['kind']; name: string; visibility: Visibility }[]
 }
 
 /** @param names users and organizations, these with their members; none: everything */
@@ -35,7 +35,7 @@ const named = async (source: Source, names: readonly string[]): Promise<Chosen> 
     else throw new Error(`there is no user or organization named ${name} at ${source.base}`)
   }
   const chosen = withOwners([...users.values()], organizations)
-  for (const { name } of organizations) (await membersOf(source, name))?.all.forEach(add)
+  for (const { name } of organizations) (await usersOf(source, name))?.forEach(add)
   return { ...chosen, users: [...users.values()] }
 }
 
@@ -43,7 +43,7 @@ const withOwners = (users: SourceUser[], organizations: SourceOrganization[]): C
   users,
   organizations,
   owners: [
-    ...users.map(({ login }) => ({ kind: 'user' as const, name: login })),
-    ...organizations.map(({ name }) => ({ kind: 'organization' as const, name })),
+    ...users.map(({ login, visibility }) => ({ kind: 'user' as const, name: login, visibility })),
+    ...organizations.map(({ name, visibility }) => ({ kind: 'organization' as const, name, visibility })),
   ],
 })

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Account } from '../../lib/records/schema.ts'
-import { allOf, attempt, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
+import { follow, type Things, type Wanted } from './history.ts'
+import { allOf, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
 import { SourceGpgKey, SourceKey } from './shapes.ts'
 
 const UNTOLD = 'keys, which the source does not show'
@@ -11,53 +13,83 @@ const ALL = { offset: 0, limit: 10_000 }
 
 export const copyKeys = (moving: Moving, login: string): Promise<void> =>
   attemptFor(moving, `the keys of ${login}`, login, async (account) => {
-    await copySshKeys(moving, account)
-    await copyGpgKeys(moving, account)
+    const { source, report } = moving
+    const ssh = await ifTold(allOf(source.list(SourceKey, pathOf(account.name, 'keys'))))
+    if (ssh === undefined) report.behind(UNTOLD, account.name)
+    else await follow(moving, sshKeysOf(moving, account), ssh.map(sshKeyFor(moving, account)))
+    const gpg = await ifTold(allOf(source.list(SourceGpgKey, pathOf(account.name, 'gpg_keys'))))
+    if (gpg === undefined) report.behind(UNTOLD, account.name)
+    else await follow(moving, gpgKeysOf(moving, account), gpg.map(gpgKeyFor(moving, account)))
   })
 
-const copySshKeys = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
-  const { sshKeys } = allot.hosting
-  const given = await ifTold(allOf(source.list(SourceKey, pathOf(name, 'keys'))))
-  if (given === undefined) return report.behind(UNTOLD, name)
-  const { items } = given.length === 0 ? { items: [] } : await sshKeys.list(id, ALL)
-  const there = new Set(items.map(({ key }) => bodyOf(key)))
-  for (const { key, title } of given)
-    if (there.has(bodyOf(key))) report.found('SSH keys')
-    else
-      await attempt(report, `the SSH key ${title} of ${name}`, async () => {
-        await sshKeys.add(id, { title: title?.trim() || 'a key', key })
-        report.copied('SSH keys')
-      })
+/** Those of an account that is gone at the source. */
+export const dropKeys = async (moving: Moving, account: Account): Promise<void> => {
+  await follow(moving, sshKeysOf(moving, account), [])
+  await follow(moving, gpgKeysOf(moving, account), [])
 }
 
-/** Without the kind in front of it and the comment behind. */
-const bodyOf = (key: string): string => key.split(' ')[1] ?? key
+const sshKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
+  const { sshKeys } = allot.hosting
+  return {
+    ...{ kind: 'sshKey', scope: name.toLowerCase(), parts: async () => [id] },
+    async find(fingerprint) {
+      const { items } = await sshKeys.list(id, ALL)
+      const found = items.find((one) => one.fingerprint === fingerprint)
+      return found && [id, found.id]
+    },
+    remove: async (_, ids) => void (await sshKeys.remove(id, ids[1]!)),
+  }
+}
+
+const sshKeyFor =
+  ({ allot }: Moving, { id }: Account) =>
+  ({ key, title }: SourceKey): Wanted => ({
+    name: fingerprintOf(key),
+    label: title?.trim() || fingerprintOf(key),
+    async bring() {
+      await allot.hosting.sshKeys.add(id, { title: title?.trim() || 'a key', key })
+      return true
+    },
+  })
+
+/** Of the key itself, without the kind in front of it and the comment behind. */
+const fingerprintOf = (key: string): string => {
+  const bytes = Buffer.from(key.split(' ')[1] ?? key, 'base64')
+  return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`
+}
+
+const gpgKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
+  const { gpgKeys } = allot.hosting
+  return {
+    ...{ kind: 'gpgKey', scope: name.toLowerCase(), parts: async () => [id] },
+    async find(keyId) {
+      const { items } = await gpgKeys.list(id, ALL)
+      const found = items.find((one) => one.keyId === keyId)
+      return found && [id, found.id]
+    },
+    remove: async (_, ids) => void (await gpgKeys.remove(id, ids[1]!)),
+  }
+}
 
 /**
  * The API has the bare packets of a key, which prove nothing; a Gitea and a Forgejo give the whole ones beside it, as far
  * as they may be seen by anybody.
  */
-const copyGpgKeys = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
-  const { gpgKeys } = allot.hosting
-  const given = await ifTold(allOf(source.list(SourceGpgKey, pathOf(name, 'gpg_keys'))))
-  if (given === undefined) return report.behind(UNTOLD, name)
-  if (given.length === 0) return
-  const { items } = await gpgKeys.list(id, ALL)
-  const there = new Set(items.map(({ keyId }) => keyId))
-  const missing = given.map((one) => one.key_id.toUpperCase()).filter((one) => !there.has(one))
-  for (let found = given.length - missing.length; found > 0; found--) report.found('GPG keys')
-  const whole =
-    missing.length === 0
-      ? new Map<string, string>()
-      : await keysIn(await source.page(`/${encodeURIComponent(name)}.gpg`))
-  for (const keyId of missing) {
-    const armored = whole.get(keyId)
-    if (armored === undefined) report.behind(UNSIGNED, `${keyId} of ${name}`)
-    else
-      await attempt(report, `the GPG key ${keyId} of ${name}`, async () => {
-        await gpgKeys.add(id, { armored })
-        report.copied('GPG keys')
-      })
+const gpgKeyFor = ({ source, allot, report }: Moving, { id, name }: Account) => {
+  let whole: Promise<Map<string, string>> | undefined
+  return ({ key_id }: SourceGpgKey): Wanted => {
+    const keyId = key_id.toUpperCase()
+    return {
+      name: keyId,
+      label: keyId,
+      async bring() {
+        whole ??= source.page(`/${encodeURIComponent(name)}.gpg`).then(keysIn)
+        const armored = (await whole).get(keyId)
+        if (armored === undefined) report.behind(UNSIGNED, `${keyId} of ${name}`)
+        else await allot.hosting.gpgKeys.add(id, { armored })
+        return armored !== undefined
+      },
+    }
   }
 }
 

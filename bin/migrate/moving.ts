@@ -1,19 +1,26 @@
 import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
+import type { MigratedRecords } from '../../lib/hosting/migrated.ts'
 import type { Account } from '../../lib/records/schema.ts'
 import { type Bar, barOf, withBar } from '../bar.ts'
 import type { Report } from './report.ts'
+import type { SourceRepository } from './shapes.ts'
 import { Refused, type Source } from './source.ts'
 
-/** From where to where, and what there is to tell of it. */
-export interface Moving {
+/** What a run is given: from where to where. */
+export interface Given {
   readonly source: Source
   readonly allot: Allot
   readonly report: Report
-  /** The repositories that were made just now. */
-  readonly made: { owner: string; name: string }[]
   /** Where git data goes; undefined when the host keeps it elsewhere. */
   readonly git: { directory: string; git: string; largest: number | undefined } | undefined
+}
+
+export interface Moving extends Given {
+  /** What was copied from this source, in this run and earlier ones. */
+  readonly history: MigratedRecords
+  /** Repositories of the organizations whose members are settled, by the organization's name in lower case. */
+  readonly repositories: Map<string, readonly SourceRepository[]>
 }
 
 /** Nothing that is copied is hidden from whoever has the store itself at hand. */

@@ -1,96 +1,186 @@
 import { invalid } from '../../lib/errors.ts'
-import type { Account } from '../../lib/records/schema.ts'
-import { isThere } from './accounts.ts'
+import { type Account, audienceOf } from '../../lib/records/schema.ts'
+import { followAccount, isThere } from './accounts.ts'
+import { followGrants } from './grants.ts'
+import { follow, type Things } from './history.ts'
 import { allOf, asOperator, attempt, ifTold, type Moving } from './moving.ts'
-import { type SourceOrganization, SourceTeam, SourceUser } from './shapes.ts'
-import type { Source } from './source.ts'
+import { repositoriesOf } from './repositories.ts'
+import { type SourceOrganization, SourceUser } from './shapes.ts'
+import { Refused, type Source } from './source.ts'
+import { type MemberRights, teamRights } from './team-rights.ts'
+import { grantsOfAudience, visibilityAt } from './visibility.ts'
 
-/** Who belongs to an organization. */
-export interface Members {
-  all: SourceUser[]
-  /** Names in lower case; undefined where the source does not tell. */
-  owners: Set<string> | undefined
-}
-
-const NO_OWNER = 'who owns it is not told, or not here: whoever the token is of does, until that is changed'
+const NO_OWNER = 'organizations without an owner, whose owners are not known here: administrators manage them'
+const LEFT_OUT =
+  'members who may do less at the source than a member here, who writes to every repository and creates new ones'
 const STRANGERS = 'members who are not here'
-const TEAMS = 'teams, with their rights: members are members, and those of Owners owners'
+const TEAMS = 'teams: a member here is an owner, or writes to every repository'
+const MADE_HERE = 'an organization of that name was made here, so nothing of the source goes into it'
+const OWNER = 'the organization is owned'
 
-/** Undefined where the source has no list of them. */
-export const membersOf = async (source: Source, organization: string): Promise<Members | undefined> => {
-  const path = `/orgs/${encodeURIComponent(organization)}`
-  const all = await ifTold(allOf(source.list(SourceUser, `${path}/members`)))
-  if (all === undefined) return undefined
-  const teams = await ifTold(allOf(source.list(SourceTeam, `${path}/teams`)))
-  if (teams === undefined) return { all, owners: undefined }
-  const owners = new Map<string, SourceUser>()
-  for (const team of teams.filter(isOfOwners))
-    for await (const one of source.list(SourceUser, `/teams/${team.id}/members`))
-      owners.set(one.login.toLowerCase(), one)
-  const others = all.filter(({ login }) => !owners.has(login.toLowerCase()))
-  return { all: [...owners.values(), ...others], owners: new Set(owners.keys()) }
-}
+/** The users who belong to an organization in any way. */
+export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
+  ifTold(allOf(source.list(SourceUser, `/orgs/${encodeURIComponent(organization)}/members`)))
 
-const isOfOwners = ({ name, permission }: { name: string; permission?: string | null | undefined }) =>
-  permission === 'owner' || name === 'Owners'
-
-/** @param users the names of those who may be members: where there is no list each is asked after */
+/**
+ * The organization and its members. Its repositories come only after this has succeeded: `moving.repositories` has them
+ * then, as they were when the rights of the members were compared.
+ * @param users names of those who may be members, for a source that has no list of them
+ */
 export const copyOrganization = (
   moving: Moving,
   organization: SourceOrganization,
   users: readonly string[],
 ): Promise<void> =>
   attempt(moving.report, `the organization ${organization.name}`, async () => {
-    const { source, allot, report } = moving
-    const told = await membersOf(source, organization.name)
-    const names = told?.all.map(({ login }) => login) ?? (await askedAfter(source, organization.name, users))
-    const there = await allot.hosting.accounts.byName(organization.name)
-    if (isThere(there, 'organization')) report.found('organizations')
-    const here = there ?? (await create(moving, organization, told?.owners))
-    for (const name of names) await join(moving, here, name, told?.owners?.has(name.toLowerCase()) === true)
+    const { source, report } = moving
+    const { name } = organization
+    const repositories = await repositoriesOf(source, 'organization', name)
+    const rights = source.isAllot
+      ? await allotRights(source, name, users)
+      : await teamRights(source, name, repositories)
+    const here = await accountFor(moving, organization, rights)
+    await copyMembers(moving, here, rights)
+    for (const login of rights.leftOut) report.leftOut(LEFT_OUT, `${login} of ${name}`)
+    moving.repositories.set(name.toLowerCase(), repositories)
   })
 
-const askedAfter = async (source: Source, organization: string, users: readonly string[]) => {
-  const members: string[] = []
-  for (const login of users)
-    if (await source.has(`/orgs/${encodeURIComponent(organization)}/members/${encodeURIComponent(login)}`))
-      members.push(login)
-  return members
+/** Members of an organization of an Allot have the same rights here. */
+const allotRights = async (
+  source: Source,
+  organization: string,
+  users: readonly string[],
+): Promise<MemberRights> => {
+  const members = new Set<string>()
+  for (const login of users) {
+    const path = `/orgs/${encodeURIComponent(organization)}/members/${encodeURIComponent(login)}`
+    const status = await source.status(path)
+    if (status >= 300 && status !== 404) throw new Refused(status, `${path} answered ${status}`)
+    if (status !== 404) members.add(login.toLowerCase())
+  }
+  return { owners: new Set(), members, leftOut: [] }
 }
 
-/** The first of its owners who is here; else whoever the token is of, who has every right already. */
+/** @throws AllotError invalid when it was made here: its members here have no rights at the source */
+const accountFor = async (
+  moving: Moving,
+  given: SourceOrganization,
+  { owners }: MemberRights,
+): Promise<Account> => {
+  const { source, allot, report, history } = moving
+  const { accounts } = allot.hosting
+  const name = given.name.toLowerCase()
+  const there = await accounts.byName(name)
+  const visibility = visibilityAt(source, given.visibility)
+  if (!isThere(there, 'organization')) return create(moving, given, owners)
+  const known = await history.get('account', '', name)
+  if (known === undefined || (known.ids.length > 0 && !known.ids.includes(there.id))) throw invalid(MADE_HERE)
+  report.found('organizations')
+  await followAccount(moving, there, grantsOfAudience(audienceOf[visibility]))
+  return (await accounts.byId(there.id)) ?? there
+}
+
+/** Its first owner is one of those of the source, or there is none. */
 const create = async (
-  { source, allot, report }: Moving,
-  { name, full_name, website, description, location, visibility }: SourceOrganization,
-  owners: Members['owners'],
+  { source, allot, report, history }: Moving,
+  { name, full_name, website, description, location, ...given }: SourceOrganization,
+  owners: MemberRights['owners'],
 ): Promise<Account> => {
   const { accounts, organizations } = allot.hosting
+  const scope = name.toLowerCase()
+  const visibility = visibilityAt(source, given.visibility)
+  const record = {
+    kind: 'account',
+    scope: '',
+    name: scope,
+    ids: [],
+    grants: [],
+  } as const
+  await history.save([record])
   let owner: Account | undefined
-  for (const login of [...(owners ?? []), source.login]) owner ??= await accounts.byName(login)
-  if (owner === undefined) throw invalid(`none of its owners is here: copy ${source.login}, too`)
-  const created = await organizations.create(owner.id, {
+  for (const login of owners) owner ??= await accounts.byName(login)
+  const membership = { kind: 'membership', scope, ids: [], grants: [] } as const
+  if (owner !== undefined) await history.save([{ ...membership, name: owner.name.toLowerCase() }])
+  const { id } = await organizations.create(owner?.id, {
     ...{ name, visibility, fullName: full_name ?? '', website: website ?? '' },
     ...{ description: description ?? '', location: location ?? '' },
   })
+  await history.save([{ ...record, ids: [id], grants: grantsOfAudience(audienceOf[visibility]) }])
   report.copied('organizations')
-  if (!owners?.has(owner.name.toLowerCase())) report.behind(NO_OWNER, name)
+  if (owner === undefined) report.behind(NO_OWNER, name)
   report.behind(TEAMS, name)
-  return created
+  return (await accounts.byId(id))!
 }
 
-/** Nobody is made less than they are here. */
-const join = async (
-  { allot, report }: Moving,
-  organization: Account,
-  login: string,
-  isOwner: boolean,
+/** A membership that came from the source follows it, up and down; one that was made here stays as it is. */
+export const copyMembers = async (
+  moving: Moving,
+  here: Account,
+  { owners, members }: MemberRights,
 ): Promise<void> => {
+  const { allot, report, history } = moving
   const { accounts, organizations } = allot.hosting
-  const member = await accounts.byName(login)
-  if (member?.kind !== 'user') return report.behind(STRANGERS, `${login} of ${organization.name}`)
-  const isMember = await organizations.hasMember(asOperator(0), organization.name, login)
-  const isDone = isOwner ? await organizations.isOwner(organization.id, member.id) : isMember
-  if (!isDone) await organizations.setMember(organization.id, member.id, { owner: isOwner })
-  if (isMember) report.found('memberships')
-  else report.copied('memberships')
+  const things = membershipsOf(moving, here)
+  const wanted = [...members].map((login) => ({
+    ...{ name: login, label: login, grants: owners.has(login) ? [OWNER] : [] },
+    bring: async () => {
+      const member = await accounts.byName(login)
+      if (member?.kind !== 'user') report.behind(STRANGERS, `${login} of ${here.name}`)
+      else await organizations.setMember(here.id, member.id, { owner: owners.has(login) })
+      return member?.kind === 'user'
+    },
+  }))
+  await follow(moving, things, wanted)
+  for (const login of members) {
+    const ids = await things.find(login)
+    if (ids === undefined) continue
+    const [id, member] = ids as [number, number]
+    const isOwner = await organizations.isOwner(id, member)
+    const known = await history.get('membership', things.scope, login)
+    // Made an owner at the source since the membership was brought.
+    if (
+      !isOwner &&
+      owners.has(login) &&
+      String(known?.ids) === String(ids) &&
+      !known?.grants.includes(OWNER)
+    ) {
+      await organizations.setMember(id, member, { owner: true })
+      await history.save([{ ...known!, grants: [OWNER] }])
+      continue
+    }
+    await followGrants(
+      moving,
+      {
+        ...{
+          kind: 'membership',
+          scope: things.scope,
+          name: login,
+          id: member,
+          label: `${login} (${here.name})`,
+        },
+        here: isOwner ? [OWNER] : [],
+        source: owners.has(login) ? [OWNER] : [],
+      },
+      () => organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
+    )
+  }
+}
+
+const membershipsOf = ({ allot }: Moving, organization: Account): Things => {
+  const { accounts, organizations } = allot.hosting
+  const parts = async (login: string) => {
+    const member = await accounts.byName(login)
+    return member?.kind === 'user' ? [organization.id, member.id] : undefined
+  }
+  return {
+    ...{ kind: 'membership', scope: organization.name.toLowerCase(), parts },
+    async find(login) {
+      const ids = await parts(login)
+      const isMember = await organizations.hasMember(asOperator(0), organization.name, login)
+      return isMember ? ids : undefined
+    },
+    async remove(_, [id, member]) {
+      await organizations.removeMember(id!, member!, { by: asOperator(0) })
+    },
+  }
 }

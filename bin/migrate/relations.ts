@@ -1,55 +1,109 @@
 import type { Account } from '../../lib/records/schema.ts'
+import { follow, type Things } from './history.ts'
 import { allOf, asOperator, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 
 const ELSEWHERE = 'follows, stars and watches of what is not here'
 const UNTOLD = 'follows, stars or watches, which the source does not show'
 
+type Kind = 'star' | 'watch'
+const LISTS = { star: 'starred', watch: 'subscriptions' } as const
+const WORDS = { star: 'stars', watch: 'watches' } as const
+
 /** Whom a user follows, and which repositories they star and watch; seen as the user where the source allows that. */
 export const copyRelations = (moving: Moving, login: string): Promise<void> =>
   attemptFor(moving, `what ${login} follows, stars and watches`, login, async (account) => {
     await copyFollows(moving, account)
-    await copyRepositoryRelation(moving, account, 'stars', 'starred')
-    const watched = await copyRepositoryRelation(moving, account, 'watches', 'subscriptions')
-    if (watched !== undefined) await unwatch(moving, account, watched)
-    else moving.report.behind(UNTOLD, login)
+    await copyRepositoryRelation(moving, account, 'star')
+    await copyRepositoryRelation(moving, account, 'watch')
   })
 
-const copyFollows = async ({ source, allot, report }: Moving, { id, name }: Account): Promise<void> => {
-  const { follows } = allot.hosting.relations
-  const followed = await ifTold(allOf(source.list(SourceUser, pathOf(name, 'following'), name)))
-  if (followed === undefined) return report.behind(UNTOLD, name)
-  for (const { login } of followed)
-    if (await follows.check(asOperator(id), id, login)) report.found('follows')
-    else if (await follows.follow(asOperator(id), login)) report.copied('follows')
-    else report.behind(ELSEWHERE, `${name}: ${login}`)
+/** Those of an account that is gone at the source. */
+export const dropRelations = async (moving: Moving, account: Account): Promise<void> => {
+  await follow(moving, followsOf(moving, account), [])
+  await follow(moving, relationsOf(moving, account, 'star'), [])
+  await follow(moving, relationsOf(moving, account, 'watch'), [])
 }
 
-/** @returns the names in lower case; undefined where they are not shown */
-const copyRepositoryRelation = async (
-  { source, allot, report }: Moving,
-  { id, name }: Account,
-  kind: 'stars' | 'watches',
+const copyFollows = async (moving: Moving, account: Account): Promise<void> => {
+  const { allot, report } = moving
+  const { id, name } = account
+  const { items, isComplete } = await listedFor(moving, SourceUser, name, 'following')
+  if (items === undefined) return report.behind(UNTOLD, name)
+  const wanted = items.map(({ login }) => ({
+    ...{ name: login.toLowerCase(), label: login },
+    async bring() {
+      const isHere = await allot.hosting.relations.follows.follow(asOperator(id), login)
+      if (!isHere) report.behind(ELSEWHERE, `${name}: ${login}`)
+      return isHere
+    },
+  }))
+  await follow(moving, followsOf(moving, account), wanted, isComplete)
+}
+
+const copyRepositoryRelation = async (moving: Moving, account: Account, kind: Kind): Promise<void> => {
+  const { allot, report } = moving
+  const { id, name } = account
+  const relation = allot.hosting.relations[WORDS[kind]]
+  const { items, isComplete } = await listedFor(moving, SourceRepository, name, LISTS[kind])
+  if (items === undefined) return report.behind(UNTOLD, name)
+  const wanted = items.map((one) => ({
+    ...{ name: `${one.owner.login}/${one.name}`.toLowerCase(), label: one.full_name },
+    async bring() {
+      const found = await relation.set(asOperator(id), { owner: one.owner.login, name: one.name })
+      if (found === undefined) report.behind(ELSEWHERE, `${name}: ${one.full_name}`)
+      return found !== undefined
+    },
+  }))
+  await follow(moving, relationsOf(moving, account, kind), wanted, isComplete)
+}
+
+/** A list that is not seen as the user lacks what only the user sees: what it lacks may still be at the source. */
+const listedFor = async <T>(
+  { source }: Moving,
+  shape: Parameters<typeof source.list<T>>[0],
+  login: string,
   list: string,
-): Promise<Set<string> | undefined> => {
-  const relation = allot.hosting.relations[kind]
-  const listed = await ifTold(allOf(source.list(SourceRepository, pathOf(name, list), name)))
-  for (const one of listed ?? []) {
-    const repository = { owner: one.owner.login, name: one.name }
-    if (await relation.check(asOperator(id), repository)) report.found(kind)
-    else if (await relation.set(asOperator(id), repository)) report.copied(kind)
-    else report.behind(ELSEWHERE, `${name}: ${one.full_name}`)
+): Promise<{ items: T[] | undefined; isComplete: boolean }> => {
+  let isComplete = true
+  const onRefused = () => {
+    isComplete = false
   }
-  return listed && new Set(listed.map((one) => one.full_name.toLowerCase()))
+  const items = await ifTold(allOf(source.list(shape, pathOf(login, list), login, onRefused)))
+  return { items, isComplete }
 }
 
-/** Whoever makes a repository watches it, but may have stopped since. */
-const unwatch = async (
-  { allot, made }: Moving,
-  { id, name }: Account,
-  watched: Set<string>,
-): Promise<void> => {
-  for (const repository of made)
-    if (repository.owner === name && !watched.has(`${name}/${repository.name}`.toLowerCase()))
-      await allot.hosting.relations.watches.clear(asOperator(id), repository)
+const followsOf = ({ allot }: Moving, { id, name }: Account): Things => {
+  const { accounts, relations } = allot.hosting
+  const parts = async (login: string) => {
+    const followed = await accounts.byName(login)
+    return followed && [id, followed.id]
+  }
+  return {
+    ...{ kind: 'follow', scope: name.toLowerCase(), parts },
+    find: async (login) =>
+      (await relations.follows.check(asOperator(id), id, login)) ? parts(login) : undefined,
+    remove: async (login) => void (await relations.follows.unfollow(asOperator(id), login)),
+  }
+}
+
+const relationsOf = ({ allot }: Moving, { id, name }: Account, kind: Kind): Things => {
+  const { repositories, relations } = allot.hosting
+  const relation = relations[WORDS[kind]]
+  const named = (path: string) => {
+    const [owner = '', repository = ''] = path.split('/')
+    return { owner, name: repository }
+  }
+  return {
+    ...{ kind, scope: name.toLowerCase() },
+    async parts(path) {
+      const found = await repositories.find(asOperator(id), named(path).owner, named(path).name)
+      return found && [id, found.id]
+    },
+    async find(path) {
+      const found = await relation.check(asOperator(id), named(path))
+      return found && [id, found.id]
+    },
+    remove: async (path) => void (await relation.clear(asOperator(id), named(path))),
+  }
 }

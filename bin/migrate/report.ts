@@ -8,6 +8,12 @@ export interface Report {
   found(kind: string): void
   /** What cannot come along, and on whom that falls. */
   behind(what: string, whom: string): void
+  /** A right that cannot be said here. Each of them is named. */
+  leftOut(what: string, whom: string): void
+  /** It was withdrawn at the source since an earlier run. */
+  tookBack(what: string, whom: string): void
+  /** It is not the same here as at the source, and stays so. */
+  differs(what: string, whom: string): void
   /** What should have come, and did not. */
   failed(what: string, why: string): void
   /** Whether everything came that can. */
@@ -20,7 +26,10 @@ const NAMED = 10
 
 export const createReport = (): Report => {
   const counts = new Map<string, { copied: number; found: number }>()
-  const behind = new Map<string, Set<string>>()
+  const listed = () => new Map<string, Set<string>>()
+  const [behind, leftOut, tookBack, differing] = [listed(), listed(), listed(), listed()]
+  const into = (list: Map<string, Set<string>>) => (what: string, whom: string) =>
+    void list.set(what, (list.get(what) ?? new Set()).add(whom))
   const failures: string[] = []
   const countOf = (kind: string) => {
     const count = counts.get(kind) ?? { copied: 0, found: 0 }
@@ -31,7 +40,10 @@ export const createReport = (): Report => {
   return {
     copied: (kind) => void countOf(kind).copied++,
     found: (kind) => void countOf(kind).found++,
-    behind: (what, whom) => void behind.set(what, (behind.get(what) ?? new Set()).add(whom)),
+    behind: into(behind),
+    leftOut: into(leftOut),
+    tookBack: into(tookBack),
+    differs: into(differing),
     failed: (what, why) => void failures.push(`${what}: ${why}`),
     isWhole: () => failures.length === 0,
     lines: () =>
@@ -43,10 +55,16 @@ export const createReport = (): Report => {
           'stayed behind',
           [...behind].map(([what, whom]) => `${what}: ${named([...whom])}`),
         ),
+        ...section('rights left out', linesOf(leftOut)),
+        ...section('taken back, because the source withdrew it', linesOf(tookBack)),
+        ...section('different here, and left as it is', linesOf(differing)),
         ...section('failed', failures),
       ].map(plain),
   }
 }
+
+const linesOf = (list: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
+  [...list].map(([what, whom]) => `${what}: ${[...whom].join(', ')}`)
 
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]

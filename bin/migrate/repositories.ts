@@ -1,9 +1,17 @@
 import { invalid } from '../../lib/errors.ts'
-import type { Account, Repository } from '../../lib/records/schema.ts'
+import {
+  type Account,
+  type Audience,
+  audienceOf,
+  type Repository,
+  type Visibility,
+} from '../../lib/records/schema.ts'
 import { copyGitData } from './git-data.ts'
-import { allOf, asOperator, attempt, type Moving } from './moving.ts'
-import { SourceRepository } from './shapes.ts'
+import { followGrants } from './grants.ts'
+import { allOf, asOperator, attempt, ifTold, type Moving } from './moving.ts'
+import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
+import { audienceAt, audienceHere, grantsOfAudience, WRITABLE } from './visibility.ts'
 
 export const repositoriesOf = async (
   source: Source,
@@ -15,45 +23,114 @@ export const repositoriesOf = async (
   return listed.filter((one) => one.owner.login.toLowerCase() === owner.toLowerCase())
 }
 
-/** The record first and then its git data, which a repository that is there already may still lack. */
-export const copyRepository = (moving: Moving, given: SourceRepository): Promise<void> =>
+/**
+ * The record first and then its git data, which a repository that is there already may still lack.
+ * @param visibility of its owner at the source
+ */
+export const copyRepository = (
+  moving: Moving,
+  given: SourceRepository,
+  visibility: Visibility,
+): Promise<void> =>
   attempt(moving.report, `the repository ${given.full_name}`, async () => {
-    const { allot, report } = moving
-    const { repositories } = allot.hosting
-    const there = await repositories.find(asOperator(0), given.owner.login, given.name)
-    const record = there ?? (await create(moving, given))
-    if (record.empty) await agree(moving, record, given)
+    const { allot, report, source } = moving
+    const { accounts, repositories } = allot.hosting
+    const owner = await accounts.byName(given.owner.login)
+    if (owner === undefined) throw invalid('its owner is not here')
+    const audience = audienceAt(source, visibility, given)
+    const there =
+      (await repositories.find(asOperator(0), owner.name, given.name)) ??
+      (await renamedHere(moving, owner, given))
+    const record = there ?? (await create(moving, owner, given, audience))
     if (there === undefined) {
       report.copied('repositories')
-      moving.made.push({ owner: given.owner.login, name: record.name })
       tellOfRest(moving, given)
     } else report.found('repositories')
-    if (given.empty !== true) await copyGitData(moving, record, given)
+    await tellOfCollaborators(moving, given)
+    const rights = [...grantsOfAudience(audience), ...(given.archived === true ? [] : [WRITABLE])]
+    const here =
+      there === undefined ? record : await followRepository(moving, owner, record, rights, given.name)
+    if (here.empty && here.website !== (given.website ?? ''))
+      await repositories.edit(here.id, { website: given.website ?? '' })
+    // More people would see the data here than there.
+    if (audienceHere(owner, here) < audience) throw invalid(MORE_OPEN)
+    if (given.empty !== true) await copyGitData(moving, here, given)
   })
 
-const create = async ({ allot }: Moving, given: SourceRepository): Promise<Repository> => {
-  const { accounts, repositories } = allot.hosting
-  const owner = await accounts.byName(given.owner.login)
-  if (owner === undefined) throw invalid('its owner is not here')
-  return repositories.create(owner, owner, {
-    name: given.name,
-    description: given.description ?? '',
-    private: given.private || given.internal === true,
-    defaultBranch: given.default_branch || undefined,
-  })
+const MORE_OPEN = 'more people may see it here than at the source, so no git data comes'
+
+const renamedHere = async (
+  { allot, history }: Moving,
+  owner: Account,
+  { name }: SourceRepository,
+): Promise<Repository | undefined> => {
+  const known = await history.get('repository', owner.name.toLowerCase(), name.toLowerCase())
+  const found = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
+  return found?.owner === owner.id ? found : undefined
 }
 
-/** What a new repository is not made with. */
-const agree = async ({ allot }: Moving, { id, ...record }: Repository, given: SourceRepository) => {
+/**
+ * @param source the rights at the source; none when it is gone there
+ * @param name at the source
+ */
+export const followRepository = async (
+  moving: Moving,
+  owner: Account,
+  record: Repository,
+  source: readonly string[],
+  name: string,
+): Promise<Repository> => {
+  const { repositories } = moving.allot.hosting
+  await followGrants(
+    moving,
+    {
+      ...{ kind: 'repository', scope: owner.name.toLowerCase(), name: name.toLowerCase() },
+      ...{ id: record.id, label: `${owner.name}/${record.name}`, here: grantsOf(owner, record), source },
+    },
+    (grants) =>
+      repositories.edit(record.id, {
+        ...(grants.some((one) => one !== WRITABLE) && { private: true }),
+        ...(grants.includes(WRITABLE) && { archived: true }),
+      }),
+  )
+  return (await repositories.byId(record.id)) ?? record
+}
+
+const grantsOf = (owner: Account, record: Repository): string[] => [
+  ...grantsOfAudience(audienceHere(owner, record)),
+  ...(record.archived ? [] : [WRITABLE]),
+]
+
+/** Private where its owner here is known to more people than the repository is at the source. */
+const create = async (
+  { allot, history }: Moving,
+  owner: Account,
+  given: SourceRepository,
+  audience: Audience,
+): Promise<Repository> => {
+  const { repositories } = allot.hosting
+  const [scope, name] = [owner.name.toLowerCase(), given.name.toLowerCase()]
+  const noted = { kind: 'repository', scope, name, ids: [], grants: [] } as const
+  // A user who makes a repository watches it, and may have stopped at the source.
+  const watch = { ...noted, kind: 'watch', name: `${scope}/${name}` } as const
+  await history.save(owner.kind === 'user' ? [noted, watch] : [noted])
+  const { id } = await repositories.create(owner, owner, {
+    name: given.name,
+    description: given.description ?? '',
+    private: audience > audienceOf[owner.visibility],
+    defaultBranch: given.default_branch || undefined,
+  })
   const wanted = { website: given.website ?? '', archived: given.archived === true }
-  if (record.website !== wanted.website || record.archived !== wanted.archived)
-    await allot.hosting.repositories.edit(id, wanted)
+  const created = await repositories.edit(id, wanted)
+  if (created === undefined) throw invalid('it was deleted meanwhile')
+  await history.save([{ ...noted, ids: [id], grants: grantsOf(owner, created) }])
+  return created
 }
 
 const MIRROR = 'mirrors, which are ordinary repositories here'
 const FORK = 'forks, which stand alone here'
 const CONTENTS = 'issues, pull requests and releases'
-const UNASKED = 'wikis, packages, webhooks, deploy keys and collaborators, which are not looked for'
+const UNASKED = 'wikis, packages, webhooks and deploy keys, which are not looked for'
 
 const tellOfRest = ({ report }: Moving, given: SourceRepository): void => {
   const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
@@ -61,4 +138,15 @@ const tellOfRest = ({ report }: Moving, given: SourceRepository): void => {
   if (given.mirror === true) report.behind(MIRROR, given.full_name)
   if (given.fork === true) report.behind(FORK, given.full_name)
   if (issues + pulls + releases > 0) report.behind(CONTENTS, given.full_name)
+}
+
+const COLLABORATORS = 'collaborators of single repositories'
+
+const tellOfCollaborators = async (
+  { source, report }: Moving,
+  { owner, name, full_name }: SourceRepository,
+) => {
+  const path = `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}/collaborators`
+  for (const { login } of (await ifTold(allOf(source.list(SourceUser, path)))) ?? [])
+    report.leftOut(COLLABORATORS, `${login} of ${full_name}`)
 }

@@ -16,6 +16,7 @@ export const SourceUser = v.object({
   is_admin: flag,
   active: flag,
   prohibit_login: flag,
+  restricted: flag,
   source_id: v.optional(v.number(), 0),
 })
 export type SourceUser = v.InferOutput<typeof SourceUser>
@@ -34,7 +35,16 @@ export const SourceOrganization = v.pipe(
 )
 export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
 
-export const SourceTeam = v.object({ id: v.number(), name: v.string(), permission: text })
+export const SourceTeam = v.object({
+  id: v.number(),
+  name: v.string(),
+  permission: text,
+  includes_all_repositories: flag,
+  can_create_org_repo: flag,
+  units: v.optional(v.nullable(v.array(v.string()))),
+  units_map: v.optional(v.nullable(v.record(v.string(), v.string()))),
+})
+export type SourceTeam = v.InferOutput<typeof SourceTeam>
 
 export const SourceRepository = v.object({
   name: v.string(),
@@ -58,7 +68,9 @@ export const SourceRepository = v.object({
 export type SourceRepository = v.InferOutput<typeof SourceRepository>
 
 export const SourceKey = v.object({ key: v.string(), title: text })
+export type SourceKey = v.InferOutput<typeof SourceKey>
 export const SourceGpgKey = v.object({ key_id: v.string() })
+export type SourceGpgKey = v.InferOutput<typeof SourceGpgKey>
 
 export const SourceRule = v.object({
   name: v.string(),

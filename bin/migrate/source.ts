@@ -24,10 +24,16 @@ export interface Source {
   /**
    * A list, page after page.
    * @param as whose eyes to see it with, where the server lets administrators do so: more is shown to oneself
+   * @param onRefused called when the server does not let it be seen so, and it is seen as the token's owner instead
    */
-  list<T>(shape: Shape<T>, path: string, as?: string): AsyncGenerator<T, void, undefined>
-  /** Whether there is anything at a path, with or without a body. */
-  has(path: string): Promise<boolean>
+  list<T>(
+    shape: Shape<T>,
+    path: string,
+    as?: string,
+    onRefused?: () => void,
+  ): AsyncGenerator<T, void, undefined>
+  /** The status of the answer at a path. */
+  status(path: string): Promise<number>
   /** A page beside the API; undefined where there is none. */
   page(path: string): Promise<string | undefined>
 }
@@ -54,11 +60,14 @@ export const sourceAt = async (from: string, token: string, limits: Limits = LIM
   const ask = (path: string, as?: string): Promise<Answer> =>
     patientRequest(() => request(base, api + path, headers(as), limits))
 
-  const whole = async (path: string, as?: string): Promise<Answer> => {
+  const whole = async (path: string, as?: string, onRefused?: () => void): Promise<Answer> => {
     const answer = await ask(path, as)
     if (answer.status < 300) return answer
     // An account that may not sign in cannot be looked through, either.
-    if (as !== undefined && (answer.status === 403 || answer.status === 401)) return whole(path)
+    if (as !== undefined && (answer.status === 403 || answer.status === 401)) {
+      onRefused?.()
+      return whole(path)
+    }
     throw refusal(base, path, answer)
   }
 
@@ -77,14 +86,14 @@ export const sourceAt = async (from: string, token: string, limits: Limits = LIM
     isOpen: open.status === 200,
     authorization: `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`,
     get: async (shape, path) => read(shape, base, path, (await whole(path)).text),
-    list: <T>(shape: Shape<T>, path: string, as?: string) =>
+    list: <T>(shape: Shape<T>, path: string, as?: string, onRefused?: () => void) =>
       pagesOf(
         path,
-        (page) => whole(page, as),
+        (page) => whole(page, as, onRefused),
         (text) => read(v.array(shape), base, path, text),
         limits,
       ),
-    has: async (path) => (await ask(path)).status < 300,
+    status: async (path) => (await ask(path)).status,
     async page(path) {
       const { status, text } = await request(base, base + path, {}, limits)
       return status === 200 ? text : undefined
@@ -98,6 +107,7 @@ const baseIn = (from: string): string => {
     throw new Usage(
       `--from ${from.replace(/[^/@]*@/, '…@')}: expected an address such as https://git.example.org`,
     )
+  if (from.length > 255) throw new Usage('--from must not be longer than 255 characters')
   const { origin, pathname, username, password } = new URL(from)
   if (username !== '' || password !== '')
     throw new Usage('--from must not hold a password: the token is enough')

@@ -19,6 +19,7 @@ import { createLandings, type Landings, type RepositoryDisk } from './landings.t
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createLfs, type Lfs } from './lfs.ts'
 import { createRepositoryListings, type RepositoryListings } from './listings.ts'
+import { createMigrated, type MigratedRecords } from './migrated.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { removingPackage } from './package-files.ts'
 import { createPackages, type Packages } from './packages.ts'
@@ -63,6 +64,8 @@ export interface Hosting {
   readonly files: HostedFiles
   readonly lfs: Lfs
   readonly packages: Packages
+  /** @param source address of the server that was copied from */
+  migrated(source: string): MigratedRecords
   /** Deletes a user or an organization: see {@link Removal.remove}. */
   readonly removeAccount: Removal['remove']
   /** Deletes the folders and files that a kill has left without a record, and counts what it left uncounted; only at the start. */
@@ -127,6 +130,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     files,
     lfs: createLfs(store, quota, files),
     packages: createPackages(store, parts),
+    migrated: (source) => createMigrated(store, source),
     organizations: createOrganizations(store, removal),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
     listings: createRepositoryListings(store),

@@ -19,8 +19,8 @@ export interface NewOrganization {
 }
 
 export interface Organizations {
-  /** @param owner the user who is its first owner. */
-  create(owner: number, organization: NewOrganization): Promise<Account>
+  /** @param owner the user who is its first owner; absent: administrators manage it */
+  create(owner: number | undefined, organization: NewOrganization): Promise<Account>
   find(viewer: Viewer, name: string): Promise<Account | undefined>
   /** Those that the member belongs to and the viewer may see. */
   of(
@@ -80,8 +80,9 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
       visibility: visibility ?? 'public',
     }
     return store.write(async (tx) => {
-      await existingAccount(tx, owner)
+      if (owner !== undefined) await existingAccount(tx, owner)
       await insertAccount(tx, record)
+      if (owner === undefined) return record
       const made = { organization: id, member: owner, createdAt: now() }
       await memberships.save(tx, { ...made, owner: true, founder: true })
       return record

@@ -242,6 +242,28 @@ const StoredFile = v.object({
 })
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
+const Migrated = v.object({
+  /** Address of the server that it was copied from. */
+  source: v.string(),
+  kind: v.picklist(['account', 'repository', 'membership', 'sshKey', 'gpgKey', 'follow', 'star', 'watch']),
+  /** The account or organization that it belongs to, in lower case; empty for accounts. */
+  scope: v.string(),
+  /** Its name at the source, in lower case. */
+  name: v.string(),
+  /** Ids of the records here; empty until they are written. */
+  ids: v.array(id),
+  /** Rights that came with it, such as `admin`. */
+  grants: v.array(v.string()),
+})
+export type Migrated = v.InferOutput<typeof Migrated>
+
+/** What `allot migrate` has copied, so that a later run can take back what was withdrawn at the source, and nothing else. */
+export const migrated = collection({
+  name: 'migrated',
+  schema: Migrated,
+  id: (one) => [one.source, one.kind, one.scope, one.name],
+})
+
 /** Files on the disk besides git data: see lib/hosting/files.ts. */
 export const files = collection({
   name: 'file',
@@ -727,6 +749,7 @@ export const collections = [
   packageVersions,
   packageFiles,
   errands,
+  migrated,
 ] as const
 
 /** The numbers that each sequence has given to records. */

@@ -10,18 +10,27 @@ const NONE: Reply = { body: [], total: 0 }
 const NOT_FOUND: Reply = { status: 404, body: { message: "The target couldn't be found.", errors: [] } }
 const FORBIDDEN: Reply = { status: 403, body: { message: 'forbidden' } }
 
+const UNITS = Object.fromEntries(
+  ['repo.code', 'repo.issues', 'repo.pulls', 'repo.releases', 'repo.packages'].map((one) => [one, 'write']),
+)
+
 /** After the API's document, which has more lists of organizations than the records. */
 const ORGANIZATIONS: Record<string, Reply> = {
   '/admin/orgs': { body: [{ id: 8, name: 'acme', username: 'acme', full_name: 'Acme Inc' }], total: 1 },
   '/orgs/acme/members': { body: [{ login: 'alice' }, { login: 'bob' }], total: 2 },
+  '/orgs/acme/repos': NONE,
   '/orgs/acme/teams': {
     body: [
-      { id: 1, name: 'Owners', permission: 'owner' },
-      { id: 2, name: 'devs', permission: 'write' },
+      { id: 1, name: 'Owners', permission: 'owner', includes_all_repositories: true },
+      {
+        ...{ id: 2, name: 'devs', permission: 'write', includes_all_repositories: true },
+        ...{ units_map: UNITS, can_create_org_repo: true },
+      },
     ],
     total: 2,
   },
   '/teams/1/members': { body: [{ login: 'alice' }], total: 1 },
+  '/teams/2/members': { body: [{ login: 'bob' }], total: 1 },
 }
 
 let behind: Running
@@ -47,7 +56,12 @@ before(async () => {
     '/users/alice/subscriptions': FORBIDDEN,
     '/users/bob/repos': NONE,
     '/users/root1/repos': NONE,
-    '/orgs/acme/repos': NOT_FOUND,
+    '/admin/orgs': {
+      body: [...(ORGANIZATIONS['/admin/orgs']!.body as object[]), { id: 9, name: 'closed' }],
+      total: 2,
+    },
+    '/orgs/closed/repos': NONE,
+    '/orgs/closed/teams': NOT_FOUND,
   })
   target = await startTarget()
 })
@@ -87,7 +101,7 @@ describe('What a real Forgejo answers', () => {
     const { text } = await target.from(asked())
     assert.match(text, /which the source does not show: root1, alice$/m)
     assert.match(text, /what is not here: alice: carol$/m)
-    assert.match(text, /the repositories of acme: .*\/orgs\/acme\/repos answered 404/)
+    assert.match(text, /the organization closed: .*\/orgs\/closed\/teams answered 404/)
   })
 
   it('has its quota kept, with the word for the wiki', async () => {

@@ -23,7 +23,7 @@ export const startTarget = async (): Promise<Target> => {
       const report = createReport()
       const source = await sourceAt(base, root.token)
       const where = { directory, git: 'git', largest }
-      await migrate({ source, allot: target.allot, report, git: where, made: [] }, owners)
+      await migrate({ source, allot: target.allot, report, git: where }, owners)
       return { ...report, text: report.lines().join('\n') }
     },
   }

@@ -1,0 +1,123 @@
+import type { Model, ModelOrganization, ModelRepository, ModelTeam, ModelUser } from './model.ts'
+import { type Replay, replay } from './replay.ts'
+
+/** The address of a model, which may be another one for each run. */
+export interface ModelSource extends Replay {
+  model: Model
+}
+
+/** Items on a page, so that every list has several. */
+const PAGE = 3
+
+/** A server that speaks the wire format of a Gitea over a socket, and answers what an administrator of the model sees. */
+export const modelSource = async (model: Model): Promise<ModelSource> => {
+  const source = { model } as ModelSource
+  const served = await replay({}, (req, res) => {
+    const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
+    const path = decodeURIComponent(pathname.replace('/api/v1', ''))
+    const send = (status: number, body: unknown, headers = {}) =>
+      res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+    const { sudo, authorization } = req.headers
+    if (authorization === undefined && !source.model.open)
+      return send(403, { message: 'Only signed in user is allowed to call APIs.' })
+    const acting = source.model.users.find(({ login }) => login === sudo)
+    if (sudo !== undefined && (acting === undefined || !acting.active || acting.prohibited))
+      return send(403, { message: 'forbidden' })
+    const found = answerAt(source.model, path)
+    if (found === undefined) return send(404, { message: 'The target could not be found.' })
+    if (!Array.isArray(found)) return send(200, found)
+    const page = Number(searchParams.get('page') ?? 1)
+    send(200, found.slice((page - 1) * PAGE, page * PAGE), { 'x-total-count': found.length })
+  })
+  return Object.assign(source, served)
+}
+
+const userIn = (one: ModelUser) => ({
+  ...{ login: one.login, email: `${one.login}@example.org`, is_admin: one.admin, active: one.active },
+  ...{ prohibit_login: one.prohibited, restricted: one.restricted, visibility: one.visibility, source_id: 0 },
+})
+
+const organizationIn = ({ name, visibility }: ModelOrganization) => ({ name, username: name, visibility })
+
+const repositoryIn = (model: Model) => (one: ModelRepository) => ({
+  ...{ name: one.name, full_name: `${one.owner}/${one.name}`, owner: { login: one.owner }, empty: true },
+  ...{ private: one.private, archived: one.archived },
+  // As Gitea says of what is public in a private owner.
+  internal:
+    !one.private &&
+    model.organizations.some(({ name, visibility }) => name === one.owner && visibility === 'private'),
+})
+
+const teamIn = (one: ModelTeam) => ({
+  ...{ id: one.id, name: one.name, permission: one.level, can_create_org_repo: one.create },
+  ...{ includes_all_repositories: one.all, units_map: one.units, units: Object.keys(one.units) },
+})
+
+/** What is at a path; undefined for 404. */
+const answerAt = (model: Model, path: string): unknown => {
+  const [, kind, first = '', second = '', third = ''] = path.split('/')
+  const users = (logins: readonly string[]) =>
+    model.users.filter(({ login }) => logins.includes(login)).map(userIn)
+  if (path === '/version') return { version: '1.26.0' }
+  if (path === '/user') return userIn(model.users.find(({ login }) => login === 'root1')!)
+  if (path === '/admin/users') return model.users.map(userIn)
+  if (path === '/admin/orgs') return model.organizations.map(organizationIn)
+  if (kind === 'user') return []
+  if (kind === 'users') return ofUser(model, first, second)
+  if (kind === 'orgs') return ofOrganization(model, first, second, users)
+  if (kind === 'teams') return ofTeam(model, Number(first), second, users)
+  if (kind === 'repos') return ofRepository(model, first, second, third, users)
+  return undefined
+}
+
+type Users = (logins: readonly string[]) => unknown[]
+
+const ofUser = (model: Model, login: string, list: string): unknown => {
+  const user = model.users.find((one) => one.login === login)
+  if (user === undefined) return undefined
+  const repositories = model.repositories.filter(({ owner }) => owner === login)
+  const lists: Record<string, unknown> = {
+    ...{ '': userIn(user), gpg_keys: [], subscriptions: [], tokens: [] },
+    repos: repositories.map(repositoryIn(model)),
+    keys: user.keys.map((key, at) => ({ id: at, title: `key ${at}`, key })),
+    following: model.users.filter((one) => user.follows.includes(one.login)).map(userIn),
+    starred: model.repositories
+      .filter(({ owner, name }) => user.stars.includes(`${owner}/${name}`))
+      .map(repositoryIn(model)),
+  }
+  return lists[list]
+}
+
+const ofOrganization = (model: Model, name: string, list: string, users: Users): unknown => {
+  const found = model.organizations.find((one) => one.name === name)
+  if (found === undefined) return undefined
+  const lists: Record<string, unknown> = {
+    '': organizationIn(found),
+    members: users(found.teams.flatMap(({ members }) => members)),
+    teams: found.teams.map(teamIn),
+    repos: model.repositories.filter(({ owner }) => owner === name).map(repositoryIn(model)),
+  }
+  return lists[list]
+}
+
+const ofTeam = (model: Model, id: number, list: string, users: Users): unknown => {
+  const organization = model.organizations.find(({ teams }) => teams.some((one) => one.id === id))
+  const team = organization?.teams.find((one) => one.id === id)
+  if (organization === undefined || team === undefined) return undefined
+  if (list === 'members') return users(team.members)
+  return model.repositories
+    .filter(({ owner, name }) => owner === organization.name && team.repositories.includes(name))
+    .map(repositoryIn(model))
+}
+
+const ofRepository = (model: Model, owner: string, name: string, list: string, users: Users): unknown => {
+  const found = model.repositories.find((one) => one.owner === owner && one.name === name)
+  if (found === undefined) return undefined
+  const lists: Record<string, unknown> = {
+    '': repositoryIn(model)(found),
+    branch_protections: found.protected ? [{ branch_name: 'main' }] : [],
+    tag_protections: [],
+    collaborators: users(Object.keys(found.collaborators)),
+  }
+  return lists[list]
+}

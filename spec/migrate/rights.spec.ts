@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { anyModel } from './model-arbitrary.ts'
+import { modelSource } from './model-source.ts'
+import { assertNoExcess } from './rights.ts'
+import { startTarget } from './two.ts'
+
+describe('Rights after a migration', () => {
+  it('are at most those at the source, for every user and repository, after the first run and after a later one', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyModel, anyModel, async (before, after) => {
+        const source = await modelSource(before)
+        const target = await startTarget()
+        const given = { base: source.base, root: { ...target.root, token: 'secret' } }
+        try {
+          const first = await target.from(given)
+          assert.ok(first.isWhole(), first.text)
+          await assertNoExcess(target, before)
+          source.model = after
+          const later = await target.from(given)
+          assert.ok(later.isWhole(), later.text)
+          await assertNoExcess(target, after)
+          const again = await target.from(given)
+          assert.doesNotMatch(again.text, /[1-9]\d* copied|taken back/)
+        } finally {
+          source.stop()
+          await target.stop()
+        }
+      }),
+      { numRuns: Number(process.env.RUNS ?? 10), includeErrorInReport: true },
+    )
+  })
+})

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { sshPair } from '../keygen.ts'
+import { type Model, type ModelTeam, type ModelUser, UNITS } from './model.ts'
+import { type ModelSource, modelSource } from './model-source.ts'
+import { assertNoExcess, rightsHere } from './rights.ts'
+import { startTarget, type Target } from './two.ts'
+
+const { key } = sshPair('ed25519')
+const OPERATOR = { id: 0, admin: true }
+
+const user = (login: string, more: Partial<ModelUser> = {}): ModelUser => ({
+  ...{ login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
+  ...{ keys: [], follows: [], stars: [], ...more },
+})
+
+const team = (id: number, members: string[], more: Partial<ModelTeam> = {}): ModelTeam => ({
+  ...{ id, name: `team${id}`, level: 'write', all: true, repositories: [], members, create: true },
+  units: Object.fromEntries(UNITS.map((unit) => [unit, 'write'])) as ModelTeam['units'],
+  ...more,
+})
+
+const repository = (owner: string, name: string, more: Partial<Model['repositories'][number]> = {}) => ({
+  ...{ owner, name, private: false, archived: false, protected: false, collaborators: {}, ...more },
+})
+
+const aModel = (): Model => ({
+  open: true,
+  users: [
+    user('root1', { admin: true }),
+    user('ann', { keys: [key], follows: ['ben'], stars: ['acme/site'] }),
+    user('ben', { admin: true }),
+    user('carl'),
+  ],
+  organizations: [
+    { name: 'acme', visibility: 'public', teams: [team(1, ['ann'], { level: 'owner' }), team(2, ['carl'])] },
+  ],
+  repositories: [
+    repository('acme', 'site'),
+    repository('acme', 'secret', { private: true }),
+    repository('ann', 'demo'),
+  ],
+})
+
+let source: ModelSource
+let target: Target
+const run = async () => {
+  const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
+  return report.text
+}
+/** A new source and a new store, and what a first run brings into it. */
+const begun = async (model = aModel()): Promise<string> => {
+  source.model = model
+  target = await startTarget()
+  const text = await run()
+  await assertNoExcess(target, model)
+  return text
+}
+before(async () => {
+  source = await modelSource(aModel())
+})
+after(() => source.stop())
+
+const of = {
+  user: (login: string) => source.model.users.find((one) => one.login === login)!,
+  team: (id: number) => source.model.organizations[0]!.teams.find((one) => one.id === id)!,
+  repository: (name: string) => source.model.repositories.find((one) => one.name === name)!,
+}
+const accountHere = async (name: string) => (await target.allot.hosting.accounts.byName(name))!
+const isMember = (login: string) => target.allot.hosting.organizations.hasMember(OPERATOR, 'acme', login)
+const repositoryHere = async (owner: string, name: string) =>
+  (await target.allot.hosting.repositories.find(OPERATOR, owner, name))!
+const keysOf = async (name: string) =>
+  (await target.allot.hosting.sshKeys.list((await accountHere(name)).id, { offset: 0, limit: 9 })).items
+
+describe('A member of a team', () => {
+  const LESS: [what: string, team: Partial<ModelTeam>, change?: () => void][] = [
+    [
+      'who reads two repositories of three',
+      { level: 'read', all: false, repositories: ['site'], units: readers() },
+    ],
+    ['who may not write to every repository', { all: false, repositories: ['site'] }],
+    ['who may not write to every unit', { units: { ...team(9, []).units, 'repo.releases': 'read' } }],
+    ['who has no packages', { units: { ...team(9, []).units, 'repo.packages': 'none' } }],
+    ['who may not create repositories', { create: false }],
+  ]
+  for (const [what, less] of LESS)
+    it(`${what} is left out, and in the report`, async () => {
+      const model = aModel()
+      Object.assign(model.organizations[0]!.teams[1]!, less)
+      const text = await begun(model)
+      assert.match(text, /^rights left out:\n {2}members who may do less .*: carl of acme$/m)
+      assert.equal(await isMember('carl'), false)
+      assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0)
+      await target.stop()
+    })
+
+  it('who may not push to every branch is left out', async () => {
+    const model = aModel()
+    model.repositories[0]!.protected = true
+    await begun(model)
+    assert.equal(await isMember('carl'), false)
+    await target.stop()
+  })
+
+  it('who may do all of it is a member, and an owner is an owner', async () => {
+    await begun()
+    assert.equal(await isMember('carl'), true)
+    const { id } = await accountHere('acme')
+    assert.equal(await target.allot.hosting.organizations.isOwner(id, (await accountHere('ann')).id), true)
+    await target.stop()
+  })
+})
+
+function readers(): ModelTeam['units'] {
+  return Object.fromEntries(UNITS.map((unit) => [unit, 'read'])) as ModelTeam['units']
+}
+
+describe('Rights that cannot be said here', () => {
+  it('are left out and in the report: collaborators and restricted users', async () => {
+    const model = aModel()
+    model.repositories[2]!.collaborators = { carl: 'write' }
+    model.users[3]!.restricted = true
+    const text = await begun(model)
+    assert.match(text, /^ {2}collaborators of single repositories: carl of ann\/demo$/m)
+    assert.match(text, /^ {2}restricted users, who are brought inactive.*: carl$/m)
+    assert.equal((await accountHere('carl')).active, false)
+    await target.stop()
+  })
+
+  it('are not those of the owner of the token: an organization whose owners are not told has none, or does not come', async () => {
+    const model = aModel()
+    model.organizations[0]!.teams = [team(2, ['carl'])]
+    const text = await begun(model)
+    assert.match(text, /^ {2}organizations without an owner, .*: acme$/m)
+    const [{ id }, root] = [await accountHere('acme'), await accountHere('root1')]
+    assert.equal(await target.allot.hosting.organizations.isOwner(id, root.id), false)
+    assert.equal(await isMember('root1'), false)
+    await target.stop()
+  })
+
+  it('are those of everyone, at a source where everyone signs in', async () => {
+    await begun({ ...aModel(), open: false })
+    assert.equal((await accountHere('acme')).visibility, 'limited')
+    assert.equal((await target.ask('GET', '/repos/ann/demo')).status, 404)
+    await target.stop()
+  })
+})
+
+describe('What the source has withdrawn since an earlier run', () => {
+  const WITHDRAWN: [what: string, change: () => void, line: RegExp, check: () => Promise<void>][] = [
+    [
+      'a repository that is private now',
+      () => Object.assign(of.repository('demo'), { private: true }),
+      /everyone may see it: ann\/demo\n {2}everyone signed in may see it: ann\/demo/,
+      async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
+    ],
+    [
+      'a repository that is archived now',
+      () => Object.assign(of.repository('site'), { archived: true }),
+      /it is not archived: acme\/site/,
+      async () => assert.equal((await repositoryHere('acme', 'site')).archived, true),
+    ],
+    [
+      'a repository that is deleted',
+      () => {
+        source.model.repositories = source.model.repositories.filter(({ name }) => name !== 'demo')
+      },
+      /everyone may see it: ann\/demo/,
+      async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
+    ],
+    [
+      'a user who is hidden now',
+      () => Object.assign(of.user('ann'), { visibility: 'private' }),
+      /everyone signed in may see it: ann$/,
+      async () => assert.equal((await accountHere('ann')).visibility, 'private'),
+    ],
+    [
+      'an organization that is for signed-in users now',
+      () => Object.assign(source.model.organizations[0]!, { visibility: 'limited' }),
+      /everyone may see it: acme$/,
+      async () => assert.equal((await accountHere('acme')).visibility, 'limited'),
+    ],
+    [
+      'a membership',
+      () => Object.assign(of.team(2), { members: [] }),
+      /memberships: carl \(acme\)/,
+      async () => assert.equal(await isMember('carl'), false),
+    ],
+    [
+      'the right of a member to write to a repository',
+      () => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
+      /memberships: carl \(acme\)/,
+      async () => assert.equal(await isMember('carl'), false),
+    ],
+    [
+      'the last owner of an organization',
+      () => Object.assign(of.team(1), { members: [] }),
+      /memberships: ann \(acme\)/,
+      async () => assert.equal(await isMember('ann'), false),
+    ],
+    [
+      'the ownership of a member',
+      () => {
+        Object.assign(of.team(1), { members: ['carl'] })
+        Object.assign(of.team(2), { members: ['ann'] })
+      },
+      /the organization is owned: ann \(acme\)/,
+      async () => {
+        const { isOwner } = target.allot.hosting.organizations
+        const { id } = await accountHere('acme')
+        assert.equal(await isOwner(id, (await accountHere('ann')).id), false)
+        assert.equal(await isOwner(id, (await accountHere('carl')).id), true)
+      },
+    ],
+    [
+      'an SSH key',
+      () => Object.assign(of.user('ann'), { keys: [] }),
+      /SSH keys: SHA256:\S+ \(ann\)/,
+      async () => assert.deepEqual(await keysOf('ann'), []),
+    ],
+    [
+      'the login of a user',
+      () => Object.assign(of.user('carl'), { prohibited: true }),
+      /active: carl/,
+      async () => assert.equal((await accountHere('carl')).active, false),
+    ],
+    [
+      'the rights of an administrator',
+      () => Object.assign(of.user('ben'), { admin: false }),
+      /administrator: ben/,
+      async () => assert.equal((await accountHere('ben')).admin, false),
+    ],
+    [
+      'a follow and a star',
+      () => Object.assign(of.user('ann'), { follows: [], stars: [] }),
+      /follows: ben \(ann\)\n {2}stars: acme\/site \(ann\)/,
+      async () => {
+        const { follows } = target.allot.hosting.relations
+        assert.equal(await follows.check(OPERATOR, (await accountHere('ann')).id, 'ben'), false)
+      },
+    ],
+    [
+      'a user who is deleted',
+      () => {
+        source.model.users = source.model.users.filter(({ login }) => login !== 'ben')
+      },
+      /administrator: ben\n {2}active: ben/,
+      async () => {
+        const { admin, active, visibility } = await accountHere('ben')
+        assert.deepEqual([admin, active, visibility], [false, false, 'private'])
+      },
+    ],
+    [
+      'an organization that is deleted',
+      () => {
+        source.model.organizations = []
+        source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'acme')
+      },
+      /memberships: ann \(acme\), carl \(acme\)/,
+      async () => assert.equal((await accountHere('acme')).visibility, 'private'),
+    ],
+  ]
+  for (const [what, change, line, check] of WITHDRAWN)
+    it(`is taken back here, and in the report: ${what}`, async () => {
+      await begun()
+      change()
+      const text = await run()
+      assert.match(text, new RegExp(`^taken back, [^]*${line.source}`, 'm'))
+      await check()
+      await assertNoExcess(target, source.model)
+      assert.doesNotMatch(await run(), /taken back/)
+      await target.stop()
+    })
+
+  it('is taken back also when the earlier run ended before it noted what it had brought', async () => {
+    await begun()
+    const records = target.allot.hosting.migrated(source.base)
+    for (const kind of ['account', 'repository', 'membership', 'sshKey'] as const)
+      await records.save((await records.list(kind)).map((one) => ({ ...one, ids: [], grants: [] })))
+    Object.assign(of.repository('demo'), { private: true })
+    Object.assign(of.user('ben'), { admin: false })
+    Object.assign(of.user('ann'), { keys: [] })
+    Object.assign(of.team(2), { members: [] })
+    await run()
+    await assertNoExcess(target, source.model)
+    assert.deepEqual(await keysOf('ann'), [])
+    await target.stop()
+  })
+})
+
+describe('What was made here', () => {
+  it('stays, and is in the report where the source has it otherwise', async () => {
+    await begun()
+    const { accounts, organizations, repositories, relations, sshKeys } = target.allot.hosting
+    const [acme, ben, carl] = [await accountHere('acme'), await accountHere('ben'), await accountHere('carl')]
+    await organizations.setMember(acme.id, ben.id, { owner: false })
+    await accounts.edit(carl.id, { admin: true })
+    await sshKeys.add(ben.id, { title: 'mine', key: sshPair('ed25519').key })
+    await relations.follows.follow({ id: carl.id, admin: true }, 'ann')
+    const hers = await repositories.create(ben, ben, { name: 'hers' })
+    const secret = await repositoryHere('acme', 'secret')
+    await repositories.edit(secret.id, { private: false })
+    Object.assign(of.repository('secret'), { archived: true })
+    const text = await run()
+    assert.match(text, /^ {2}administrator here, not at the source: carl$/m)
+    assert.match(text, /^ {2}everyone may see it here, not at the source: acme\/secret$/m)
+    assert.match(text, /the repository acme\/secret: more people may see it here than at the source/)
+    assert.equal(await isMember('ben'), true)
+    assert.equal((await accountHere('carl')).admin, true)
+    assert.equal((await keysOf('ben')).length, 1)
+    assert.equal(await relations.follows.check(OPERATOR, carl.id, 'ann'), true)
+    assert.deepEqual(await repositories.byId(hers.id), hers)
+    assert.equal((await repositoryHere('acme', 'secret')).private, false)
+    await target.stop()
+  })
+
+  it('does not come again when it was brought and removed here', async () => {
+    await begun()
+    const { organizations, sshKeys } = target.allot.hosting
+    const [acme, ann, carl] = [await accountHere('acme'), await accountHere('ann'), await accountHere('carl')]
+    await organizations.removeMember(acme.id, carl.id)
+    await sshKeys.remove(ann.id, (await keysOf('ann'))[0]!.id)
+    const text = await run()
+    assert.match(text, /^ {2}memberships that were removed here, and stay removed: carl \(acme\)$/m)
+    assert.match(text, /^ {2}SSH keys that were removed here, and stay removed: key 0 \(ann\)$/m)
+    assert.equal(await isMember('carl'), false)
+    assert.deepEqual(await keysOf('ann'), [])
+    await target.stop()
+  })
+
+  it('takes nothing of the source in an organization of the same name: its members have no rights there', async () => {
+    source.model = aModel()
+    target = await startTarget()
+    const eve = await target.person('eve')
+    await target.as(eve, 'POST', '/orgs', { username: 'acme' })
+    const text = await run()
+    assert.match(text, /^ {2}the organization acme: an organization of that name was made here/m)
+    assert.equal(await target.allot.hosting.repositories.find(OPERATOR, 'acme', 'secret'), undefined)
+    assert.equal(await isMember('carl'), false)
+    await target.stop()
+  })
+
+  it('is at most as visible as at the source, in an account that was made here', async () => {
+    source.model = aModel()
+    Object.assign(of.user('ann'), { visibility: 'limited' })
+    target = await startTarget()
+    await target.person('ann')
+    const text = await run()
+    assert.match(text, /^ {2}users made here, who are taken for those of the same name at the source: ann$/m)
+    assert.equal((await repositoryHere('ann', 'demo')).private, true)
+    await target.stop()
+  })
+})
