@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { asker } from '../asking.ts'
 import { aFolder } from '../folder.ts'
 import { allot, served } from './program.ts'
 
@@ -31,6 +32,33 @@ const MADE = [
   'create assignment ci: [free]',
   '',
 ].join('\n')
+
+describe('allot quota show', () => {
+  it('says a sum beyond 2^53-1 to the byte, from the store and from a server', async () => {
+    const data = aFolder()
+    const { out } = await allot(['user', 'add', 'big', '--admin', '--token', '--data', data])
+    const server = await served(['--data', data])
+    const flags = ['--url', server.api, '--token', out.trim()]
+    try {
+      const ask = asker(server.api)
+      for (const key of ['one', 'two', 'three']) {
+        const body = { owner: 'big', name: 'n', size: Number.MAX_SAFE_INTEGER, type: 'npm', version: '1' }
+        const { status } = await ask('PUT', `/admin/ledger/packages/${key}`, { token: out.trim(), body })
+        assert.equal(status, 201)
+      }
+      assert.match((await allot(['quota', 'show', 'big', ...flags])).out, EXACTLY)
+      assert.match(
+        (await allot(['quota', 'show', 'big', '--json', ...flags])).out,
+        /"all": 27021597764222973\b/,
+      )
+    } finally {
+      await server.stop()
+    }
+    assert.match((await allot(['quota', 'show', 'big', '--data', data])).out, EXACTLY)
+    assert.equal((await allot(['verify', '--data', data])).code, 0)
+  })
+})
+const EXACTLY = /^ {2}27,021,597,764,222,973 bytes$/m
 
 describe('allot quota apply', () => {
   it('makes quota as the file says, shows the difference before, and does nothing the second time', async () => {
