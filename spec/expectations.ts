@@ -9,6 +9,21 @@ export const assertError = (answer: Answer, status: number, message?: RegExp): v
   if (message !== undefined) assert.match(answer.body.message, message)
 }
 
+/** "SearchError: `ok` boolean, `error` string"; what the client can mend has the usual members as well. */
+export const assertSearchError = (answer: Answer, status: number, message?: RegExp): void => {
+  const { ok, error, ...usual } = answer.body ?? {}
+  assert.deepEqual([ok, typeof error], [false, 'string'], answer.text)
+  assertError(
+    { ...answer, body: status >= 500 ? { message: error, url: USUAL_URL } : usual },
+    status,
+    message,
+  )
+  if (status >= 500) assert.deepEqual(usual, {})
+  else assert.equal(error, usual.message)
+}
+
+const USUAL_URL = 'http://localhost/api/swagger'
+
 /** "notFound: empty" */
 export const assertNotFound = (answer: Answer): void => {
   assert.equal(answer.status, 404, answer.text)

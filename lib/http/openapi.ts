@@ -10,7 +10,10 @@ import { coercionOf } from './validate.ts'
 /** What the document says beyond the routes. */
 export interface DocumentFacts {
   title: string
+  /** Of the interface. */
   version: string
+  /** Of the server. */
+  serverVersion: string
   /** Schemas that are written once and referred to by these names. */
   definitions: Record<string, v.GenericSchema>
 }
@@ -21,7 +24,7 @@ type Json = Record<string, unknown>
 export const openApiDocument = <I extends Identity, S>(
   routes: readonly Route<I, S>[],
   apiUrl: string,
-  { title, version, definitions }: DocumentFacts,
+  { title, version, serverVersion, definitions }: DocumentFacts,
 ): Json => {
   const named = { Error: ErrorBody, ...definitions }
   const schemaOf = converter(named)
@@ -32,7 +35,7 @@ export const openApiDocument = <I extends Identity, S>(
   }
   return {
     openapi: '3.1.0',
-    info: { title, version },
+    info: { title, version, 'x-allot-version': serverVersion },
     servers: [{ url: apiUrl }],
     paths,
     components: {
@@ -61,6 +64,8 @@ type Convert = (schema: v.GenericSchema, definition?: string) => Json
 const converter = (named: Record<string, v.GenericSchema>): Convert => {
   const config: ConversionConfig = {
     definitions: named,
+    // A request is described as it is sent.
+    typeMode: 'input',
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
   return (schema, definition) => {

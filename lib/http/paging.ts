@@ -38,18 +38,24 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
   return lenientNumber(query, name)
 }
 
-/** The headers of a page: `X-Total-Count`, and a `Link` to its neighbours with the other members of the query kept. */
+/**
+ * The headers of a page: `X-Total-Count`, and a `Link` to its neighbours.
+ * @param query as it came, @param read what the route read of it. Invariant: `Link` carries what was read and nothing else,
+ *   so that a client cannot make the headers longer than the declarations of the route allow.
+ */
 export const pageHeaders = (
   page: PageRequest,
   total: number,
   url: string,
   query: URLSearchParams,
+  read: unknown,
 ): string[] => {
+  const kept = keptMembers(query, read)
   const last = Math.max(1, Math.ceil(total / page.limit))
   const links: string[] = []
   const link = (rel: string, number: number) => {
-    const members = new URLSearchParams(query)
-    members.set('page', String(number))
+    kept.set('page', String(number))
+    const members = kept.toString()
     links.push(`<${linkable(url)}?${members}>; rel="${rel}"`)
   }
   if (page.number < last) {
@@ -63,6 +69,21 @@ export const pageHeaders = (
   const headers = ['X-Total-Count', String(total), 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
   return links.length === 0 ? headers : [...headers, 'Link', links.join(', ')]
 }
+
+/** The members of the neighbours' addresses, sorted by name as a Forgejo sends them. */
+const keptMembers = (query: URLSearchParams, read: unknown): URLSearchParams => {
+  const kept: [string, string][] = [['page', '']]
+  for (const [name, value] of Object.entries(read ?? {}))
+    if (value !== undefined) kept.push([name, String(value)])
+  for (const name of ['limit', 'sudo']) {
+    const value = query.get(name)
+    if (value !== null && value.length <= LONGEST_KEPT) kept.push([name, value])
+  }
+  return new URLSearchParams(kept.sort(([left], [right]) => (left < right ? -1 : 1)))
+}
+
+/** Characters: of a login, or of an integer of 64 bits. */
+const LONGEST_KEPT = 40
 
 /** A path may hold what would end the address within the header too early; node:http lets it through. */
 const linkable = (url: string): string => url.replace(/[<>"]/g, encodeURIComponent)

@@ -42,8 +42,8 @@ export interface Facts {
    * given again while the records that it was made of are what they were.
    */
   ofRecords?: boolean
-  /** The body of a 500, where it is not the usual one. */
-  failure?: (message: string) => unknown
+  /** The body of every failure, where it is not the usual one. */
+  failure?: (message: string) => object
 }
 
 /** A declaration as the serving works with it. */

@@ -232,7 +232,7 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     exchange: Exchange,
     route: Route<I, S>,
     { status, body, total }: Reply,
-    { page, members }: Asked,
+    { page, query, members }: Asked,
   ): void => {
     const { req, res, location, baseUrl } = exchange
     if (status === 404) return notFound(exchange, "The target couldn't be found.")
@@ -241,7 +241,8 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
     if (route.responses[status] === Ndjson)
       return void sendStream(req, res, status, body as Produce).catch((error) => fail(exchange, error, route))
     const url = baseUrl + basePath + location.path
-    const more = page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!)
+    const more =
+      page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!, query)
     if (route.method === 'GET') sendTagged(req, res, status, body, more)
     else sendJson(res, status, body, more)
   }

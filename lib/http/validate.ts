@@ -86,7 +86,7 @@ const kindOf = (schema: v.GenericSchema): Kind => {
   return schema.type === 'number' || schema.type === 'boolean' ? schema.type : 'text'
 }
 
-/** The first value wins; a number or boolean that is none counts as absent. */
+/** The first value wins; text that is not an integer or a boolean counts as absent. */
 export const coerced = (
   { schema, members }: Coercion,
   read: (name: string) => string | null | undefined,
@@ -105,9 +105,12 @@ export const coerced = (
 const readAs = (kind: Kind, text: string): unknown => {
   if (kind === 'text') return text
   if (kind === 'boolean') return booleans.get(text)
-  const number = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return Number.isSafeInteger(number) ? number : undefined
+  return /^-?\d+$/.test(text) ? integerIn(text) : undefined
 }
+
+/** Beyond ±(2^53-1) an integer is rounded, but never to one below: it stays a number that no id, index or count can be. */
+const integerIn = (text: string): number => Math.min(Math.max(Number(text), -INT64), INT64)
+const INT64 = 2 ** 63
 
 const booleans = new Map([
   ['true', true],
@@ -116,11 +119,17 @@ const booleans = new Map([
   ['0', false],
 ])
 
-/** A path whose parameter does not fit its schema is the path of nothing. */
+/** A path whose parameter does not fit its schema is the path of nothing, and so is one of an integer beyond ±(2^53-1). */
 export const pathParams = (coercion: Coercion, params: Record<string, string | undefined>): unknown => {
+  const notFound = (cause?: unknown) =>
+    new AllotError('not_found', 'there is nothing at this path', { cause })
+  let read: object
   try {
-    return coerced(coercion, (name) => params[name])
+    read = coerced(coercion, (name) => params[name]) as object
   } catch (cause) {
-    throw new AllotError('not_found', 'there is nothing at this path', { cause })
+    throw notFound(cause)
   }
+  const isBeyond = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value)
+  if (Object.values(read).some(isBeyond)) throw notFound()
+  return read
 }

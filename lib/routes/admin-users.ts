@@ -3,7 +3,7 @@ import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { User, userResource } from '../resources/user.ts'
 import { reply, route } from './declare.ts'
 import { userPage } from './pages.ts'
-import { GivenVisibility, visibilityIn } from './parameters.ts'
+import { acceptedBooleans, GivenVisibility, visibilityIn } from './parameters.ts'
 
 const email = v.pipe(
   v.string(),
@@ -27,6 +27,7 @@ const CreateUserOption = v.object({
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
   password: v.optional(shortText),
   visibility: v.optional(GivenVisibility),
+  ...acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
 })
 
 const EditUserOption = v.object({
@@ -41,6 +42,14 @@ const EditUserOption = v.object({
   active: v.optional(v.boolean()),
   prohibit_login: v.optional(v.boolean()),
   visibility: v.optional(GivenVisibility),
+  ...acceptedBooleans(
+    'allow_create_organization',
+    'allow_git_hook',
+    'allow_import_local',
+    'hide_email',
+    'must_change_password',
+    'restricted',
+  ),
 })
 
 export const adminUserRoutes = [

@@ -44,9 +44,12 @@ const definitions = {
   QuotaUsedArtifact,
 }
 
+/** "The interface description carries version 1.1.1." */
+const INTERFACE_VERSION = '1.1.1'
+
 /** The API as an OpenAPI 3.1 document. @param apiUrl where it is served. @param served the whole API when absent */
-export const apiDocument = (apiUrl: string, version: string, served = routes) =>
-  openApiDocument(served, apiUrl, { title: 'Allot', version, definitions })
+export const apiDocument = (apiUrl: string, serverVersion: string, served = routes) =>
+  openApiDocument(served, apiUrl, { title: 'Allot', version: INTERFACE_VERSION, serverVersion, definitions })
 
 /** The same for the URL that a request came by; made when it is first asked for, which most servers never are. */
 export const documentOf = (served: typeof routes) => {

@@ -8,6 +8,7 @@ import { number, orNothing, placeOf, presenting, repositoryParams, text } from '
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
 import type { Asked } from './pages.ts'
+import { acceptedBooleans } from './parameters.ts'
 
 const title = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const params = v.object({ ...repositoryParams, index: number })
@@ -18,15 +19,18 @@ const presentIssue = async (
   { repository, issue }: In<{ issue: Record }>,
 ) => (await presentIssues(presenting(services, request, repository), [issue]))[0]!
 
+/** A name, or a part of one. */
+const named = v.optional(v.pipe(v.string(), v.maxLength(255)))
+
 /** What no issue has here: whoever asks for one of them is told that none has it. */
-const none = { labels: v.optional(v.string()), milestones: v.optional(v.string()) }
-const nobody = { assigned_by: v.optional(v.string()), mentioned_by: v.optional(v.string()) }
+const none = { labels: named, milestones: named }
+const nobody = { assigned_by: named, mentioned_by: named }
 
 const IssueQuery = v.object({
   state: orNothing('open', 'closed', 'all'),
-  q: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  q: named,
   type: orNothing('issues', 'pulls'),
-  created_by: v.optional(v.string()),
+  created_by: named,
   ...none,
   ...nobody,
 })
@@ -112,7 +116,12 @@ export const issueRoutes = [
     auth: 'required',
     scope: 'write:issue',
     params,
-    body: v.object({ title: v.optional(title), body: v.optional(text), state: v.optional(State) }),
+    body: v.object({
+      title: v.optional(title),
+      body: v.optional(text),
+      state: v.optional(State),
+      ...acceptedBooleans('unset_due_date'),
+    }),
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request

@@ -7,7 +7,7 @@ import type { Account } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
 import { pageOf, reply, route } from './declare.ts'
 import { accountNamed, organizationNamed } from './named.ts'
-import { GivenVisibility, visibilityIn } from './parameters.ts'
+import { acceptedBooleans, GivenVisibility, visibilityIn } from './parameters.ts'
 
 const CreateOrgOption = v.object({
   username: v.string(),
@@ -16,6 +16,7 @@ const CreateOrgOption = v.object({
   website: v.optional(v.pipe(v.string(), v.maxLength(255))),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
   visibility: v.optional(GivenVisibility),
+  ...acceptedBooleans('repo_admin_change_team_access'),
 })
 
 const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({

@@ -15,8 +15,10 @@ export const packageRoutes = [
     summary: 'The packages of a user or an organization, each version by itself, the newest first',
     paging: 'lenient',
     query: v.object({
-      type: v.optional(v.pipe(v.string(), v.description('Such as `generic`, the only one there is.'))),
-      q: v.optional(v.pipe(v.string(), v.description('What the name holds.'))),
+      type: v.optional(
+        v.pipe(v.string(), v.maxLength(255), v.description('Such as `generic`, the only one there is.')),
+      ),
+      q: v.optional(v.pipe(v.string(), v.maxLength(255), v.description('What the name holds.'))),
     }),
     responses: { 200: v.array(Package), 403: Forbidden, 404: NotFound },
     async handle({ user, params, query, page, ...urls }, { hosting, store }) {

@@ -20,6 +20,7 @@ import { hostOf } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed, signedIn } from './named.ts'
 import { type Asked, keptRepository, keptRepositoryPage } from './pages.ts'
+import { acceptedBooleans } from './parameters.ts'
 
 const CreateRepoOption = v.object({
   name: v.string(),
@@ -30,6 +31,7 @@ const CreateRepoOption = v.object({
   license: v.optional(v.pipe(v.string(), v.maxLength(100))),
   readme: v.optional(v.pipe(v.string(), v.maxLength(100))),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  ...acceptedBooleans('template'),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 
@@ -40,6 +42,28 @@ const EditRepoOption = v.object({
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  ...acceptedBooleans(
+    'allow_fast_forward_only_merge',
+    'allow_manual_merge',
+    'allow_merge_commits',
+    'allow_rebase',
+    'allow_rebase_explicit',
+    'allow_rebase_update',
+    'allow_squash_merge',
+    'autodetect_manual_merge',
+    'default_allow_maintainer_edit',
+    'default_delete_branch_after_merge',
+    'enable_prune',
+    'has_actions',
+    'has_issues',
+    'has_packages',
+    'has_projects',
+    'has_pull_requests',
+    'has_releases',
+    'has_wiki',
+    'ignore_whitespace_conflicts',
+    'template',
+  ),
 })
 
 const pageOfOwner = (services: Services, request: Asked, { id }: Account, by: RepositoryOrder, page: Slice) =>
@@ -60,7 +84,7 @@ const unsupported = (what: string) => v.optional(v.pipe(v.string(), v.regex(/^$/
 const flag = v.optional(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'))
 
 const SearchQuery = v.object({
-  q: v.optional(v.string()),
+  q: v.optional(v.pipe(v.string(), v.maxLength(255))),
   uid: v.optional(v.pipe(v.number(), v.integer())),
   sort: v.optional(v.picklist(['', ...SEARCH_SORTS])),
   order: v.optional(v.picklist(['', 'asc', 'desc'])),

@@ -5,15 +5,16 @@ import { userResource } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
 import type { Asked } from './pages.ts'
-import { keyId } from './parameters.ts'
+import { acceptedBooleans, keyId } from './parameters.ts'
 
 const CreateKeyOption = v.object({
   title: v.pipe(v.string(), v.maxLength(255)),
   /** The longest key that is taken is an eighth of that. */
   key: v.pipe(v.string(), v.maxLength(16 * 1024)),
+  ...acceptedBooleans('read_only'),
 })
 
-const fingerprintQuery = v.object({ fingerprint: v.optional(v.string()) })
+const fingerprintQuery = v.object({ fingerprint: v.optional(v.pipe(v.string(), v.maxLength(255))) })
 
 const listed = (
   { hosting }: Services,

@@ -41,7 +41,10 @@ export const userRoutes = [
     auth: 'optional',
     scope: 'read:user',
     paging: 'lenient',
-    query: v.object({ q: v.optional(v.string()), uid: v.optional(v.pipe(v.number(), v.integer())) }),
+    query: v.object({
+      q: v.optional(v.pipe(v.string(), v.maxLength(255))),
+      uid: v.optional(v.pipe(v.number(), v.integer())),
+    }),
     // The bare array is the document's UserList; a Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
     handle: async (request, { hosting, dialect }) => {

@@ -46,6 +46,12 @@ describe('POST /admin/users', () => {
     ['a short password', { username: 'x', password: 'short' }, /^password: /],
     ['a password of 256 characters', { username: 'x', password: 'x'.repeat(256) }, /^password: /],
     ['a number for a name', { username: 1 }, /^username: /],
+    [
+      'text for a boolean that is not acted on',
+      { username: 'x', must_change_password: 'no' },
+      /^must_change_password: expected a boolean, received the string "no"$/,
+    ],
+    ['a number for such a boolean', { username: 'x', send_notify: 0 }, /^send_notify: /],
   ]
   before(() =>
     allot.as(allot.root, 'POST', '/admin/users', { username: 'holder', email: 'taken@example.test' }),

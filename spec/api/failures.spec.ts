@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { assertError } from '../expectations.ts'
+import { assertError, assertSearchError } from '../expectations.ts'
 import { start } from '../running.ts'
 
 /** A real driver whose disk goes away when it is told to. */
@@ -66,6 +66,32 @@ describe('A failure inside', () => {
       assert.deepEqual(Object.keys(body), ['ok', 'error'])
       assert.equal(body.ok, false)
       assert.doesNotMatch(body.error, /sector/)
+    } finally {
+      fail(undefined)
+      await allot.stop()
+    }
+  })
+
+  it('of the repository search is a SearchError, whatever fails and whoever searches', async () => {
+    const { driver, fail } = failing()
+    const allot = await start({ driver, repositories: false })
+    try {
+      const { token } = allot.root
+      const failures = [
+        [500, new Error('sector 7 is broken')],
+        [503, new StorageError('closed', 'the store is closed')],
+        [507, new StorageError('full', 'the disk is full')],
+      ] as const
+      for (const [status, failure] of failures) {
+        fail(failure)
+        for (const sender of [{}, { token }, { token: 'f'.repeat(40) }]) {
+          assertSearchError(await allot.ask('GET', '/repos/search?q=x', sender), status)
+        }
+      }
+      fail(undefined)
+      assertSearchError(await allot.ask('GET', `/repos/search?q=${'x'.repeat(9_000)}`), 422, /^q: /)
+      assertSearchError(await allot.ask('GET', '/repos/search?mode=x'), 422, /^mode: /)
+      assertSearchError(await allot.ask('GET', '/repos/search', { token: 'f'.repeat(40) }), 401)
     } finally {
       fail(undefined)
       await allot.stop()

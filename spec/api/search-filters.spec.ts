@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError } from '../expectations.ts'
+import { assertSearchError } from '../expectations.ts'
 import { type Person, type Running, start } from '../running.ts'
 
 let allot: Running
@@ -104,6 +104,6 @@ describe('GET /repos/search with filters', () => {
   for (const query of BAD)
     it(`answers 422 that names the parameter for ${query}`, async () => {
       const name = query.split('=')[0]!
-      assertError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
+      assertSearchError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
     })
 })

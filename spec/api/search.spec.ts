@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError } from '../expectations.ts'
+import { assertSearchError } from '../expectations.ts'
 import { type Person, type Running, start } from '../running.ts'
 
 let allot: Running
@@ -59,6 +59,23 @@ describe('GET /repos/search', () => {
     assert.deepEqual((await found('?uid=99999')).names, [])
   })
 
+  it('finds nothing for an id beyond 2^53, which is a number that no account has', async () => {
+    for (const id of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30), '-1'])
+      for (const query of [`?uid=${id}`, `?starredBy=${id}`, `?uid=${id}&q=apple`])
+        assert.deepEqual(await found(query), { names: [], total: 0 }, query)
+    const users = await allot.ask('GET', '/users/search?uid=9007199254740993')
+    assert.deepEqual(users.body, [])
+  })
+
+  it('sends no headers that a client can make longer with what the search does not read', async () => {
+    for (const path of ['/repos/search', '/users/search']) {
+      const { status, headers } = await allot.ask('GET', `${path}?limit=1&x=${'x'.repeat(12_000)}`)
+      assert.equal(status, 200)
+      assert.match(headers.get('link') ?? '', /\?limit=1&page=2>; rel="next"/)
+      assert.ok([...headers].join().length < 1_500)
+    }
+  })
+
   it('pages, and caps the limit', async () => {
     assert.deepEqual(await found('?q=e&limit=1&page=2'), { names: ['cherry'], total: 3 })
     assert.equal((await found('?limit=1000')).names.length, 3)
@@ -68,6 +85,6 @@ describe('GET /repos/search', () => {
   })
 
   it('answers 401 to bad credentials, as everywhere', async () => {
-    assertError(await allot.ask('GET', '/repos/search', { token: '0'.repeat(40) }), 401)
+    assertSearchError(await allot.ask('GET', '/repos/search', { token: '0'.repeat(40) }), 401)
   })
 })

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import type { AllotOptions } from '../../lib/index.ts'
+import { describe, it } from 'node:test'
 import { differencesOf } from './compare.ts'
 import { type Difference, intendedDifferences } from './differences/index.ts'
+import { matches } from './pattern.ts'
 import { type RecordedRequest, type Recording, recordingsOf } from './recordings.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World, type WorldOptions } from './world.ts'
 
-export interface ReplayOptions {
-  options?: Partial<AllotOptions>
-  /** Makes the state that the first recording of the family was answered with. */
+export interface ReplayOptions extends WorldOptions {
+  /** The recordings of this part, by id or pattern, where a family is replayed against several servers. */
+  only?: string[]
+  /** Makes the state that the first recording was answered with. */
   prepare?: (world: World) => Promise<unknown>
   /** By the id of a recording: state changes between it and the one before that were not recorded. */
   steps?: Record<string, (world: World) => Promise<unknown>>
+  /** Called before each recording, where the steps follow from the recordings. */
+  beforeEach?: (world: World, recording: Recording) => Promise<unknown>
   /** By the id of a recording: its request where the recording is shortened, or names what has another id here. */
   requests?: Record<string, Amended | ((world: World) => Promise<Amended>)>
   /** Leaves out recordings that need something which Allot does not have; the reason by id or pattern. */
@@ -29,40 +32,54 @@ interface Found {
  * Declares the specs of one family of recordings: every request is sent to a started Allot, and every difference between
  * the answer and the recorded one must be named in the table of intended differences, which must not name any other.
  */
-export const replay = (family: string, options: ReplayOptions = {}): void => {
+export const replay = (family: string, ...parts: ReplayOptions[]): void => {
   describe(`The recorded family ${family}`, () => {
-    const recordings = recordingsOf(family).filter(
-      ({ id }) => !Object.keys(options.leaveOut ?? {}).some((pattern) => matches(pattern, id)),
-    )
     const table = intendedDifferences.filter(({ records }) => family in records)
     const found: Found[] = []
-    let world: World
-    before(async () => {
-      world = await startWorld(options.options)
-      await options.prepare?.(world)
-    })
-    after(() => world.running.stop())
 
     it('is answered as recorded, apart from the differences that the table names', async () => {
-      for (const recording of recordings) {
-        await options.steps?.[recording.id]?.(world)
-        const given = options.requests?.[recording.id]
-        const amended = typeof given === 'function' ? await given(world) : given
-        const lines = await answered(world, recording, amended)
-        found.push(...lines.map((line) => ({ id: recording.id, line })))
-      }
+      const left = new Set(recordingsOf(family))
+      for (const part of parts.length === 0 ? [{}] : parts) found.push(...(await replayPart(left, part)))
+      assert.deepEqual([...left], [], 'recordings that no part replays')
       const unnamed = found.filter((one) => !table.some((entry) => names(entry, family, one)))
       const message = `${unnamed.length} differences that the table does not name`
       assert.ok(unnamed.length === 0, [message, ...grouped(unnamed)].join('\n'))
     })
 
     it('differs in everything that the table names', () => {
+      const message = 'entries of the table that match no difference'
       assert.deepEqual(
         table.flatMap((entry) => unused(entry, family, found)),
         [],
+        message,
       )
     })
   })
+}
+
+/** Replays the recordings of one part, and takes them out of `left`. */
+const replayPart = async (left: Set<Recording>, part: ReplayOptions): Promise<Found[]> => {
+  const isOf = (patterns: string[], { id }: Recording) => patterns.some((pattern) => matches(pattern, id))
+  const own = [...left].filter((recording) => isOf(part.only ?? ['*'], recording))
+  for (const recording of own) left.delete(recording)
+  const world = await startWorld(part)
+  try {
+    await part.prepare?.(world)
+    const found: Found[] = []
+    for (const recording of own) {
+      if (isOf(Object.keys(part.leaveOut ?? {}), recording)) continue
+      const { id } = recording
+      await part.steps?.[id]?.(world)
+      await part.beforeEach?.(world, recording)
+      const given = part.requests?.[id]
+      const amended = typeof given === 'function' ? await given(world) : given
+      const lines = await answered(world, recording, amended)
+      found.push(...lines.map((line) => ({ id, line })))
+    }
+    return found
+  } finally {
+    await world.running.stop()
+  }
 }
 
 const answered = async (world: World, recording: Recording, amended: Amended = {}): Promise<string[]> => {
@@ -87,17 +104,4 @@ const grouped = (found: Found[]): string[] => {
   const ids = new Map<string, string[]>()
   for (const { id, line } of found) ids.set(line, [...(ids.get(line) ?? []), id])
   return [...ids].map(([line, of]) => `${line} [${of.slice(0, 12).join(', ')}${of.length > 12 ? ' …' : ''}]`)
-}
-
-const patterns = new Map<string, RegExp>()
-
-/** `*` in a pattern matches any text. */
-const matches = (pattern: string, text: string): boolean => {
-  let expression = patterns.get(pattern)
-  if (expression === undefined) {
-    const parts = pattern.split('*').map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
-    expression = new RegExp(`^${parts.join('[^]*')}$`)
-    patterns.set(pattern, expression)
-  }
-  return expression.test(text)
 }

@@ -10,13 +10,17 @@ const add = (as: string, title: string, key: string) => (world: World) =>
 
 const [bobsKey] = recordings.get('ssh.users')!.response.body as { key: string }[]
 const { key: otherFormat } = recordings.get('ssh.bad.rfc4716')!.request.body as { key: string }
+const { key: furtherKey } = recordings.get('ssh.readonly.string')!.request.body as { key: string }
 const { key: deployKey } = recordings.get('ssh.deploy')!.request.body as { key: string }
 
 replay('ssh-keys', {
   steps: {
     'ssh.dup.same': add('bob', 'bob', bobsKey!.key),
     'ssh.bad.rfc4716': add('alice', 'in another format', otherFormat),
-    'ssh.get.fp': add('alice', 'one more', deployKey),
+    'ssh.get.fp': async (world) => {
+      await add('alice', 'one more', deployKey)(world)
+      await add('alice', 'and another', furtherKey)(world)
+    },
   },
   requests: {
     'ssh.del.admin': async (world) => {

@@ -1,13 +1,9 @@
 import { replay } from './replay.ts'
+import { makeFollows } from './state.ts'
 
 replay('users', {
   async prepare(world) {
-    // A private user can be followed by those only who did so before.
-    await world.setVisibility('dave', 'public')
-    for (const name of ['bob', 'carol', 'dave', 'eve'])
-      await world.make('alice', 'PUT', `/user/following/${name}`)
-    for (const name of ['bob', 'dave', 'frank']) await world.make(name, 'PUT', '/user/following/alice')
-    await world.setVisibility('dave', 'private')
+    await makeFollows(world)
     const repositories = [
       { name: 'bobrepo', description: 'demo by bob', auto_init: true },
       { name: 'bobsecret', private: true },

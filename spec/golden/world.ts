@@ -14,6 +14,8 @@ export interface World {
   send(recording: Pick<Recording, 'as' | 'request'>): Promise<Answer>
   /** Sends a request that prepares the state, and asserts that it succeeds. */
   make(as: string, method: string, path: string, body?: unknown): Promise<Answer>
+  /** Makes the token that the placeholder `<TOKEN:name>` stands for, such as `alice:ro`. */
+  makeToken(name: string, scopes: string[]): Promise<void>
   setVisibility(name: string, visibility: 'public' | 'limited' | 'private'): Promise<unknown>
 }
 
@@ -37,25 +39,35 @@ const BOB = {
 
 const passwordOf = (name: string): string => `${name}pass1`
 
+export interface WorldOptions {
+  options?: Partial<AllotOptions>
+  /** How many of the users there are, and the organizations only when all are. */
+  users?: number
+  /** False where no recording signs in with a password, which takes its time to hash. */
+  passwords?: boolean
+}
+
 /** Starts an Allot with the users and organizations of the recorded server, and no repository. */
-export const startWorld = async (options: Partial<AllotOptions> = {}): Promise<World> => {
+export const startWorld = async ({
+  options,
+  users = USERS.length,
+  passwords = true,
+}: WorldOptions = {}): Promise<World> => {
   const running = await start(options, { root: 'root1' })
-  const { accounts, organizations, tokens: made } = running.allot.hosting
+  const { accounts, tokens: made } = running.allot.hosting
   const tokens = new Map<string, string>()
   const ids = new Map<string, number>()
-  for (const user of USERS) {
+  for (const user of USERS.slice(0, users)) {
     const { name } = user
-    const given = { ...user, password: passwordOf(name), email: `${name}@example.com` }
+    const password = passwords ? { password: passwordOf(name) } : {}
+    const given = { ...user, ...password, email: `${name}@example.com` }
     const known = name === running.root.name ? await accounts.edit(running.root.id, given) : undefined
     const { id } = known ?? (await accounts.createUser({ ...given, ...(name === 'bob' ? BOB : {}) }))
     ids.set(name, id)
-    tokens.set(name, (await made.create(id, 'main', ['all'])).secret)
+    const isRoot = name === running.root.name
+    tokens.set(name, isRoot ? running.root.token : (await made.create(id, 'main', ['all'])).secret)
   }
-  const [alice, carol] = [ids.get('alice')!, ids.get('carol')!]
-  const acme = { fullName: 'Acme Inc', description: 'An org', website: 'http://acme.example.com' }
-  await organizations.create(alice, { name: 'acme', ...acme })
-  await organizations.create(alice, { name: 'secretorg', visibility: 'private' })
-  await organizations.create(carol, { name: 'carolorg' })
+  if (users === USERS.length) await makeOrganizations(running, ids)
   const world: World = {
     running,
     tokens,
@@ -67,9 +79,23 @@ export const startWorld = async (options: Partial<AllotOptions> = {}): Promise<W
       assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
       return answer
     },
+    async makeToken(name, scopes) {
+      const [user, title = 'main'] = name.split(':') as [string, string?]
+      const account = await accounts.byName(user)
+      tokens.set(name, (await made.create(account!.id, title, scopes)).secret)
+    },
     setVisibility: (name, visibility) => accounts.edit(ids.get(name)!, { visibility }),
   }
   return world
+}
+
+const makeOrganizations = async ({ allot }: Running, ids: Map<string, number>): Promise<void> => {
+  const { organizations } = allot.hosting
+  const [alice, carol] = [ids.get('alice')!, ids.get('carol')!]
+  const acme = { fullName: 'Acme Inc', description: 'An org', website: 'http://acme.example.com' }
+  await organizations.create(alice, { name: 'acme', ...acme })
+  await organizations.create(alice, { name: 'secretorg', visibility: 'private' })
+  await organizations.create(carol, { name: 'carolorg' })
 }
 
 const send = async (

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
+import { coercionOf } from '../../lib/http/validate.ts'
+import { routes } from '../../lib/routes/index.ts'
 import { closing, type Floor, pageOf, plain, route, serve } from './floor.ts'
 
 /** As many numbers as the path says, as a list that pages. */
@@ -24,6 +26,22 @@ const numbers = <const M extends 'lenient' | 'strict'>(paging: M) =>
     },
   })
 
+const searched = route({
+  ...plain,
+  method: 'GET',
+  path: '/searched',
+  operationId: 'searched',
+  auth: 'optional',
+  paging: 'lenient',
+  query: v.object({
+    q: v.optional(v.pipe(v.string(), v.maxLength(255))),
+    uid: v.optional(v.number()),
+    private: v.optional(v.boolean()),
+  }),
+  responses: { 200: v.array(v.string()) },
+  handle: ({ query }) => pageOf([query.q ?? ''], 90),
+})
+
 const named = route({
   ...plain,
   method: 'GET',
@@ -37,7 +55,7 @@ const named = route({
 
 let floor: Floor
 before(async () => {
-  floor = await serve([numbers('lenient'), numbers('strict'), named])
+  floor = await serve([numbers('lenient'), numbers('strict'), named, searched])
 })
 after(() => floor.stop())
 
@@ -88,16 +106,49 @@ describe('A list', () => {
     assert.deepEqual(Object.keys((await list(`${floor.api}/strict/30`)).links), [])
   })
 
-  it('keeps the other members of the query in its links', async () => {
-    const { links, exposed } = await list(`${floor.api}/lenient/90?q=a%26b&page=2&limit=7&q=%C3%BC`)
-    assert.equal(links.next, `${floor.api}/lenient/90?q=a%26b&page=3&limit=7&q=%C3%BC`)
+  it('keeps in its links what the route reads of the query, sorted, and the user whom Sudo names', async () => {
+    const path = `${floor.api}/searched?q=a%26b&page=2&limit=7&q=%C3%BC&sudo=bob`
+    const { links, exposed } = await list(path)
+    assert.equal(links.next, `${floor.api}/searched?limit=7&page=3&q=a%26b&sudo=bob`)
     assert.equal(exposed, 'Link, X-Total-Count')
+    const read = await list(`${floor.api}/searched?uid=09&private=1&page=2&Q=x`)
+    assert.equal(read.links.next, `${floor.api}/searched?page=3&private=true&uid=9`)
   })
 
+  it('leaves out of its links what the route does not read, however long it is', async () => {
+    const long = 'x'.repeat(12_000)
+    for (const query of [`x=${long}`, `limit=${long}`, `page=${'1'.repeat(2)}&${long}=1`, `uid=${long}`]) {
+      const answer = await fetch(`${floor.api}/searched?${query}`)
+      assert.equal(answer.status, 200)
+      const length = [...answer.headers].join().length
+      assert.ok(length < 1_000, `${query.slice(0, 20)}: ${length} bytes of headers`)
+    }
+    const digits = await fetch(`${floor.api}/searched?uid=${'9'.repeat(12_000)}`)
+    assert.ok([...digits.headers].join().length < 1_000)
+  })
+
+  for (const { method, path, paging, query } of routes)
+    if (paging !== undefined && query !== undefined)
+      it(`has no text in its query that may be longer than 255 characters: ${method} ${path}`, () => {
+        for (const { name, kind } of coercionOf(query).members) {
+          if (kind !== 'text') continue
+          const { issues } = v.safeParse(query, { [name]: 'x'.repeat(256) })
+          assert.ok(
+            issues?.some((issue) => v.getDotPath(issue) === name),
+            name,
+          )
+        }
+      })
+
   it('keeps its links whole when the path or the query holds what ends an address', async () => {
-    const answer = await floor.raw(closing('GET /api/v1//named/a>;"<b/?q=">;<'))
-    const url = 'http://x.test/api/v1//named/a%3E;%22%3Cb/?q=%22%3E%3B%3C&page=2'
+    const answer = await floor.raw(closing('GET /api/v1//named/a>;"<b/'))
+    const url = 'http://x.test/api/v1//named/a%3E;%22%3Cb/?page=2'
     assert.ok(answer.includes(`\r\nLink: <${url}>; rel="next", <`), answer)
+    const query = await floor.raw(closing('GET /api/v1/searched?q=">;<'))
+    assert.ok(
+      query.includes(`\r\nLink: <http://x.test/api/v1/searched?page=2&q=%22%3E%3B%3C>; rel="next", <`),
+      query,
+    )
   })
 
   it('far past its end is empty, and leads back', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
 import * as v from 'valibot'
+import { coerced, coercionOf, pathParams } from '../../lib/http/validate.ts'
+import { routes } from '../../lib/routes/index.ts'
 import { type Floor, plain, reply, route, serve } from './floor.ts'
 
 const Asked = v.object({
@@ -53,7 +56,12 @@ describe('A member of the query', () => {
     ['uid=4.2', {}],
     ['uid=x', {}],
     ['uid=', {}],
-    ['uid=99999999999999999', {}],
+    ['uid=9007199254740991', { uid: 2 ** 53 - 1 }],
+    ['uid=9007199254740992', { uid: 2 ** 53 }],
+    ['uid=9007199254740993', { uid: 2 ** 53 }],
+    ['uid=9223372036854775807', { uid: 2 ** 63 }],
+    ['uid=-9223372036854775808', { uid: -(2 ** 63) }],
+    [`uid=${'9'.repeat(400)}`, { uid: 2 ** 63 }],
     ['private=true', { private: true }],
     ['private=1', { private: true }],
     ['private=false', { private: false }],
@@ -82,3 +90,38 @@ describe('A member of the query', () => {
       assert.match(json.message ?? '', message)
     })
 })
+
+describe('An integer of any length', () => {
+  const digits = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
+
+  it('is read exactly up to 2^53-1, and beyond it as a number that is beyond it too', () => {
+    const coercion = coercionOf(v.object({ id: v.optional(v.number()) }))
+    fc.assert(
+      fc.property(digits, (integer) => {
+        const { id } = coerced(coercion, () => String(integer)) as { id?: number }
+        assert.equal(Number.isSafeInteger(id), Number.isSafeInteger(Number(integer)))
+        if (Number.isSafeInteger(id)) assert.equal(BigInt(id!), integer)
+        else assert.equal(id! < 0, integer < 0n)
+      }),
+    )
+  })
+
+  for (const route of routes) {
+    const coercion = route.params && coercionOf(route.params)
+    const numbers = coercion?.members.filter(({ kind }) => kind === 'number') ?? []
+    for (const { name } of numbers)
+      it(`that is beyond 2^53-1 is the ${name} of nothing: ${route.method} ${route.path}`, () => {
+        for (const text of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30)]) {
+          const read = () => pathParams(coercion!, { ...valid(route), [name]: text })
+          assert.throws(read, (error: { code?: string }) => error.code === 'not_found')
+        }
+        assert.doesNotThrow(() => pathParams(coercion!, valid(route)))
+      })
+  }
+})
+
+/** A parameter of each name that a path has; `kind` is that of a ledger entry. */
+const valid = ({ path }: { path: string }): Record<string, string> =>
+  Object.fromEntries(
+    [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name!, name === 'kind' ? 'lfs' : '1']),
+  )

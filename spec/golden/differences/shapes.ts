@@ -1,3 +1,7 @@
+/** The families in which every recording may differ so. */
+export const inAll = (...families: string[]): Record<string, string[]> =>
+  Object.fromEntries(families.map((family) => [family, ['*']]))
+
 /** Members of a Forgejo's user that Allot's does not have. */
 export const USER_LACKS = [
   'login_name',
@@ -20,11 +24,17 @@ export const NOT_FOUND_IS_EMPTY = [
   'body {"message":"<message>","url":"<url>"*} → ""',
 ]
 
+/** The lines of a 404 that a Forgejo's router answers in plain text. */
+export const UNKNOWN_PATH_IS_EMPTY = [
+  'header content-type "text/plain;*charset=utf-8" → absent',
+  'body "<text>" → ""',
+]
+
 /** The emails of others. */
 export const EMAIL_IS_HIDDEN = ['body*.email "*@example.com" → "*@noreply.127.0.0.1"']
 
 /** `Allow` names what Allot answers besides. */
-export const ALLOWS_MORE = ['header allow "*" → "*HEAD, OPTIONS*"']
+export const ALLOWS_MORE = ['header allow "*" → "*OPTIONS*"']
 
 /** Members of a Forgejo's repository that Allot's does not have. */
 export const REPOSITORY_LACKS = [

@@ -1,0 +1,3 @@
+import { replay } from './replay.ts'
+
+replay('paging')

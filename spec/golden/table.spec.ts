@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { intendedDifferences } from './differences/index.ts'
+import { differencesPage, PAGE } from './page.ts'
+
+describe('The table of intended differences', () => {
+  it('is what docs/differences.md says', () => {
+    assert.equal(
+      readFileSync(PAGE, 'utf8'),
+      differencesPage(),
+      'docs/differences.md is not current: renew it with `npm run differences`, and look at its diff',
+    )
+  })
+
+  it('gives one reason for each title', () => {
+    const reasons = new Map<string, string>()
+    for (const { title, reason } of intendedDifferences) {
+      assert.equal(reasons.get(title) ?? reason, reason, title)
+      reasons.set(title, reason)
+    }
+  })
+
+  it('names families that are recorded', () => {
+    const families = readdirSync(join(import.meta.dirname, 'recordings')).map((file) =>
+      file.replace('.jsonl', ''),
+    )
+    for (const { title, records } of intendedDifferences)
+      for (const family of Object.keys(records)) assert.ok(families.includes(family), `${title}: ${family}`)
+  })
+})
