@@ -71,12 +71,35 @@ export const failedOf = (req: IncomingMessage, res: ServerResponse, path: string
 export const translate = (error: unknown, log: Log, failed: Failed): Failure => {
   if (error instanceof AllotError) {
     const status = statuses[error.code]
-    if (status >= 500) log.error({ err: error, ...failed }, error.message)
+    if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, failed)
+    else if (status >= 500) log.error({ err: error, ...failed }, error.message)
     return { status, message: error.message, retryAfter: error.retryAfter }
   }
   const id = failed.requestId ?? randomUUID()
   log.error({ err: error, ...failed, requestId: id }, 'a request failed')
   return { status: 500, message: `an internal error occurred; the server's log has it as ${id}` }
+}
+
+/** Milliseconds between two lines of the log that say the same of clients that ask for too much. */
+const REFUSAL_INTERVAL = 1000
+
+interface Refusals {
+  loggedAt: number
+  count: number
+}
+
+const refusalsOf = new WeakMap<Log, Map<string, Refusals>>()
+
+/** Clients that are refused because they ask for too much must not fill the log as well, nor keep the server busy with it. */
+const logRefusal = ({ message }: AllotError, log: Log, failed: Failed): void => {
+  const byMessage = refusalsOf.get(log) ?? new Map<string, Refusals>()
+  refusalsOf.set(log, byMessage)
+  const refusals = byMessage.get(message) ?? { loggedAt: Number.NEGATIVE_INFINITY, count: 0 }
+  byMessage.set(message, refusals)
+  refusals.count++
+  if (performance.now() - refusals.loggedAt < REFUSAL_INTERVAL) return
+  log.error({ ...failed, refused: refusals.count }, message)
+  Object.assign(refusals, { loggedAt: performance.now(), count: 0 })
 }
 
 /** A route for the signed-in that declares no 404 names nothing but them: what is gone is the account, deleted meanwhile. */

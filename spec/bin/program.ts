@@ -67,12 +67,15 @@ export interface Served {
 export const served = (args: readonly string[], cwd = root): Promise<Served> => {
   const child = begin(['serve', '--port', '0', ...args], cwd)
   let text = ''
+  let isServing = false
   const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       text += chunk.toString()
+      if (isServing) return
       const [, api] = /serves (http:\S+)/.exec(text) ?? []
       if (api === undefined) return
+      isServing = true
       const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
         child.kill(signal)
         return ended

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
+import { translate } from '../../lib/http/errors.ts'
 import { Empty, Html, NotFound, ReadyJson } from '../../lib/http/index.ts'
 import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
 
@@ -274,6 +275,43 @@ describe('What is not below the base path', () => {
       assert.equal((await fetch(`http://127.0.0.1:${floor.port}/elsewhere`)).status, 404)
     } finally {
       await sharing.stop()
+    }
+  })
+})
+
+describe('The log', () => {
+  it('has one line a second for clients that are refused because they ask for too much, and says how many', async () => {
+    let now = 1e6
+    mock.method(performance, 'now', () => now)
+    try {
+      const told: { fields: object; message: string }[] = []
+      const log = {
+        error: (fields: object, message: string) => told.push({ fields, message }),
+        info: () => undefined,
+      }
+      const refuse = (message: string) =>
+        translate(new AllotError('unavailable', message, { retryAfter: 1 }), log, {
+          method: 'GET',
+          path: '/x',
+        })
+      for (let time = 0; time < 100; time++) assert.equal(refuse('too busy').status, 503)
+      refuse('also busy')
+      now += 1000
+      refuse('too busy')
+      const lines = [
+        ['too busy', 1],
+        ['also busy', 1],
+        ['too busy', 100],
+      ]
+      assert.deepEqual(
+        told.map(({ fields, message }) => [message, (fields as { refused: number }).refused]),
+        lines,
+      )
+      for (let time = 0; time < 3; time++)
+        translate(new AllotError('unavailable', 'the store is away'), log, { method: 'GET', path: '/x' })
+      assert.equal(told.length, lines.length + 3)
+    } finally {
+      mock.restoreAll()
     }
   })
 })
