@@ -20,12 +20,16 @@ export const pktLine = (payload: Buffer | string): Buffer => {
   return Buffer.concat([Buffer.from((bytes.length + HEAD).toString(16).padStart(HEAD, '0')), bytes])
 }
 
-/** The line that the bytes begin with; undefined while it is not whole. @throws AllotError bad_request */
-export const firstPktLine = (bytes: Buffer): PktLine | undefined => {
+/**
+ * The line that the bytes begin with; undefined while it is not whole.
+ * @param marks whether `0001` and `0002` of protocol version 2 end sections, too
+ * @throws AllotError bad_request
+ */
+export const firstPktLine = (bytes: Buffer, marks = false): PktLine | undefined => {
   if (bytes.length < HEAD) return undefined
   const head = bytes.toString('latin1', 0, HEAD)
   const length = /^[0-9a-fA-F]{4}$/.test(head) ? Number.parseInt(head, 16) : Number.NaN
-  if (length === 0) return { bytes: bytes.subarray(0, HEAD), payload: undefined }
+  if (length === 0 || (marks && length <= 2)) return { bytes: bytes.subarray(0, HEAD), payload: undefined }
   if (!(length >= HEAD && length <= LONGEST))
     throw new AllotError('bad_request', 'this is not what git sends')
   return bytes.length < length
@@ -33,15 +37,15 @@ export const firstPktLine = (bytes: Buffer): PktLine | undefined => {
     : { bytes: bytes.subarray(0, length), payload: bytes.subarray(HEAD, length) }
 }
 
-/** Cuts bytes that come in any pieces into lines. */
-export const createPktLines = () => {
+/** Cuts bytes that come in any pieces into lines. @param options.marks as {@link firstPktLine} has it */
+export const createPktLines = ({ marks = false } = {}) => {
   let rest: Buffer = Buffer.alloc(0)
   return {
     /** What is not a whole line yet. */
     rest: () => rest,
     *add(chunk: Buffer): Generator<PktLine> {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      for (let line = firstPktLine(rest); line !== undefined; line = firstPktLine(rest)) {
+      for (let line = firstPktLine(rest, marks); line !== undefined; line = firstPktLine(rest, marks)) {
         rest = rest.subarray(line.bytes.length)
         yield line
       }

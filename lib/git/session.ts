@@ -118,3 +118,14 @@ const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
     child.kill(name)
   }
 }
+
+/** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
+export const feed = (body: Readable, { stdin, stop }: Session): void => {
+  body.pipe(stdin)
+  stdin.once('error', () => {
+    body.unpipe(stdin)
+    body.resume()
+  })
+  body.once('error', () => stop())
+  body.once('close', () => body.readableEnded || stop())
+}

@@ -8,10 +8,12 @@ import { configured, environmentFor } from './environment.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
 import { type RefUpdate, readPush } from './push.ts'
 import { createPushCheck } from './push-check.ts'
+import { unreachableIn } from './reachable.ts'
 import { heldReport } from './report.ts'
 import { createRunning, type Program } from './running.ts'
-import { type Ending, type Patience, type Session, startSession } from './session.ts'
+import { type Ending, feed, type Patience, type Session, startSession } from './session.ts'
 import { isUntidy, TIDY } from './tidy.ts'
+import { feedChecked } from './wants.ts'
 
 /** What a client sends. */
 export interface Exchange {
@@ -69,6 +71,7 @@ const UPLOAD = [
   // One fetch takes one core.
   'pack.threads=1',
   'uploadpack.allowFilter=true',
+  // Lets clients ask for any object by its name, as partial clones do; which of them they get, `feedChecked` decides.
   'uploadpack.allowAnySHA1InWant=true',
 ]
 
@@ -176,8 +179,11 @@ export const createTransport = (options: TransportOptions): Transport => {
       const body = await arrived(exchange.body)
       const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
       const session = await start(id, 'upload-pack', words, exchange)
-      feed(body, session)
-      return { output: session.stdout, whole: endedWell(session) }
+      const { signal } = exchange
+      const find = unreachableIn({ git, folder: folderOf(directory, id), patience, memory, signal })
+      const refusal = await feedChecked(body, session, find)
+      if (refusal === undefined) return { output: session.stdout, whole: endedWell(session) }
+      return { output: Readable.from([refusal]), whole: session.ended.then(() => undefined) }
     },
     async receive(id, exchange, land) {
       const request = await readPush(exchange.body, patience.idle)
@@ -232,15 +238,4 @@ const refuseAbsent = async (folder: string): Promise<void> => {
 const endedWell = async ({ ended }: Session): Promise<void> => {
   const { cause, code } = await ended
   if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
-}
-
-/** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
-const feed = (body: Readable, { stdin, stop }: Session) => {
-  body.pipe(stdin)
-  stdin.once('error', () => {
-    body.unpipe(stdin)
-    body.resume()
-  })
-  body.once('error', () => stop())
-  body.once('close', () => body.readableEnded || stop())
 }

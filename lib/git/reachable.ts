@@ -1,0 +1,100 @@
+import type { Dirent } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { AllotError } from '../errors.ts'
+import { absentAs } from './disk.ts'
+import { configured, ENVIRONMENT } from './environment.ts'
+import { type Patience, startSession } from './session.ts'
+import type { FindUnreachable } from './wants.ts'
+
+export interface ReachableOptions {
+  git: string
+  folder: string
+  patience: Patience
+  /** Bytes of memory for each process. */
+  memory: number | undefined
+  /** Aborted when the client goes away. */
+  signal: AbortSignal
+}
+
+/**
+ * Looks which of the wanted objects the references lead to. A clone wants tips and costs no process; another commit costs a
+ * walk of commits. Trees, blobs and tags, which partial clones want one by one, cost a walk of objects until the last of
+ * them is found: first those of the tips, then all. `git gc` leaves a bitmap that makes it short.
+ */
+export const unreachableIn =
+  (options: ReachableOptions): FindUnreachable =>
+  async (wants) => {
+    const left = without(wants, await tipsOf(options.folder))
+    if (left.size === 0) return undefined
+    const { commits, others } = await typesOf(options, left)
+    if (commits.size > 0) {
+      const words = ['rev-list', '--max-count=1', '--stdin', '--not', '--all']
+      for await (const name of linesOf(options, words, [...commits]))
+        return commits.has(name) ? name : [...commits][0]
+    }
+    for (const words of [['--no-walk'], ['--use-bitmap-index']]) {
+      if (others.size === 0) return undefined
+      for await (const name of linesOf(options, [...OBJECTS, ...words, '--all'], [])) {
+        others.delete(name)
+        if (others.size === 0) return undefined
+      }
+    }
+    return [...others][0]
+  }
+
+const OBJECTS = ['rev-list', '--objects', '--no-object-names']
+
+const without = (names: ReadonlySet<string>, known: ReadonlySet<string>): Set<string> =>
+  new Set([...names].filter((name) => !known.has(name)))
+
+/** git refuses by itself what does not exist. */
+const typesOf = async (options: ReachableOptions, names: ReadonlySet<string>) => {
+  const [commits, others] = [new Set<string>(), new Set<string>()]
+  const words = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
+  for await (const line of linesOf(options, words, [...names])) {
+    const [name, type] = line.split(' ')
+    if (type === 'commit') commits.add(name!)
+    else if (type !== 'missing') others.add(name!)
+  }
+  return { commits, others }
+}
+
+/** The lines that a git command writes; it is stopped when no more of them are read. */
+async function* linesOf(
+  { git, folder, patience, memory, signal }: ReachableOptions,
+  words: readonly string[],
+  input: readonly string[],
+): AsyncGenerator<string> {
+  const args = [...configured(), `--git-dir=${folder}`, ...words]
+  const session = await startSession(args, { git, env: ENVIRONMENT, patience, memory, isApart: false })
+  const stop = () => session.stop()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  session.stdin.end(input.map((line) => `${line}\n`).join(''))
+  try {
+    yield* createInterface({ input: session.stdout, crlfDelay: Number.POSITIVE_INFINITY })
+    if ((await session.ended).code !== 0)
+      throw new AllotError('unavailable', 'the objects asked for could not be looked up: try again')
+  } finally {
+    signal.removeEventListener('abort', stop)
+    session.stop()
+  }
+}
+
+/** More references in files of their own are left to git. */
+const MAX_LOOSE = 500
+
+/** Objects that references name, as far as a look at their files tells: all that an ordinary clone or fetch wants. */
+const tipsOf = async (folder: string): Promise<ReadonlySet<string>> => {
+  const refs = join(folder, 'refs')
+  const entries = await readdir(refs, { withFileTypes: true, recursive: true }).catch(absentAs<Dirent[]>([]))
+  const loose = entries.filter((entry) => entry.isFile()).slice(0, MAX_LOOSE)
+  const files = [join(folder, 'packed-refs'), ...loose.map((entry) => join(entry.parentPath, entry.name))]
+  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1').catch(absentAs(''))))
+  return new Set(texts.flatMap((text) => text.match(NAMES) ?? []))
+}
+
+/** At the beginning of a line: of a reference, or with `^` of what a tag leads to. */
+const NAMES = /(?<=^\^?)[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/gm

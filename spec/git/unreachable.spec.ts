@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { aFolder } from '../folder.ts'
+import type { Person } from '../running.ts'
+import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
+import { type ServedGit, startGit } from './served.ts'
+
+let allot: ServedGit
+let alice: Person
+let folder: string
+/** Objects of branches and tags that were deleted or moved, and some that are reachable, though no tip. */
+const gone: Record<string, string> = {}
+const kept: Record<string, string> = {}
+const url = (who?: Person) => urlFor(allot, 'alice/demo', who)
+const VERSIONS = [0, 1, 2]
+
+before(async () => {
+  allot = await startGit()
+  alice = await allot.person('alice')
+  await allot.repository(alice, 'demo')
+  folder = await allot.folderOf('alice/demo')
+  const checkout = await aCheckout({ a: 'one\n', old: 'old\n' })
+  const name = (rev: string) => git(checkout, 'rev-parse', rev)
+  const push = (...refs: string[]) => git(checkout, 'push', '--quiet', url(alice), ...refs)
+  kept.commit = await name('HEAD')
+  kept.blob = await name('HEAD:old')
+  kept.tree = await name('HEAD^{tree}')
+  await git(checkout, 'rm', '--quiet', 'old')
+  await commit(checkout, { a: 'two\n' })
+  await git(checkout, 'tag', '--annotate', '--message=kept', 'v1')
+  kept.tag = await name('v1')
+  await push('main', 'v1')
+
+  await git(checkout, 'switch', '--quiet', '--create', 'secret')
+  gone.parent = await commit(checkout, { password: 'hunter2\n' })
+  gone.commit = await commit(checkout, { password: 'hunter3\n' })
+  gone.tree = await name('HEAD^{tree}')
+  gone.blob = await name('HEAD~1:password')
+  await git(checkout, 'tag', '--annotate', '--message=secret words', 'hush', 'main')
+  gone.tag = await name('hush')
+  await push('secret', 'hush')
+  await push('--delete', 'secret', 'hush')
+
+  await git(checkout, 'switch', '--quiet', '--create', 'moved', 'main')
+  gone.overwritten = await commit(checkout, { draft: 'first\n' })
+  await push('moved')
+  await git(checkout, 'reset', '--quiet', '--hard', 'main')
+  await commit(checkout, { draft: 'second\n' })
+  await push('--force', 'moved')
+})
+after(() => allot.stop())
+
+const fetched = async (version: number, object: string) => {
+  const client = aFolder()
+  await git(client, 'init', '--quiet')
+  return attempt(client, ['-c', `protocol.version=${version}`, 'fetch', '--quiet', url(), object])
+}
+
+const line = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text
+const [FLUSH, DELIMITER] = ['0000', '0001']
+
+/** What git-upload-pack answers to bytes that no git sends, too. */
+const answer = async (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> => {
+  const sent = await fetch(`${allot.base}/alice/demo.git/git-upload-pack`, {
+    method: 'POST',
+    body: body as string,
+    headers: { 'content-type': 'application/x-git-upload-pack-request', ...headers },
+  })
+  return Buffer.from(await sent.arrayBuffer()).toString('latin1')
+}
+const V2 = { 'git-protocol': 'version=2' }
+const inV0 = (...wants: string[]) =>
+  answer(`${wants.map((one) => line(`want ${one}\n`)).join('')}${FLUSH}${line('done\n')}`)
+const inV2 = (...wants: string[]) =>
+  answer(
+    `${line('command=fetch')}${DELIMITER}${wants.map((one) => line(`want ${one}\n`)).join('')}${line('done\n')}${FLUSH}`,
+    V2,
+  )
+
+describe('An object that no branch or tag leads to', () => {
+  it('lies on the disk all the same, so that the ones below prove something', async () => {
+    for (const object of Object.values(gone)) await git(folder, 'cat-file', '-e', object)
+  })
+
+  for (const version of VERSIONS)
+    it(`is not given to git fetch by its name (version ${version})`, async () => {
+      for (const [what, object] of Object.entries(gone)) {
+        const { code, err } = await fetched(version, object)
+        assert.notEqual(code, 0, what)
+        assert.match(err, /not our ref/, what)
+      }
+    })
+
+  it('is not given to any request, however it is written', async () => {
+    const tip = await git(folder, 'rev-parse', 'refs/heads/main')
+    for (const object of Object.values(gone)) {
+      const want = line(`want ${object}\n`)
+      const capital = line(`want ${object.toUpperCase()} ofs-delta\n`)
+      const bodies: [body: string | Uint8Array, headers?: Record<string, string>][] = [
+        [`${capital}${FLUSH}${line('done\n')}`],
+        [`${want}${DELIMITER}${line('done\n')}`],
+        [`${want}0002${line('done\n')}`],
+        [`${want}${line('deepen 1')}${FLUSH}${line('done\n')}`],
+        [`${line(`want ${tip}\n`)}${FLUSH}${want}${FLUSH}${line('done\n')}`],
+        [gzipSync(`${want}${FLUSH}${line('done\n')}`), { 'content-encoding': 'gzip' }],
+        [`${line('command=fetch')}${DELIMITER}${line('done\n')}${want}${FLUSH}`, V2],
+        [`${line('command=fetch')}${DELIMITER}${line('done\n')}${capital}${DELIMITER}${FLUSH}`, V2],
+        [`${line('command=fetch')}${DELIMITER}${line(`want ${tip}\n`)}${want}${line('done\n')}${FLUSH}`, V2],
+        [`${line('command=fetch')}${DELIMITER}${line(`want-ref ${object}\n`)}${line('done\n')}${FLUSH}`, V2],
+        [`${line('command=object-info')}${DELIMITER}${line('size')}${line(`oid ${object}\n`)}${FLUSH}`, V2],
+      ]
+      for (const [body, headers] of bodies) {
+        const text = await answer(body, headers)
+        const isOnlyTip = typeof body === 'string' && body.startsWith(line(`want ${tip}\n`))
+        assert.ok(isOnlyTip || !text.includes('PACK'), `${body}: ${text}`)
+      }
+    }
+  })
+
+  it('is what is refused, and nothing else is: every object of the repository, in both versions', async () => {
+    const listed = async (...words: string[]) =>
+      (await git(folder, ...words)).split('\n').map((one) => one.split(' ')[0]!)
+    const all = await listed('cat-file', '--batch-all-objects', '--batch-check')
+    const reachable = new Set(await listed('rev-list', '--objects', '--all'))
+    assert.ok(all.length > reachable.size && reachable.size > 8)
+    for (const object of all)
+      for (const text of [await inV0(object), await inV2(object)])
+        if (reachable.has(object)) assert.match(text, /PACK/, object)
+        else assert.match(text, new RegExp(`^[0-9a-f]{4}ERR upload-pack: not our ref ${object}$`))
+    assert.match(await inV2(...reachable), /PACK/)
+    for (const object of all.filter((one) => !reachable.has(one)))
+      assert.match(await inV2(...reachable, object), /^[0-9a-f]{4}ERR upload-pack: not our ref/)
+  })
+
+  it('is refused also where the repository is packed and has a bitmap', async () => {
+    await git(folder, 'gc', '--quiet')
+    for (const object of Object.values(gone)) assert.match(await inV2(object), /not our ref/)
+    for (const object of Object.values(kept)) assert.match(await inV2(object), /PACK/)
+  })
+
+  it('is given once a branch leads to it again', async () => {
+    await git(folder, 'update-ref', 'refs/heads/back', gone.commit!)
+    for (const what of ['commit', 'parent', 'tree', 'blob']) assert.match(await inV2(gone[what]!), /PACK/)
+    for (const what of ['overwritten', 'tag']) assert.match(await inV2(gone[what]!), /not our ref/)
+    await git(folder, 'update-ref', '-d', 'refs/heads/back')
+  })
+})
+
+describe('An object that a branch or a tag leads to', () => {
+  for (const version of VERSIONS) {
+    it(`is given to git fetch by its name, tip or not (version ${version})`, async () => {
+      for (const [what, object] of Object.entries(kept)) {
+        const { code, err } = await fetched(version, object)
+        assert.equal(code, 0, `${what}: ${err}`)
+      }
+    })
+
+    for (const filter of ['blob:none', 'tree:0', 'blob:limit=2'])
+      it(`comes to a partial clone when it is needed (version ${version}, ${filter})`, async () => {
+        const clone = `${aFolder()}/clone`
+        const words = ['-c', `protocol.version=${version}`, 'clone', '--quiet', `--filter=${filter}`]
+        await git(aFolder(), ...words, url(), clone)
+        assert.equal(await git(clone, 'show', 'HEAD:a'), 'two')
+        assert.equal(await git(clone, 'show', 'HEAD~1:old'), 'old')
+        assert.match(await git(clone, 'log', '--patch', '--format=%s'), /-one\n\+two/)
+        await git(clone, 'fsck')
+      })
+  }
+})
