@@ -17,8 +17,9 @@ export interface NewMigrated extends Omit<Migrated, 'source' | 'ids' | 'grants'>
   readonly grants: readonly string[]
 }
 
-/** Records that one transaction writes, and characters of a name: an owner's and a repository's with a slash between. */
-const [BATCH_SIZE, MAX_NAME] = [200, 512]
+/** Records that one transaction writes; characters of a name: an owner's and a repository's with a slash between. */
+const BATCH_SIZE = 200
+export const MAX_NAME = 512
 
 /** @param source address of the server that was copied from */
 export const createMigrated = (store: Store, source: string): MigratedRecords => {
@@ -42,6 +43,7 @@ export const createMigrated = (store: Store, source: string): MigratedRecords =>
         return found
       }),
     async save(records) {
+      if (source.length > MAX_NAME) throw invalid(`source: must not be longer than ${MAX_NAME} characters`)
       if (records.some(({ scope, name }) => scope.length > MAX_NAME || name.length > MAX_NAME))
         throw invalid(`name: must not be longer than ${MAX_NAME} characters`)
       await inBatches(records, (tx, one) => migrated.save(tx, one))

@@ -11,6 +11,7 @@ import type {
   Group,
   Issue,
   LedgerEntry,
+  Migrated,
   PackageFile,
   PackageVersion,
   Redirect,
@@ -23,6 +24,7 @@ import type {
   Token,
 } from '../records/schema.ts'
 import { checkLedgerKey } from './ledger.ts'
+import { MAX_NAME } from './migrated.ts'
 import { checkAccountName, checkBranchName, checkFileName, checkRepositoryName, isRefName } from './names.ts'
 import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './package-names.ts'
 import { BODY_LIMIT, checkEmail, checkIssue, checkTexts } from './texts.ts'
@@ -46,6 +48,7 @@ interface Records {
   assignment: Assignment
   ledger: LedgerEntry
   issue: Issue
+  migrated: Migrated
   comment: Comment
   release: Release
   attachment: Attachment
@@ -128,6 +131,11 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
     for (const [member, text] of Object.entries({ name, type, version })) filled(member, text)
   },
   issue: checkIssue,
+  migrated({ source, scope, name, grants }) {
+    const texts = { source, scope, name, grants: grants.join() }
+    for (const [member, text] of Object.entries(texts))
+      if (text.length > MAX_NAME) throw invalid(`${member}: must have at most ${MAX_NAME} characters`)
+  },
   comment: (comment) => checkTexts('comment', comment),
   release(release) {
     if (!isRefName(release.tag)) throw invalid(`tag: ${shown(release.tag)} is not a valid tag name`)

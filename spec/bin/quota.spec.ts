@@ -80,6 +80,18 @@ describe('allot quota apply', () => {
     })
   })
 
+  it('refuses names with control characters, as adding a token does, and changes nothing', async () => {
+    const data = aFolder()
+    await allot(['user', 'add', 'ci', '--data', data])
+    const plan = written('[[groups]]\nname = "a\\u0007b"\nrules = []\n')
+    const applied = await allot(['quota', 'apply', plan, '--data', data])
+    assert.match(applied.err, /name: must not have control characters/)
+    const added = await allot(['token', 'add', 'ci', '--name', 'a\x1bb', '--data', data])
+    assert.match(added.err, /name: must not have control characters/)
+    assert.deepEqual([applied.code, added.code], [1, 1])
+    assert.doesNotMatch((await allot(['quota', 'groups', '--data', data])).out, /b/)
+  })
+
   it('talks to a running server', async () => {
     const data = aFolder()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])

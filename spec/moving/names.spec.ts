@@ -20,6 +20,7 @@ const [MD5, SHA1, SHA256, SHA512] = [32, 40, 64, 128].map((length) => 'a'.repeat
 
 /** Of collections that the instance has no record of. */
 const MORE: Record<string, Record_> = {
+  migrated: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },
   packageVersion: {
     ...{ id: 1, owner: 1, type: 'generic', name: 'kit', version: '1.0', creator: 1, size: 1, files: 1 },
@@ -110,6 +111,7 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['release', { name: long(256) }],
   ['attachment', { name: '../x' }],
   ['attachment', { uuid: '../../x' }],
+  ['migrated', { name: long(513) }],
   ['packageVersion', { name: 'a/b' }],
   ['packageVersion', { version: '..' }],
   ['packageFile', { name: '../x' }],

@@ -22,6 +22,11 @@ before(async () => {
   const allot = await createAllot({ driver, repositories: false, files: ground.files })
   await populate(allot)
   await fill(allot, 'filer')
+  const { repositories } = allot.hosting
+  const renamed = (await repositories.find({ id: 1, admin: true }, 'ben', 'bare'))!
+  await repositories.edit(renamed.id, { name: 'bared' })
+  const copied = { kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] } as const
+  await allot.hosting.migrated('https://x.test').save([copied])
   ground.clear()
   whole = await exactly(driver)
   await allot.close()
