@@ -96,15 +96,21 @@ const WORDS = Array.from({ length: 85 }, (_, index) => `${(index + 360).toString
 
 const searched = async ({ ask, mallory }: Scene): Promise<Weapon> => {
   await fails(ask('POST', '/user/repos', { token: mallory, body: { name: 'issues' } }), 201)
-  const body = { title: 'a title', body: WORDS.slice(0, -1).join(' ') }
+  const body = { title: WORDS.slice(0, -1).join(' ') }
   for (let made = 0; made < 1500; made += 10)
     await Promise.all(
       Array.from({ length: 10 }, () =>
         fails(ask('POST', '/repos/mallory/issues/issues', { token: mallory, body }), 201),
       ),
     )
-  const path = `/api/v1/repos/mallory/issues/issues?q=${encodeURIComponent(WORDS.join(' '))}`
-  return { connections: 16, shots: [{ method: 'GET', path, headers: as(mallory) }] }
+  // Of all words, of as many as are taken, and of as many that no title has together.
+  const queries = [WORDS, WORDS.slice(0, 16), [...WORDS.slice(0, 15), WORDS.at(-1)!]]
+  const shots = queries.map((words) => ({
+    method: 'GET',
+    path: `/api/v1/repos/mallory/issues/issues?q=${encodeURIComponent(words.join(' '))}`,
+    headers: as(mallory),
+  }))
+  return { connections: 16, shots }
 }
 
 /** As many as are taken; the attack goes on adding. */
@@ -187,7 +193,7 @@ export const attacks: readonly Attack[] = [
       return { connections: 16, shots: [{ method: 'POST', path, body, headers: FETCH }] }
     },
   },
-  { name: 'issue-search', title: 'searches for 85 words in 1,500 issues', prepare: searched },
+  { name: 'issue-search', title: 'searches for 16 and for 85 words in 1,500 issues', prepare: searched },
   {
     name: 'organizations',
     title: '1,000 organizations that make the other client their owner',
