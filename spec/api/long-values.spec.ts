@@ -195,10 +195,10 @@ describe('A search', () => {
   })
   after(() => allot.stop())
 
-  it('for a text that is longer than every name has no result, whoever asks and wherever', async () => {
+  it('for a text that is longer than every name has no result, and for one of 9,000 letters it is 422, whoever asks and wherever', async () => {
     const shy = (await allot.allot.hosting.accounts.byName('shy'))!
     const { secret: token } = await allot.allot.hosting.tokens.create(shy.id, 'spec', ['all'])
-    const q = 'x'.repeat(9000)
+    const q = 'x'.repeat(255)
     for (const asked of [{}, { token }, { token: allot.root.token }])
       for (const path of [
         '/repos/search?uid=2&',
@@ -210,6 +210,9 @@ describe('A search', () => {
         assert.equal(status, 200)
         assert.deepEqual('data' in body ? body.data : body, [])
         assert.equal(headers.get('x-total-count'), '0')
+        const longer = await allot.ask('GET', `${path}q=${'x'.repeat(9000)}`, asked)
+        assert.equal(longer.status, 422)
+        assert.match(longer.body.message, /^q: must have at most 255 characters$/)
       }
   })
 })
