@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -121,7 +121,9 @@ const HEAD = [
   '| from one address | p50 | p99 | slowest clone | memory of the server | of its gits | reached |',
   '|---|---|---|---|---|---|---|',
 ]
-const footer = `Node ${process.versions.node}, ${cpus().length} cores, attacked for ${seconds} s each`
+/** What else the machine did says how much of the times is not the server's. */
+const load = `load average ${loadavg()[0]!.toFixed(1)} before`
+const footer = `Node ${process.versions.node}, ${cpus().length} cores, ${load}, attacked for ${seconds} s each`
 
 const intoSecurity = (text: string): void => {
   const file = fileURLToPath(new URL('../../SECURITY.md', import.meta.url))
