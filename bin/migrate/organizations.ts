@@ -98,7 +98,10 @@ const create = async (
   } as const
   await history.save([record])
   let owner: Account | undefined
-  for (const login of owners) owner ??= await accounts.byName(login)
+  for (const login of owners) {
+    const found = await accounts.byName(login)
+    if (found?.kind === 'user') owner ??= found
+  }
   const membership = { kind: 'membership', scope, ids: [], grants: [] } as const
   if (owner !== undefined) await history.save([{ ...membership, name: owner.name.toLowerCase() }])
   const { id } = await organizations.create(owner?.id, {
@@ -131,39 +134,38 @@ export const copyMembers = async (
     },
   }))
   await follow(moving, things, wanted)
-  for (const login of members) {
-    const ids = await things.find(login)
-    if (ids === undefined) continue
-    const [id, member] = ids as [number, number]
-    const isOwner = await organizations.isOwner(id, member)
-    const known = await history.get('membership', things.scope, login)
-    // Made an owner at the source since the membership was brought.
-    if (
-      !isOwner &&
-      owners.has(login) &&
-      String(known?.ids) === String(ids) &&
-      !known?.grants.includes(OWNER)
-    ) {
-      await organizations.setMember(id, member, { owner: true })
-      await history.save([{ ...known!, grants: [OWNER] }])
-      continue
-    }
-    await followGrants(
-      moving,
-      {
-        ...{
-          kind: 'membership',
-          scope: things.scope,
-          name: login,
-          id: member,
-          label: `${login} (${here.name})`,
-        },
-        here: isOwner ? [OWNER] : [],
-        source: owners.has(login) ? [OWNER] : [],
-      },
-      () => organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
-    )
+  for (const login of members) await followOwnership(moving, here, things, login, owners.has(login))
+}
+
+const followOwnership = async (
+  moving: Moving,
+  { name: organization }: Account,
+  { kind, scope, find }: Things,
+  login: string,
+  isOwnerThere: boolean,
+): Promise<void> => {
+  const { history, allot } = moving
+  const { organizations } = allot.hosting
+  const ids = await find(login)
+  if (ids === undefined) return
+  const [id, member] = ids as [number, number]
+  const isOwner = await organizations.isOwner(id, member)
+  const known = await history.get(kind, scope, login)
+  const isBrought = known !== undefined && String(known.ids) === String(ids)
+  // Made an owner at the source since the membership was brought.
+  if (isBrought && isOwnerThere && !isOwner && !known.grants.includes(OWNER)) {
+    await organizations.setMember(id, member, { owner: true })
+    return history.save([{ ...known, grants: [OWNER] }])
   }
+  await followGrants(
+    moving,
+    {
+      ...{ kind, scope, name: login, id: member, label: `${login} (${organization})` },
+      here: isOwner ? [OWNER] : [],
+      source: isOwnerThere ? [OWNER] : [],
+    },
+    () => organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
+  )
 }
 
 const membershipsOf = ({ allot }: Moving, organization: Account): Things => {

@@ -26,7 +26,7 @@ export const checkScopes = async (
   base: string,
   login: string,
   token: string,
-  ask: (path: string) => Promise<Answer>,
+  ask: (path: string, authorization?: string) => Promise<Answer>,
 ): Promise<void> => {
   for (const [scope, path] of PROBES) {
     const { status } = await ask(path)
@@ -36,7 +36,11 @@ export const checkScopes = async (
       )
     if (status >= 300) throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
   }
-  const { status, text } = await ask(`/users/${encodeURIComponent(login)}/tokens?limit=50`)
+  // A Gitea shows them to Basic credentials only.
+  const { status, text } = await ask(
+    `/users/${encodeURIComponent(login)}/tokens?limit=50`,
+    basicOf(login, token),
+  )
   if (status !== 200) return
   const { success, output } = v.safeParse(Tokens, parsed(text))
   const own = success ? output.find((one) => one.token_last_eight === token.slice(-8)) : undefined
@@ -45,6 +49,9 @@ export const checkScopes = async (
       `the token of ${login} sees only a part of ${base}: nothing was copied; it takes one for all repositories, public and private`,
     )
 }
+
+export const basicOf = (login: string, token: string): string =>
+  `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`
 
 const parsed = (text: string): unknown => {
   try {

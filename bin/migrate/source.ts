@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Usage } from '../usage.ts'
 import { pagesOf } from './paging.ts'
 import { type Answer, LIMITS, type Limits, patientRequest, request } from './request.ts'
-import { checkScopes, SCOPES } from './scopes.ts'
+import { basicOf, checkScopes, SCOPES } from './scopes.ts'
 import { SourceUser } from './shapes.ts'
 
 type Shape<T> = v.GenericSchema<unknown, T>
@@ -51,8 +51,8 @@ export class Refused extends Error {
 export const sourceAt = async (from: string, token: string, limits: Limits = LIMITS): Promise<Source> => {
   const base = baseIn(from)
   const api = `${base}/api/v1`
-  const headers = (as?: string) => ({
-    authorization: `token ${token}`,
+  const headers = (as?: string, authorization = `token ${token}`) => ({
+    authorization,
     accept: 'application/json',
     ...(as && { sudo: as }),
   })
@@ -77,14 +77,16 @@ export const sourceAt = async (from: string, token: string, limits: Limits = LIM
     throw new Error(
       `${login}, whose token this is, is no administrator of ${base}: it takes the token of one, with the scopes ${SCOPES}`,
     )
-  await checkScopes(base, login, token, ask)
+  await checkScopes(base, login, token, (path, authorization) =>
+    patientRequest(() => request(base, api + path, headers(undefined, authorization), limits)),
+  )
   const open = await request(base, `${api}/version`, { accept: 'application/json' }, limits)
   return {
     base,
     login,
     isAllot: version.includes('+allot-'),
     isOpen: open.status === 200,
-    authorization: `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`,
+    authorization: basicOf(login, token),
     get: async (shape, path) => read(shape, base, path, (await whole(path)).text),
     list: <T>(shape: Shape<T>, path: string, as?: string, onRefused?: () => void) =>
       pagesOf(

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { type Replay, type Reply, replay } from './replay.ts'
+import { startTarget, type Target } from './two.ts'
+
+const { answers } = JSON.parse(readFileSync(new URL('gitea.json', import.meta.url), 'utf8')) as {
+  answers: Record<string, Reply>
+}
+const OPERATOR = { id: 0, admin: true }
+
+/** The recorded Gitea: acme has the teams Owners (ann), readers of two repositories (ben) and writers of all (carl, dora). */
+const withTarget = async (
+  changed: Record<string, Reply>,
+  body: (target: Target, source: Replay) => Promise<void>,
+): Promise<void> => {
+  const source = await replay({ ...answers, ...changed }, (_, res) => res.writeHead(404).end())
+  const target = await startTarget()
+  try {
+    await body(target, source)
+  } finally {
+    source.stop()
+    await target.stop()
+  }
+}
+
+describe('What a real Gitea answers of teams, collaborators and restricted users', () => {
+  it('becomes no right that was not given there', () =>
+    withTarget({}, async (target, source) => {
+      const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
+      assert.ok(report.isWhole(), report.text)
+      const { accounts, organizations } = target.allot.hosting
+      const [acme, ann] = [(await accounts.byName('acme'))!, (await accounts.byName('ann'))!]
+      assert.equal(acme.visibility, 'limited')
+      assert.equal(await organizations.isOwner(acme.id, ann.id), true)
+      const members = ['ann', 'ben', 'carl', 'dora', 'emil', 'root1']
+      const found = await Promise.all(members.map((one) => organizations.hasMember(OPERATOR, 'acme', one)))
+      assert.deepEqual(found, [true, false, true, true, false, false])
+      assert.equal((await accounts.byName('dora'))!.active, false)
+      assert.equal((await accounts.byName('emil'))!.active, false)
+      assert.match(report.text, /^ {2}restricted users, .*: dora$/m)
+      assert.match(report.text, /^ {2}members who may do less .*: ben of acme$/m)
+      assert.match(report.text, /^ {2}collaborators of single repositories: ben of ann\/demo$/m)
+    }))
+
+  it('keeps an organization away when its teams are refused, and makes nobody its owner', () => {
+    const refused = {
+      status: 403,
+      body: { message: 'token does not have at least one of required scope(s)' },
+    }
+    return withTarget({ '/orgs/acme/teams': refused }, async (target, source) => {
+      const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
+      assert.match(
+        report.text,
+        /^ {2}the organization acme: \S+\/orgs\/acme\/teams answered 403: token does/m,
+      )
+      assert.equal(await target.allot.hosting.accounts.byName('acme'), undefined)
+    })
+  })
+})
