@@ -121,7 +121,7 @@ export const copyMembers = async (
   here: Account,
   { owners, members }: MemberRights,
 ): Promise<void> => {
-  const { allot, report, history } = moving
+  const { allot, report } = moving
   const { accounts, organizations } = allot.hosting
   const things = membershipsOf(moving, here)
   const wanted = [...members].map((login) => ({
