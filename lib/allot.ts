@@ -6,6 +6,7 @@ import { clientOf } from './hosting/addresses.ts'
 import type { Identity } from './hosting/identity.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
+import { keepLfs } from './hosting/repositories.ts'
 import {
   createServing,
   createStreaming,
@@ -110,6 +111,7 @@ export const createAllot = async ({
       },
       failed,
     },
+    keepLfs,
   )
   const hosting = createHosting({
     store,

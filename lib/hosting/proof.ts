@@ -146,6 +146,14 @@ const eachOn = (relation: typeof stars) =>
     known(repositoryAudience, one.repository) === undefined ? [] : [[[one.repository], 1]],
   )
 
+/** A repository says of its LFS objects what quota counts of them. */
+const sameLfs: Recount = {
+  name: 'LFS of repository',
+  counted: [claim(containers, (one) => [[[one.id], one.lfs]])],
+  kept: [claim(repositories, (one) => [[[one.id], one.lfs]])],
+  mend: (tx, id, amount) => amend(tx, repositories, id, { lfs: amount }),
+}
+
 /** Every repository is one for quota too, with the same owner, privacy and size. */
 const sameForQuota: Recount = {
   name: 'quota of repository',
@@ -184,6 +192,7 @@ export const hostingProof: Proof = {
       claim(repositories, (one) => (one.parent === null ? [] : [[[one.parent], 1]])),
     ),
     sameForQuota,
+    sameLfs,
   ],
   looks: [
     lookAtRepository,

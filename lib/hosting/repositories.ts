@@ -1,5 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import type { LfsChanged } from '../quota/ledger.ts'
 import type { Errands } from '../records/errands.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Change, Store } from '../records/store.ts'
@@ -150,6 +151,12 @@ export const createRepositories = (
 const authorFor = (owner: Account, creator: Account): Account =>
   audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
 
+/** Keeps what a repository has of LFS objects on its record, which lists are ordered by. */
+export const keepLfs: LfsChanged = async (tx, id, lfs) => {
+  const repository = await repositories.get(tx, [id])
+  if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
+}
+
 const change = (
   store: Store,
   which: Which<Repository>,
@@ -183,6 +190,7 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
   parent: null,
   defaultBranch: repository.defaultBranch ?? 'main',
   size,
+  lfs: 0,
   stars: 0,
   forks: 0,
   watchers: 0,

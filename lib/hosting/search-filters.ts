@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts'
+import { add, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { merge } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema.ts'
@@ -30,12 +31,13 @@ const SORTS = {
   alpha: ({ name }: Repository) => name.toLowerCase(),
   created: ({ createdAt }: Repository) => createdAt,
   updated: ({ updatedAt }: Repository) => updatedAt,
-  size: ({ size }: Repository) => size,
+  size: ({ size, lfs }: Repository) => add(size, lfs),
   git_size: ({ size }: Repository) => size,
+  lfs_size: ({ lfs }: Repository) => lfs,
   id: ({ id }: Repository) => id,
   stars: ({ stars }: Repository) => stars,
   forks: ({ forks }: Repository) => forks,
-} as const satisfies Record<string, (repository: Repository) => string | number>
+} as const satisfies Record<string, (repository: Repository) => string | Sum>
 export type SearchSort = keyof typeof SORTS
 export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
 
@@ -118,5 +120,5 @@ const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: R
   found.sort((left, right) => sign * (compare(key(left), key(right)) || left.id - right.id))
 }
 
-const compare = (left: string | number, right: string | number): number =>
+const compare = (left: string | Sum, right: string | Sum): number =>
   left < right ? -1 : left > right ? 1 : 0

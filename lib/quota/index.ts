@@ -7,7 +7,7 @@ import { forgetDays, pastDays } from './days.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
-import { createLedger, type Ledger } from './ledger.ts'
+import { createLedger, type Ledger, type LfsChanged } from './ledger.ts'
 import { listOver, type OverOwner, type OverQuery } from './over.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createRules, type Rules } from './rules.ts'
@@ -63,6 +63,7 @@ export const createQuota = (
   errands: Errands,
   defaults: QuotaDefaults,
   listener: CrossingListener = nobody,
+  lfsChanged: LfsChanged = async () => undefined,
 ): QuotaEngine => {
   const tally = createTally((owner, before, after, isKnown) => {
     standings.drop(owner)
@@ -70,7 +71,7 @@ export const createQuota = (
   })
   const crossings = createCrossings((owner) => standings.of(owner), listener)
   const standings = createStandings(store, tally, defaults)
-  const ledger = createLedger(tally, errands)
+  const ledger = createLedger(tally, errands, lfsChanged)
   errands.on('entries', removingEntries)
 
   return {

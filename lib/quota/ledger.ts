@@ -1,4 +1,4 @@
-import { add } from '../integers.ts'
+import { add, type Sum } from '../integers.ts'
 import { type Errands, isUnderWay } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
@@ -42,7 +42,10 @@ export interface Ledger {
   count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number>
 }
 
-export const createLedger = (tally: Tally, errands: Errands): Ledger => {
+/** Called in the transaction that changes how many bytes of LFS objects a container has. */
+export type LfsChanged = (tx: Change, container: number, lfs: Sum) => Promise<void>
+
+export const createLedger = (tally: Tally, errands: Errands, lfsChanged: LfsChanged): Ledger => {
   const account = async (tx: Change, entry: LedgerEntry, sign: 1 | -1) => {
     const container = await containerOf(tx, entry)
     // Its repository is gone, and what was in it was taken off the owner's usage then.
@@ -52,7 +55,9 @@ export const createLedger = (tally: Tally, errands: Errands): Ledger => {
     await tally.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
     if (container === undefined) return
     const counted = entry.owner === null ? countKept(container, entry, sign) : { lent: container.lent + sign }
-    await containers.save(tx, { ...container, ...counted, [kind]: add(container[kind], bytes) })
+    const sum = add(container[kind], bytes)
+    await containers.save(tx, { ...container, ...counted, [kind]: sum })
+    if (kind === 'lfs') await lfsChanged(tx, container.id, sum)
   }
 
   /** What a removal under way has not come to yet is no entry any more. */

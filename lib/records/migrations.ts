@@ -1,6 +1,7 @@
+import { add, type Sum } from '../integers.ts'
 import type { Bytes, WriteTransaction } from '../storage/driver.ts'
 import { decodeKey, encodeKey } from './keys.ts'
-import { recordKey } from './layout.ts'
+import { orderedKey, recordKey } from './layout.ts'
 import type { Pass } from './passes.ts'
 import { rekeying } from './rekey.ts'
 import { decodeValue, encodeValue } from './values.ts'
@@ -49,6 +50,23 @@ const sayGrown = (tx: WriteTransaction, collection: string, key: Bytes, value: B
   const [, ...list] = decodeKey(key)
   const [count] = decodeValue<[number, number]>(value)
   if (count >= 256) tx.put(encodeKey([collection, 'g', 'grams', ...list]), new Uint8Array(0))
+}
+
+interface RepositoryOfLayout6 {
+  id: number
+  owner: number
+  audience: number
+  size: number
+}
+
+/** Adds the LFS bytes of a repository to its record, and to the index that orders by size. */
+const addLfs = async (tx: WriteTransaction, key: Bytes, value: Bytes): Promise<void> => {
+  const { id, owner, audience, size } = decodeValue<RepositoryOfLayout6>(value)
+  const container = await tx.get(recordKey('container', [id]))
+  const lfs = container === undefined ? 0 : decodeValue<{ lfs: Sum }>(container).lfs
+  tx.put(key, edited(value, { lfs }))
+  tx.delete(orderedKey('repository', 'size', [owner, audience, size], [id]))
+  tx.put(orderedKey('repository', 'size', [owner, audience, Number(add(size, lfs))], [id]), key)
 }
 
 /**
@@ -111,6 +129,12 @@ export const steps: readonly Step[] = [
     from: 5,
     to: 6,
     migrate: rekeying,
+  },
+  {
+    // 7 keeps on each repository what it has of LFS objects.
+    from: 6,
+    to: 7,
+    migrate: [{ over: ['repository', 'r'], each: addLfs }],
   },
 ]
 

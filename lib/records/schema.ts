@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import type { Sum } from '../integers.ts'
+import { add, type Sum } from '../integers.ts'
 import { collection } from './collection.ts'
 import { folded, gramsOf } from './grams.ts'
 import { numbers } from './proof/declare.ts'
@@ -167,6 +167,8 @@ const Repository = v.object({
   defaultBranch: v.string(),
   /** Bytes of git data, without LFS. */
   size: bytes,
+  /** Bytes of LFS objects. */
+  lfs: sum,
   stars: integer,
   forks: integer,
   watchers: integer,
@@ -186,7 +188,8 @@ export const repositories = collection({
   ordered: {
     id: (repository) => [...ownersPlace(repository)],
     name: (repository) => [...ownersPlace(repository), repository.name.toLowerCase()],
-    size: (repository) => [...ownersPlace(repository), repository.size],
+    // A number beyond 2^53 orders well enough.
+    size: (repository) => [...ownersPlace(repository), Number(add(repository.size, repository.lfs))],
     updated: (repository) => [...ownersPlace(repository), repository.updatedAt],
     stars: (repository) => [...ownersPlace(repository), repository.stars],
     forks: (repository) => [...ownersPlace(repository), repository.forks],

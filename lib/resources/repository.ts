@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Permission as Rights } from '../hosting/access.ts'
+import { add, type Sum } from '../integers.ts'
 import type { Repository as Record } from '../records/schema.ts'
 import { timestamp } from './time.ts'
 import { hostOf, User } from './user.ts'
@@ -16,7 +17,7 @@ const entries = {
   private: v.boolean(),
   fork: v.boolean(),
   mirror: v.boolean(),
-  /** KiB, rounded down, as on Gitea and Forgejo. */
+  /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
   size: v.number(),
   html_url: v.string(),
   url: v.string(),
@@ -51,6 +52,10 @@ export interface RepositorySurroundings {
   releases: number
 }
 
+/** The quotient of the largest sums is far below 2^53. */
+const kib = (bytes: Sum): number =>
+  typeof bytes === 'number' ? Math.floor(bytes / 1024) : Number(bytes / 1024n)
+
 export const repositoryResource = (
   record: Record,
   { owner, permissions, parent, openIssues, releases }: RepositorySurroundings,
@@ -68,7 +73,7 @@ export const repositoryResource = (
     private: record.private,
     fork: record.parent !== null,
     mirror: record.mirror,
-    size: Math.floor(record.size / 1024),
+    size: kib(add(record.size, record.lfs)),
     html_url: `${baseUrl}/${path}`,
     url: `${apiUrl}/repos/${path}`,
     ssh_url: `git@${hostOf(baseUrl)}:${path}.git`,

@@ -73,7 +73,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
   for (let id = 1; id <= repos; id++) {
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
-    await filler.add(repositories, repository(id, owner, starred[id]!))
+    await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
     const placed = { lent: sizes.lent[id]!, ...nothingKept }
     await filler.add(containers, { id, owner, private: false, git: id, ...none, lfs, artifacts, ...placed })
     const used = usages.get(owner) ?? usage(owner)

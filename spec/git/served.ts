@@ -38,7 +38,8 @@ export const startGit = async (
         const used = { public: 0, private: 0 }
         for (const { id, size, private: isPrivate } of body) {
           const bytes = bytesIn(folder(id))
-          assert.equal(size, Math.floor(bytes / 1024))
+          const { lfs } = (await allot.allot.hosting.repositories.byId(id))!
+          assert.equal(size, Number((BigInt(bytes) + BigInt(lfs)) / 1024n))
           used[isPrivate ? 'private' : 'public'] += bytes
           await git(folder(id), 'fsck', '--strict', '--no-dangling')
         }

@@ -153,7 +153,8 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
   await repositories.create(ben, ben, { name: 'bare', defaultBranch: 'trunk' })
   const gone = await repositories.create(ann, ann, { name: 'gone' })
   await repositories.remove(gone.id)
-  await repositories.create(ann, ann, { name: 'hall' })
+  const { id: hall } = await repositories.create(ann, ann, { name: 'lobby' })
+  await repositories.edit(hall, { name: 'hall' })
   await repositories.edit(demo.id, { description: '"quoted" \u2028 line', archived: true })
   for (const account of [root, ann, ben]) {
     const viewer = { id: account.id, admin: account.admin }

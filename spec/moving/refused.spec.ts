@@ -102,7 +102,16 @@ const account = {
 }
 const repository = {
   ...{ id: 1, owner: 1, name: 'r', description: '', website: '', private: false, audience: 0, empty: true },
-  ...{ mirror: false, archived: false, parent: null, defaultBranch: 'main', size: 0, stars: 0, forks: 0 },
+  ...{
+    mirror: false,
+    archived: false,
+    parent: null,
+    defaultBranch: 'main',
+    size: 0,
+    lfs: 0,
+    stars: 0,
+    forks: 0,
+  },
   ...{ watchers: 0, createdAt: 1, updatedAt: 1 },
 }
 const anAccount = { collection: 'account', record: account }

@@ -15,7 +15,7 @@ export const TINY = { few: 2, loose: 3, packs: 2, size: 3 }
 export const repository = (id: number, name: string, audience: Audience): Repository => ({
   ...{ id, owner: id, name, description: '', website: '', private: audience === 2, audience },
   ...{ empty: true, mirror: false, archived: false, parent: null, defaultBranch: 'main' },
-  ...{ size: 0, stars: 0, forks: 0, watchers: 0, createdAt: 1, updatedAt: 1 },
+  ...{ size: 0, lfs: 0, stars: 0, forks: 0, watchers: 0, createdAt: 1, updatedAt: 1 },
 })
 
 export const fail = (error: unknown) => assert.fail(String(error))

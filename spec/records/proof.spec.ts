@@ -202,6 +202,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               watchers,
               forks,
               audience,
+              lfs,
               files,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileStore } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
+import { keepLfs } from '../../lib/hosting/repositories.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
 import { type Bounds, createErrands } from '../../lib/records/errands.ts'
 import { prepareStore } from '../../lib/records/opening.ts'
@@ -26,7 +27,7 @@ export const openHouse = async (driver: StorageDriver, bounds: Bounds, wakes = f
   const sweeper = createSweeper(store, errands, (error) => {
     throw error
   })
-  const quota = createQuota(store, errands, { groups: [] })
+  const quota = createQuota(store, errands, { groups: [] }, undefined, keepLfs)
   const hosting = createHosting({
     store,
     quota,

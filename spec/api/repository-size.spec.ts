@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { type Person, type Running, start } from '../running.ts'
+
+let allot: Running
+before(async () => {
+  allot = await start()
+})
+after(() => allot.stop())
+
+const make = (owner: Person, name: string) => allot.as(owner, 'POST', '/user/repos', { name })
+
+const put = (key: string, repository: string, size: number) =>
+  allot.as(allot.root, 'PUT', `/admin/ledger/lfs/${key}`, { repository, name: key, size })
+
+const sizeOf = async (path: string): Promise<number> =>
+  (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.size
+
+describe('The size of a repository', () => {
+  it('is that of its git data and its LFS objects in KiB, and follows them', async () => {
+    const alice = await allot.person()
+    const path = `${alice.name}/big`
+    const { id } = (await make(alice, 'big')).body
+    await allot.allot.hosting.repositories.resize(id, 10_240)
+    assert.equal(await sizeOf(path), 10)
+    await put('first', path, 2048)
+    await put('second', path, 1023)
+    assert.equal(await sizeOf(path), 12)
+    await put('second', path, 1024)
+    assert.equal(await sizeOf(path), 13)
+    await allot.as(allot.root, 'DELETE', '/admin/ledger/lfs/first')
+    assert.equal(await sizeOf(path), 11)
+  })
+
+  it('leaves out attachments, artifacts and packages', async () => {
+    const alice = await allot.person()
+    const path = `${alice.name}/small`
+    await make(alice, 'small')
+    const entry = { repository: path, name: 'x', size: 1_000_000, run: 1 }
+    assert.equal((await allot.as(allot.root, 'PUT', '/admin/ledger/artifacts/a', entry)).status, 201)
+    assert.equal(await sizeOf(path), 0)
+  })
+
+  it('orders lists and searches', async () => {
+    const alice = await allot.person()
+    for (const name of ['one', 'two', 'three']) await make(alice, name)
+    await put('o1', `${alice.name}/two`, 5000)
+    await put('o2', `${alice.name}/one`, 3000)
+    const names = async (path: string) => {
+      const { body } = await allot.as(alice, 'GET', path)
+      return (body.data ?? body).map(({ name }: { name: string }) => name)
+    }
+    assert.deepEqual(await names('/user/repos?order_by=size'), ['three', 'one', 'two'])
+    assert.deepEqual(await names('/user/repos?order_by=reversesize'), ['two', 'one', 'three'])
+    const search = `/repos/search?uid=${alice.id}`
+    assert.deepEqual(await names(`${search}&sort=size`), ['three', 'one', 'two'])
+    assert.deepEqual(await names(`${search}&sort=lfs_size&order=desc`), ['two', 'one', 'three'])
+    assert.deepEqual(await names(`${search}&sort=git_size`), ['one', 'two', 'three'])
+  })
+
+  it('is exact beyond 2^53 bytes', async () => {
+    const alice = await allot.person()
+    const path = `${alice.name}/huge`
+    const { id } = (await make(alice, 'huge')).body
+    await allot.allot.hosting.repositories.resize(id, 0)
+    for (const key of ['h1', 'h2', 'h3']) await put(key, path, Number.MAX_SAFE_INTEGER)
+    assert.equal(await sizeOf(path), Number((3n * BigInt(Number.MAX_SAFE_INTEGER)) / 1024n))
+  })
+
+  it('is the sum of what is there, whatever is put, replaced, deleted and transferred', async () => {
+    const operation = fc.record({
+      key: fc.constantFrom('k1', 'k2', 'k3'),
+      size: fc.option(fc.integer({ min: 0, max: 1_000_000 })),
+      repository: fc.constantFrom('a', 'b'),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 10 }), async (operations) => {
+        const owner = await allot.person()
+        for (const name of ['a', 'b'])
+          await allot.allot.hosting.repositories.resize((await make(owner, name)).body.id, 0)
+        const entries = new Map<string, { repository: string; size: number }>()
+        for (const { key, size, repository } of operations) {
+          const name = `${owner.name}-${key}`
+          if (size === null) {
+            entries.delete(name)
+            await allot.as(allot.root, 'DELETE', `/admin/ledger/lfs/${name}`)
+          } else {
+            entries.set(name, { repository, size })
+            await put(name, `${owner.name}/${repository}`, size)
+          }
+        }
+        for (const name of ['a', 'b']) {
+          const sum = [...entries.values()]
+            .filter(({ repository }) => repository === name)
+            .reduce((total, { size }) => total + size, 0)
+          assert.equal(await sizeOf(`${owner.name}/${name}`), Math.floor(sum / 1024))
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+})
