@@ -1,8 +1,9 @@
 import type { IndexEntry } from '../records/collection.ts'
+import { encodeKey } from '../records/keys.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { type Audience, type Repository, repositories } from '../records/schema.ts'
+import { type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { Bytes, ReadTransaction } from '../storage/driver.ts'
 import { audiencesOf, openAudiences, ownersFor, repositoryViewer, type Viewer } from './access.ts'
 import type { Page, Slice } from './listing.ts'
 
@@ -79,9 +80,28 @@ const list = async (
   )
   // At once, so that a driver far from its data asks for all of them in one go.
   const counts = await Promise.all(places.map((place) => repositories.count(tx, 'owner', place)))
-  const listings: AsyncIterable<IndexEntry>[] = places
-    .filter((_, place) => counts[place]! > 0)
-    .map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
+  const filled = places.filter((_, place) => counts[place]! > 0)
+  const found = filled.map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
+  const listings = index === 'name' && filled.length > 1 ? await byFullName(tx, filled, found) : found
   const total = counts.reduce((sum, count) => sum + count, 0)
   return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
+}
+
+type Entries = AsyncIterable<IndexEntry>
+
+/** A list by name is in the order of `owner/name`: the listing of each place goes by its owner's name first. */
+const byFullName = (
+  tx: ReadTransaction,
+  places: (readonly [owner: number, audience: Audience])[],
+  listings: Entries[],
+): Promise<Entries[]> =>
+  Promise.all(
+    listings.map(async (listing, at) => {
+      const owner = await accounts.get(tx, [places[at]![0]])
+      return after(encodeKey([owner?.name.toLowerCase() ?? '']), listing)
+    }),
+  )
+
+async function* after(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
+  for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
 }

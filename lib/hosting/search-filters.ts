@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
-import { merge } from '../records/merge.ts'
+import { merge, textOf } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, type Viewer } from './access.ts'
@@ -13,6 +13,8 @@ import type { Page, Slice } from './listing.ts'
  * read: at most {@link MAX_MATCHES}.
  */
 export interface RepositoryFilter {
+  /** Neither private nor of an owner who is hidden from anyone. */
+  open?: true | undefined
   private?: boolean | undefined
   archived?: boolean | undefined
   template?: boolean | undefined
@@ -26,7 +28,7 @@ export interface RepositoryFilter {
 export const SEARCH_MODES = ['source', 'fork', 'mirror', 'collaborative'] as const
 export type SearchMode = (typeof SEARCH_MODES)[number]
 
-/** What repositories can be sorted by; the id decides between equals. */
+/** What repositories can be sorted by; of equals the older one comes first, in both orders. */
 const SORTS = {
   alpha: ({ name }: Repository) => name.toLowerCase(),
   created: ({ createdAt }: Repository) => createdAt,
@@ -49,7 +51,7 @@ export const isFiltered = (filter: RepositoryFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined)
 
 /**
- * A page of the repositories of several listings that fit the filter.
+ * A page of the repositories of several listings that fit the filter. A repository of more than one listing is found once.
  * @throws AllotError invalid when more than {@link MAX_MATCHES} repositories have the name and the owner
  */
 export const filteredPage = async (
@@ -71,9 +73,11 @@ export const filteredPage = async (
 const batchesOf = async (listings: readonly FoundListing[]): Promise<IndexEntry[][]> => {
   const known = await Promise.all(listings.map((listing) => firstIn(listing, MAX_MATCHES + 1)))
   const batches: IndexEntry[][] = [[]]
-  let count = 0
+  const seen = new Set<string>()
   for await (const entry of merge(known.map(({ entries }) => entries))) {
-    if (++count > MAX_MATCHES)
+    const record = textOf(entry)
+    if (seen.has(record)) continue
+    if (seen.add(record).size > MAX_MATCHES)
       throw invalid(
         `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`,
       )
@@ -88,10 +92,11 @@ type Predicate = (repository: Repository) => boolean | Promise<boolean>
 const predicateOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  { private: isPrivate, archived, template, mode, starredBy }: RepositoryFilter,
+  { open, private: isPrivate, archived, template, mode, starredBy }: RepositoryFilter,
 ): Promise<Predicate> => {
   const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
   return (repository) => {
+    if (open === true && repository.audience !== 0) return false
     if (isPrivate !== undefined && repository.private !== isPrivate) return false
     if (archived !== undefined && repository.archived !== archived) return false
     // Allot keeps no templates.
@@ -117,7 +122,7 @@ const starPredicate = async (tx: ReadTransaction, viewer: Viewer, id: number): P
 const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: RepositoryFilter): void => {
   const key = SORTS[by]
   const sign = descending ? -1 : 1
-  found.sort((left, right) => sign * (compare(key(left), key(right)) || left.id - right.id))
+  found.sort((left, right) => sign * compare(key(left), key(right)) || left.id - right.id)
 }
 
 const compare = (left: string | Sum, right: string | Sum): number =>

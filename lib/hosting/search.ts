@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache, upTo } from '../caches.ts'
+import { invalid } from '../errors.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
 import { underWay } from '../records/errands.ts'
 import { folded, gramsToFind, isGram } from '../records/grams.ts'
@@ -21,10 +22,11 @@ import {
 } from './access.ts'
 import { type FoundListing, learning, pageOfListings, pageOfOne, without } from './found.ts'
 import type { Page, Slice } from './listing.ts'
+import { accountByName } from './lookup.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
 export interface RepositoryQuery {
-  /** A part of the name, without case. */
+  /** A part of the name, without case; several with commas in between; `owner/part` within an owner. */
   q?: string | undefined
   /** "owner to search within" */
   owner?: number | undefined
@@ -53,14 +55,11 @@ export const createSearch = (store: Store): Search => {
     repositories: (client, { q = '', owner, filter = {} }, slice) => {
       const viewer = repositoryViewer(client)
       return learning(store, async (tx) => {
-        const listings =
-          owner === undefined
-            ? [
-                ...(await openListings(tx, repositories, totals, viewer, q, leftBehind)),
-                ...(await ownListings(tx, viewer, q)),
-              ]
-            : await ownersListings(tx, viewer, owner, q)
-        return isFiltered(filter)
+        const parts = partsOf(q)
+        const listings = (
+          await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
+        ).flat()
+        return isFiltered(filter) || parts.length > 1
           ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
           : pageOfListings(tx, repositories, listings, slice)
       })
@@ -72,6 +71,42 @@ export const createSearch = (store: Store): Search => {
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
       }),
   }
+}
+
+/** A word of a name, within an owner where that is named. */
+interface Part {
+  word: string
+  ownerName?: string
+}
+
+/** Parts of `q`. Names hold neither a comma nor a slash: `a,b` is a search for either, `owner/a` for one within an owner. */
+const partsOf = (q: string): Part[] => {
+  const words = q.split(',').map((word) => word.trim())
+  const known = [...new Set(words.filter((word) => word !== ''))]
+  if (known.length > MAX_PARTS) throw invalid(`q: expected at most ${MAX_PARTS} words with commas in between`)
+  return known.length === 0 ? [{ word: '' }] : known.map(partOf)
+}
+const MAX_PARTS = 5
+
+const partOf = (text: string): Part => {
+  const [ownerName, word, more] = text.split('/')
+  return word === undefined || more !== undefined ? { word: text } : { ownerName: ownerName!, word }
+}
+
+const repositoryListings = async (
+  tx: ReadTransaction,
+  totals: Totals,
+  viewer: Viewer,
+  { word, ownerName }: Part,
+  owner: number | undefined,
+): Promise<FoundListing[]> => {
+  const named = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
+  if (ownerName !== undefined && (named === undefined || named !== (owner ?? named))) return []
+  if (named !== undefined) return ownersListings(tx, viewer, named, word)
+  return [
+    ...(await openListings(tx, repositories, totals, viewer, word, leftBehind)),
+    ...(await ownListings(tx, viewer, word)),
+  ]
 }
 
 /**

@@ -31,6 +31,8 @@ const CreateRepoOption = v.object({
   license: v.optional(v.pipe(v.string(), v.maxLength(100))),
   readme: v.optional(v.pipe(v.string(), v.maxLength(100))),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  // Not ignored: who asks for SHA-256 cannot push into a repository of SHA-1.
+  object_format_name: v.optional(v.picklist(['', 'sha1'], 'must be sha1, the only format of objects')),
   ...acceptedBooleans('template'),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
@@ -84,7 +86,13 @@ const unsupported = (what: string) => v.optional(v.pipe(v.string(), v.regex(/^$/
 const flag = v.optional(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'))
 
 const SearchQuery = v.object({
-  q: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  q: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(255),
+      v.description('A part of the name; several with commas in between; `owner/part` within an owner.'),
+    ),
+  ),
   uid: v.optional(v.pipe(v.number(), v.integer())),
   sort: v.optional(v.picklist(['', ...SEARCH_SORTS])),
   order: v.optional(v.picklist(['', 'asc', 'desc'])),
@@ -101,19 +109,17 @@ const SearchQuery = v.object({
 })
 type SearchQuery = v.InferOutput<typeof SearchQuery>
 
-/** What a search asks for besides a name and an owner. `private=false` leaves out what is private, as on Gitea. */
-const searchFilter = (query: SearchQuery): RepositoryFilter => {
-  const isPrivate = isSet(query.is_private) ?? (isSet(query.private) === false ? false : undefined)
-  return {
-    private: isPrivate,
-    archived: isSet(query.archived),
-    template: isSet(query.template) || undefined,
-    mode: query.mode || undefined,
-    starredBy: query.starredBy,
-    sort: query.sort || undefined,
-    descending: query.order === 'desc' || undefined,
-  }
-}
+/** What a search asks for besides a name and an owner. `private=false` leaves out what not everyone can see, as on Forgejo. */
+const searchFilter = (query: SearchQuery): RepositoryFilter => ({
+  open: isSet(query.private) === false || undefined,
+  private: isSet(query.is_private),
+  archived: isSet(query.archived),
+  template: isSet(query.template) || undefined,
+  mode: query.mode || undefined,
+  starredBy: query.starredBy,
+  sort: query.sort || undefined,
+  descending: query.order === 'desc' || undefined,
+})
 
 const isSet = (text: string | undefined): boolean | undefined =>
   text === undefined || text === '' ? undefined : text === 'true' || text === '1'
@@ -207,7 +213,7 @@ export const repositoryRoutes = [
       const { user, params, page } = request
       const organization = await organizationNamed(services, user, params.org)
       if (organization === undefined) return reply(404)
-      return pageOfOwner(services, request, organization, 'name', page)
+      return pageOfOwner(services, request, organization, 'id', page)
     },
   }),
   route({

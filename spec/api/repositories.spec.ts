@@ -83,7 +83,7 @@ describe('POST /org/{org}/repos', () => {
         422,
         /there is no organization named/,
       )
-    assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-admin', 'by-member'])
+    assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-member', 'by-admin'])
   })
 
   it('is at /orgs/{org}/repos as well', async () => {
@@ -147,6 +147,7 @@ describe('POST /org/{org}/repos', () => {
     ['a word for private', { name: 'x', private: 'yes' }, 422, /^private: /],
     ['a number for auto_init', { name: 'x', auto_init: 1 }, 422, /^auto_init: /],
     ['a description of 2049 characters', { name: 'x', description: 'x'.repeat(2049) }, 422, /^description: /],
+    ['another format of objects', { name: 'x', object_format_name: 'sha256' }, 422, /^object_format_name: /],
     ['a list for gitignores', { name: 'x', gitignores: ['Go'] }, 422, /^gitignores: /],
     ['an unknown license', { name: 'x', auto_init: true, license: 'NOPE-1.0' }, 422, /NOPE-1\.0/],
     ['a license that climbs', { name: 'x', auto_init: true, license: '../../package' }, 422],
@@ -355,15 +356,18 @@ describe('GET /users/{username}/repos', () => {
 })
 
 describe('GET /user/repos', () => {
-  it('lists own repositories and those of the organizations that one belongs to, by name', async () => {
-    const [owner, member] = [await allot.person(), await allot.person()]
+  it('lists own repositories and those of the organizations that one belongs to, by owner and name', async () => {
+    const [owner, member] = [await allot.person(), await allot.person('Rita')]
     const org = await anOrganization(owner, 'shared')
     await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
     await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name: 'b-org', private: true })
     for (const name of ['c-own', 'A-own'])
       await allot.as(member, 'POST', '/user/repos', { name, private: name === 'c-own' })
-    assertList(await allot.as(member, 'GET', '/user/repos'), 'name', ['A-own', 'b-org', 'c-own'])
-    assertList(await allot.as(member, 'GET', '/user/repos?limit=2&page=2'), 'name', ['c-own'], 3)
+    const names = ['A-own', 'c-own', 'b-org']
+    assertList(await allot.as(member, 'GET', '/user/repos'), 'name', names)
+    assertList(await allot.as(member, 'GET', '/user/repos?limit=2&page=2'), 'name', ['b-org'], 3)
+    const reversed = await allot.as(member, 'GET', '/user/repos?order_by=reversealphabetically')
+    assertList(reversed, 'name', names.reverse())
   })
 
   it('is ordered as asked: size is smallest first, reversesize largest first', async () => {

@@ -60,6 +60,18 @@ describe('GET /repos/search with filters', () => {
     ['q=sea&sort=id&order=desc', ['seat', 'seal', 'search', 'sea']],
     ['q=sea&sort=created', ['sea', 'search', 'seal', 'seat']],
     ['q=sea&sort=stars', ['seat', 'sea', 'search', 'seal']],
+    ['q=sea&sort=stars&order=desc', ['seal', 'sea', 'search', 'seat']],
+    ['q=seal,arch', ['seal', 'search']],
+    ['q=SEA,seal,%20other,,', ['other', 'sea', 'seal', 'search', 'seat']],
+    ['q=seal,seat&sort=id&order=desc', ['seat', 'seal']],
+    ['q=seal,seat&limit=50&archived=true', ['seat']],
+    ['q=alice/sea', ['sea', 'search']],
+    ['q=ALICE/', ['sea', 'search']],
+    ['q=alice/sea,bob/other', ['other', 'sea', 'search']],
+    ['q=alice/nothing', []],
+    ['q=nothing/sea', []],
+    ['q=/sea', []],
+    ['q=alice/sea/', []],
     ['q=sea&sort=size&order=desc&is_private=false', ['seal', 'sea', 'seat']],
   ]
   for (const [query, names] of FOUND) it(`finds for ${query}`, () => assertFound(query, names))
@@ -77,6 +89,27 @@ describe('GET /repos/search with filters', () => {
   })
 
   it('filters within an owner', () => assertFound(`uid=${bob.id}&archived=true`, ['seat']))
+
+  it('finds within an owner by id and by name only what is of both', async () => {
+    await assertFound(`uid=${bob.id}&q=bob/sea`, ['seal', 'seat'])
+    await assertFound(`uid=${bob.id}&q=alice/sea`, [])
+  })
+
+  it('finds nothing by the name of an owner whom the viewer cannot see', async () => {
+    const unseen = await allot.person('unseen')
+    await allot.as(unseen, 'POST', '/user/repos', { name: 'cave' })
+    await allot.as(allot.root, 'PATCH', '/admin/users/unseen', { visibility: 'private' })
+    await assertFound('q=unseen/cave', [])
+    await assertFound('q=unseen/cave', ['cave'], unseen)
+  })
+
+  it('leaves out with private=false what not everyone can see', async () => {
+    const limited = await allot.person('limited')
+    await allot.as(limited, 'POST', '/user/repos', { name: 'dusk' })
+    await allot.as(allot.root, 'PATCH', '/admin/users/limited', { visibility: 'limited' })
+    await assertFound('q=dusk&is_private=false', ['dusk'])
+    await assertFound('q=dusk&private=false', [])
+  })
 
   it('pages what fits the filter', async () => {
     const path = '/repos/search?q=sea&is_private=false&limit=2&page=2'
@@ -100,6 +133,7 @@ describe('GET /repos/search with filters', () => {
     'topic=true',
     'team_id=1',
     'priority_owner_id=3',
+    'q=a,b,c,d,e,f',
   ]
   for (const query of BAD)
     it(`answers 422 that names the parameter for ${query}`, async () => {
