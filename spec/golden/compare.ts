@@ -61,7 +61,15 @@ const compareLists = (
   const length = kept.length + Number(more?.[1] ?? 0)
   if (length !== answered.length) lines.push(`${place}.length ${length} → ${answered.length}`)
   for (const [index, item] of kept.entries())
-    if (index < answered.length) compare(`${place}[]`, item, answered[index], lines, line)
+    if (index < answered.length) compareItems(`${place}[]`, item, answered[index], lines, line)
+}
+
+/** The members of two different repositories say nothing about each other. */
+const compareItems: typeof compare = (place, recorded, answered, lines, line) => {
+  const [left, right] = [recorded, answered].map((item) => (isObject(item) ? item.full_name : undefined))
+  if (typeof left === 'string' && typeof right === 'string' && left !== right)
+    line(`${place}.full_name`, left, right)
+  else compare(place, recorded, answered, lines, line)
 }
 
 /** A page that ends earlier is told apart from one with other items. */
@@ -81,7 +89,7 @@ const compareNames = (
   const isStart = names.slice(0, found.length).join() === found.join()
   if (isStart && found.length < names.length) lines.push(`body.length ${names.length} → ${found.length}`)
   else if (names.join() !== found.join()) line('body names', names, found)
-  if (items.length > 0) compare('body[]', first?.[0], items[0], lines, line)
+  if (items.length > 0) compareItems('body[]', first?.[0], items[0], lines, line)
 }
 
 const listIn = (body: unknown): unknown[] | undefined => {

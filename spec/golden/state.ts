@@ -1,17 +1,18 @@
 import type { World } from './world.ts'
 
-interface RecordedRepository {
+export interface RecordedRepository {
   owner: string
   name: string
   /** Sender of the request; the owner if absent. */
   by?: string
   description?: string
   private?: boolean
+  default_branch?: string
   /** Bytes of git data; absent for an empty repository. */
   size?: number
 }
 
-const FULL = 'A <b>full</b> repo & co'
+export const FULL = 'A <b>full</b> repo & co'
 
 /** Repositories of the organization acme, in the order of their ids; `alice` made them, and watches them. */
 export const ACME: RecordedRepository[] = [

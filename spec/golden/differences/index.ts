@@ -3,6 +3,7 @@ import { keys } from './keys.ts'
 import { markdown } from './markdown.ts'
 import { quota } from './quota.ts'
 import { repositories } from './repositories.ts'
+import { searches } from './searches.ts'
 import type { Difference } from './table.ts'
 
 export type { Difference } from './table.ts'
@@ -14,4 +15,5 @@ export const intendedDifferences: readonly Difference[] = [
   ...markdown,
   ...keys,
   ...repositories,
+  ...searches,
 ]

@@ -163,7 +163,8 @@ export const quota: readonly Difference[] = [
   },
   {
     title: 'A private organization does not exist for others',
-    reason: 'Its existence is not told. A Forgejo answers 403 on its quota.',
+    reason:
+      'Its existence is not told. A Forgejo answers 403 on its quota, and an empty list of repositories.',
     records: { 'quota-user': ['orgquota.read.secretorg#2', 'orgquota.read.secretorg#5'] },
     lines: ['status 403 → 404'],
   },

@@ -1,0 +1,12 @@
+import { replay } from './replay.ts'
+import { stepsNotRecorded } from './repositories-state.ts'
+
+replay('repositories', {
+  steps: {
+    ...stepsNotRecorded,
+    // A Forgejo refused to make these two.
+    'orgrepo.name#9': (world) => world.make('alice', 'DELETE', '/repos/acme/-'),
+    'orgsrepo.gib.again': (world) => world.make('alice', 'DELETE', '/repos/acme/lab-orgsrepo'),
+  },
+  leaveOut: { 'userrepo.fork': 'Allot has no route that makes forks' },
+})
