@@ -94,6 +94,13 @@ const SearchQuery = v.object({
     ),
   ),
   uid: v.optional(v.pipe(v.number(), v.integer())),
+  // Read so that it is checked, and carried on in `Link`.
+  exclusive: v.optional(
+    v.pipe(
+      flag,
+      v.description('A search within `uid` finds what that owner has: true and false are the same.'),
+    ),
+  ),
   sort: v.optional(v.picklist(['', ...SEARCH_SORTS])),
   order: v.optional(v.picklist(['', 'asc', 'desc'])),
   private: flag,

@@ -121,6 +121,12 @@ describe('GET /repos/search with filters', () => {
     assert.equal(headers.get('x-total-count'), '3')
   })
 
+  it('takes exclusive, which is what uid means, and carries it on', async () => {
+    await assertFound(`uid=${bob.id}&exclusive=true&q=sea`, ['seal', 'seat'])
+    const { headers } = await allot.as(alice, 'GET', `/repos/search?uid=${bob.id}&exclusive=true&limit=1`)
+    assert.match(headers.get('link')!, /\?exclusive=true&limit=1&page=2&uid=\d+>; rel="next"/)
+  })
+
   const BAD = [
     'sort=nosuch',
     'order=up',
@@ -128,6 +134,7 @@ describe('GET /repos/search with filters', () => {
     'is_private=abc',
     'private=abc',
     'archived=2',
+    'exclusive=maybe',
     'template=maybe',
     'includeDesc=true',
     'topic=true',

@@ -22,6 +22,15 @@ describe('The table of intended differences', () => {
     }
   })
 
+  it('is held against every recorded family', () => {
+    const names = (folder: string, ending: string) =>
+      readdirSync(join(import.meta.dirname, folder))
+        .filter((file) => file.endsWith(ending))
+        .map((file) => file.replace(ending, ''))
+    const replayed = names('.', '.spec.ts').filter((name) => name !== 'table')
+    assert.deepEqual(replayed.sort(), names('recordings', '.jsonl').sort())
+  })
+
   it('names families that are recorded', () => {
     const families = readdirSync(join(import.meta.dirname, 'recordings')).map((file) =>
       file.replace('.jsonl', ''),

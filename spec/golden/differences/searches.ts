@@ -16,6 +16,14 @@ const paging: readonly Difference[] = [
   {
     title: 'Past the end of a list, `prev` is its last page',
     reason: 'A Forgejo names the one before that.',
+    records: { search: ['search.paging[limit=3&page=9223372036854775807]'] },
+    lines: [
+      'header link "<*page=1*>; rel=\\"first\\", <*page=20&q=r&uid=4>; * → "<*page=1*>; *, <*page=21&q=r&uid=4>; *',
+    ],
+  },
+  {
+    title: 'Past the end of a list, `prev` is its last page',
+    reason: 'A Forgejo names the one before that.',
     records: { search: ['usersearch.paging[*page=*'] },
     lines: ['header link absent → "<*page=1>; rel=\\"first\\", <*page=1>; rel=\\"prev\\""'],
   },
@@ -33,7 +41,8 @@ const paging: readonly Difference[] = [
       search: [
         'search.uid#8',
         'search.uid#9',
-        'search.paging[*',
+        '*paging[per_page=1]',
+        'search.paging[foo=*',
         'usersearch.paging[foo=*',
         '*paging[limit=2&limit=3]',
       ],
