@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,13 +62,16 @@ export const crash = async (options: Options): Promise<Outcome> => {
   } finally {
     await run.leaveNothing()
   }
-  if (run.faults.length === 0) await rm(data, { recursive: true, force: true })
+  if (run.faults.length === 0)
+    for (const path of [data, `${data}.toml`]) await rm(path, { recursive: true, force: true })
   return { ...totals, faults: run.faults, data }
 }
 
 class Run {
   readonly faults: string[] = []
   readonly #data: string
+  /** All clients of the spec have one address, and ask for hundreds of things at once. */
+  readonly #config: string
   readonly #chance: Chance
   readonly #totals: Totals
   readonly #clients: Client[]
@@ -78,6 +82,8 @@ class Run {
 
   constructor(data: string, { seed, longestLife, signal = 'SIGKILL' }: Options, totals: Totals) {
     this.#data = data
+    this.#config = `${data}.toml`
+    writeFileSync(this.#config, '[server]\nmax_connections_per_address = 1000\n')
     this.#totals = totals
     this.#chance = chanceOf(seed)
     this.#signal = signal
@@ -129,7 +135,7 @@ class Run {
   }
 
   async #start(): Promise<{ server: Server; process: Served }> {
-    const process = await served(['--data', this.#data])
+    const process = await served(['--data', this.#data, '--config', this.#config])
     this.#process = process
     return { process, server: { ask: asker(process.api), token: this.#token, killed: false } }
   }
