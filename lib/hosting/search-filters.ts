@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { invalid } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
@@ -63,9 +64,12 @@ export const filteredPage = async (
 ): Promise<Page<Repository>> => {
   const fits = await predicateOf(tx, viewer, filter)
   const found: Repository[] = []
-  for (const batch of await batchesOf(listings))
+  for (const batch of await batchesOf(listings)) {
     for (const repository of await repositories.load(tx, batch))
       if (await fits(repository)) found.push(repository)
+    // Others have their turn.
+    await setImmediate()
+  }
   sort(found, filter)
   return { items: found.slice(offset, offset + limit), total: found.length }
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { namedCache, upTo } from '../caches.ts'
+import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
 import { underWay } from '../records/errands.ts'
@@ -40,7 +41,16 @@ export interface UserQuery {
 }
 
 export interface Search {
-  repositories(viewer: Viewer, query: RepositoryQuery, slice: Slice): Promise<Page<Repository>>
+  /**
+   * @param client whose budget a search that reads every match counts against
+   * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
+   */
+  repositories(
+    viewer: Viewer,
+    query: RepositoryQuery,
+    slice: Slice,
+    client?: string,
+  ): Promise<Page<Repository>>
   users(viewer: Viewer, query: UserQuery, slice: Slice): Promise<Page<Account>>
 }
 
@@ -51,18 +61,26 @@ export interface Search {
  */
 export const createSearch = (store: Store): Search => {
   const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
+  const searches = createClientBudget({
+    slots: 2,
+    queue: 100,
+    message: 'too many searches are running: try again',
+  })
   return {
-    repositories: (client, { q = '', owner, filter = {} }, slice) => {
-      const viewer = repositoryViewer(client)
-      return learning(store, async (tx) => {
-        const parts = partsOf(q)
-        const listings = (
-          await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
-        ).flat()
-        return isFiltered(filter) || parts.length > 1
-          ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
-          : pageOfListings(tx, repositories, listings, slice)
-      })
+    async repositories(identity, { q = '', owner, filter = {} }, slice, client = 'host') {
+      const viewer = repositoryViewer(identity)
+      const parts = partsOf(q)
+      const readsAll = isFiltered(filter) || parts.length > 1
+      const search = () =>
+        learning(store, async (tx) => {
+          const listings = (
+            await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
+          ).flat()
+          return readsAll
+            ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
+            : pageOfListings(tx, repositories, listings, slice)
+        })
+      return readsAll ? searches.run(client, search) : search()
     },
     users: (viewer, { q = '', id }, slice) =>
       learning(store, async (tx) => {

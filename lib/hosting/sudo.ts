@@ -20,12 +20,15 @@ export const withSudo = (store: Store, identities: Identities): Identities => ({
   nameOf: (req) => (sudoIn(req) === undefined ? identities.nameOf(req) : undefined),
 })
 
+/** A query that may have the parameter: its letters can be percent-encoded. */
+const MAY_NAME = /sudo|%/
+
 /** The named user; undefined when the request names none. */
 const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
   const header = headers.sudo
   if (typeof header === 'string' && header !== '') return header
   const index = url.indexOf('?')
-  if (index === -1 || !url.includes('sudo=', index)) return undefined
+  if (index === -1 || !MAY_NAME.test(url.slice(index))) return undefined
   return new URLSearchParams(url.slice(index)).get('sudo') || undefined
 }
 

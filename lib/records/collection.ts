@@ -208,8 +208,9 @@ export const collection = <
     countSpread: (tx, index, place) => spread.get(index)!.count(tx, place),
     listed: (tx, index, head) => spread.get(index)!.listed(tx, head),
     find: (tx, index, head, ...asked) => spread.get(index)!.find(tx, head, ...asked),
-    async save(tx, record) {
-      v.assert(options.schema, record)
+    async save(tx, given) {
+      // What the schema does not have is left out, wherever it came from.
+      const record = v.parse(options.schema, given)
       const key = recordKey(options.id(record))
       const before = await read(tx, key)
       await claimUnique(tx, before, record, key)

@@ -292,6 +292,7 @@ export const repositoryRoutes = [
         user,
         { q: query.q, owner: query.uid || undefined, filter: searchFilter(query) },
         page,
+        request.client,
       )
       const answer = pageOf(await presentRepositories(store, user, request, found.items), found.total)
       return { ...answer, body: { ok: true, data: answer.body } }

@@ -82,6 +82,18 @@ describe('GET /admin/users', () => {
 })
 
 describe('PATCH /admin/users/{username}', () => {
+  it('keeps nothing of the members that it accepts and ignores', async () => {
+    const { id, name } = await allot.person()
+    const body = { login_name: 'x', source_id: 3, restricted: true, full_name: 'Known' }
+    assert.equal((await allot.as(allot.root, 'PATCH', `/admin/users/${name}`, body)).status, 200)
+    const account = (await allot.allot.hosting.accounts.byId(id))!
+    assert.equal(account.fullName, 'Known')
+    assert.deepEqual(
+      Object.keys(account).filter((member) => member in { login_name: 0, source_id: 0, restricted: 0 }),
+      [],
+    )
+  })
+
   it('changes what is given and nothing else, and what it takes away holds at once', async () => {
     const eve = await allot.person('eve', { email: 'eve@example.test', password: 'first password' })
     const path = '/admin/users/EVE'

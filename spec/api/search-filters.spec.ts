@@ -148,3 +148,17 @@ describe('GET /repos/search with filters', () => {
       assertSearchError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
     })
 })
+
+describe('A search that reads every match', () => {
+  it('leaves places to other clients while one sends as many as it likes', async () => {
+    const { search } = allot.allot.hosting
+    const find = (client: string) =>
+      search.repositories(null, { filter: { archived: false } }, { offset: 0, limit: 1 }, client)
+    const flood = Array.from({ length: 200 }, () => find('flood'))
+    const [other, ...settled] = await Promise.allSettled([find('other'), ...flood])
+    assert.equal(other.status, 'fulfilled')
+    const refused = settled.filter(({ status }) => status === 'rejected')
+    assert.ok(refused.length >= 100, `${refused.length} of 200 were refused`)
+    assert.match(String((refused[0] as PromiseRejectedResult).reason), /too many searches/)
+  })
+})

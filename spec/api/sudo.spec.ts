@@ -61,6 +61,11 @@ describe('Sudo', () => {
     for (const { body } of await both(alice.token, '')) assert.equal(body.login, 'alice')
   })
 
+  it('is read where its letters are percent-encoded', async () => {
+    const path = '/user?%73udo=root'
+    assertError(await asker(allot.api)('GET', path, { token: alice.token }), 403)
+  })
+
   it('is not taken for a parameter whose name ends alike', async () => {
     const answer = await allot.as(alice, 'GET', '/user?pseudo=root')
     assert.equal(answer.body.login, 'alice')
