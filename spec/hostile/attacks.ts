@@ -113,6 +113,21 @@ const searched = async ({ ask, mallory }: Scene): Promise<Weapon> => {
   return { connections: 16, shots }
 }
 
+const REPOSITORIES = 1500
+
+/** Searches that read every repository. */
+const sorted = async ({ ask, mallory }: Scene): Promise<Weapon> => {
+  for (let made = 0; made < REPOSITORIES; made += 10)
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        fails(ask('POST', '/user/repos', { token: mallory, body: { name: `repo${made + index}` } }), 201),
+      ),
+    )
+  const queries = ['sort=updated', 'archived=false&order=desc', 'q=repo,rep,epo']
+  const shots = queries.map((query) => ({ method: 'GET', path: `/api/v1/repos/search?limit=1&${query}` }))
+  return { connections: 240, shots }
+}
+
 /** As many as are taken; the attack goes on adding. */
 const organizations = async ({ ask, mallory }: Scene): Promise<Weapon> => {
   for (let made = 0; made < 1000; made += 10)
@@ -194,6 +209,11 @@ export const attacks: readonly Attack[] = [
     },
   },
   { name: 'issue-search', title: 'searches for 16 and for 85 words in 1,500 issues', prepare: searched },
+  {
+    name: 'repository-search',
+    title: '240 searches that sort or join 1,500 repositories, without signing in',
+    prepare: sorted,
+  },
   {
     name: 'organizations',
     title: '1,000 organizations that make the other client their owner',
