@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Running, start } from '../running.ts'
+
+const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
+/** 8.5 KB that no parser gets through in time: each row is filled up to all columns. */
+const TABLE = `${'|a'.repeat(1023)}\n${'|-'.repeat(1023)}\n${'|\n'.repeat(2200)}`
+
+describe('Rendering while one client sends hostile texts', () => {
+  // A patient deadline: what is asked is who waits, not how long a busy machine takes.
+  let patient: Running
+  before(async () => {
+    patient = await start({ repositories: false, markdown: { deadline: 4000 } })
+  })
+  after(() => patient.stop())
+
+  const ask = (Text: string, token?: string) =>
+    patient.ask('POST', '/markdown', { body: { Text, Mode: 'gfm' }, ...(token ? { token } : {}) })
+  const times = (count: number, Text: string) => Array.from({ length: count }, () => ask(Text))
+
+  it('holds up no other request: GET /version beside 40 short texts that are slow', async () => {
+    await ask('x')
+    const waits: number[] = []
+    const hostile = times(40, SHORT_AND_SLOW)
+    for (let round = 0; round < 20; round++) {
+      const begun = performance.now()
+      assert.equal((await patient.ask('GET', '/version')).status, 200)
+      waits.push(performance.now() - begun)
+    }
+    for (const { status } of await Promise.all(hostile)) assert.ok([200, 422, 503].includes(status))
+    // The machine may be busy with other specs; a parser in this thread would hold up nearly every one of these.
+    waits.sort((left, right) => left - right)
+    assert.ok(waits[10]! < 100, `half of them took ${waits[10]} ms and more`)
+  })
+
+  it("takes the client's own share only: another client's text is rendered meanwhile", async () => {
+    const { token } = await patient.person()
+    const hostile = times(104, TABLE)
+    const answer = await ask('*a*', token)
+    assert.deepEqual([answer.status, answer.text], [200, '<p dir="auto"><em>a</em></p>\n'])
+    const refused = (await Promise.all(hostile)).filter(({ status }) => status === 503)
+    assert.ok(refused.length >= 38, `${refused.length} were refused`)
+    for (const { headers } of refused) assert.equal(headers.get('retry-after'), '1')
+  })
+})
