@@ -1,12 +1,6 @@
 import type { PublicKeyPacket, PublicSubkeyPacket } from 'openpgp'
 import type { Library } from './armor.ts'
-
-export interface Capabilities {
-  canSign: boolean
-  canEncryptComms: boolean
-  canEncryptStorage: boolean
-  canCertify: boolean
-}
+import type { Capabilities } from './openpgp-key.ts'
 
 /** The key flags of RFC 9580, section 5.2.3.29. */
 const CERTIFY = 0x01

@@ -1,32 +1,9 @@
 import type { PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
 import { invalid } from '../errors.ts'
 import { type Library, readArmored } from './armor.ts'
-import { type Capabilities, capabilitiesOf } from './capabilities.ts'
+import { capabilitiesOf } from './capabilities.ts'
+import type { OpenPgpKey, OpenPgpPart } from './openpgp-key.ts'
 import { type Bound, SelfSignatures } from './signatures.ts'
-
-/** What a key and a subkey have in common. */
-export interface OpenPgpPart extends Capabilities {
-  /** 16 upper-case hexadecimal digits. */
-  keyId: string
-  /** Upper-case hexadecimal digits: 40 of a version 4 key, 64 of a version 6 key. */
-  fingerprint: string
-  /** The bare public-key packet, in base64. */
-  publicKey: string
-  createdAt: Date
-  /** Null: never. It may be past: an expired key still tells who signed while it was in force. */
-  expiresAt: Date | null
-}
-
-export interface OpenPgpSubkey extends OpenPgpPart {
-  primaryKeyId: string
-}
-
-export interface OpenPgpKey extends OpenPgpPart {
-  /** As written, of the user ids whose self-certification holds and is not revoked; each once, whatever its case. */
-  emails: string[]
-  /** Those whose binding signature holds, revoked or not. */
-  subkeys: OpenPgpSubkey[]
-}
 
 let library: Promise<Library> | undefined
 

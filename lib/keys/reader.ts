@@ -1,5 +1,5 @@
 import { createPool } from '../workers/pool.ts'
-import type { OpenPgpKey } from './openpgp.ts'
+import type { OpenPgpKey } from './openpgp-key.ts'
 import type { SshKey } from './ssh.ts'
 
 /** A public key as a client sent it. */

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import * as pgp from 'openpgp'
 import { AllotError } from '../../lib/errors.ts'
-import { type OpenPgpKey, parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import type { OpenPgpKey } from '../../lib/keys/openpgp-key.ts'
 import {
   armored,
   binary,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import * as pgp from 'openpgp'
 import { AllotError } from '../../lib/errors.ts'
-import { type OpenPgpPart, parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
+import type { OpenPgpPart } from '../../lib/keys/openpgp-key.ts'
 import { gnupg } from './gnupg.ts'
 
 const gpg = gnupg()
