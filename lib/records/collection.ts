@@ -81,7 +81,7 @@ export interface Collection<
     most: number,
     isCounted: boolean,
   ): Promise<FoundEntries>
-  /** Writes the record and whatever of its index entries and counts changed; answers what was there before. */
+  /** Writes the members that the schema has, and the index entries and counts that changed; answers what was there. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
   /** Answers what was removed. */
   remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined>
@@ -209,7 +209,6 @@ export const collection = <
     listed: (tx, index, head) => spread.get(index)!.listed(tx, head),
     find: (tx, index, head, ...asked) => spread.get(index)!.find(tx, head, ...asked),
     async save(tx, given) {
-      // What the schema does not have is left out, wherever it came from.
       const record = v.parse(options.schema, given)
       const key = recordKey(options.id(record))
       const before = await read(tx, key)
