@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { AllotError } from '../errors.ts'
 import { absentAs } from './disk.ts'
@@ -83,18 +83,47 @@ async function* linesOf(
   }
 }
 
-/** More references in files of their own are left to git. */
+/** With more references in files of their own, git decides. */
 const MAX_LOOSE = 500
 
-/** Objects that references name, as far as a look at their files tells: all that an ordinary clone or fetch wants. */
+/**
+ * Objects that references name, as far as a look at their files tells: all that an ordinary clone or fetch wants.
+ * Invariant: only the present value of a reference counts. A line of packed-refs is void while the reference has a file of
+ * its own, and git leaves the line there until it packs the references again. The files are listed before packed-refs is
+ * read: git writes packed-refs before it deletes a file, so a line without a file is not older than the list.
+ */
 const tipsOf = async (folder: string): Promise<ReadonlySet<string>> => {
   const refs = join(folder, 'refs')
   const entries = await readdir(refs, { withFileTypes: true, recursive: true }).catch(absentAs<Dirent[]>([]))
-  const loose = entries.filter((entry) => entry.isFile()).slice(0, MAX_LOOSE)
-  const files = [join(folder, 'packed-refs'), ...loose.map((entry) => join(entry.parentPath, entry.name))]
+  // A lock holds a value that may never become that of the reference.
+  const loose = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.lock'))
+  const files = loose.slice(0, MAX_LOOSE).map((entry) => join(entry.parentPath, entry.name))
   const texts = await Promise.all(files.map((file) => readFile(file, 'latin1').catch(absentAs(''))))
-  return new Set(texts.flatMap((text) => text.match(NAMES) ?? []))
+  const tips = new Set(texts.flatMap((text) => text.match(NAME) ?? []))
+  if (loose.length > MAX_LOOSE) return tips
+  const overridden = new Set(files.map((file) => relative(folder, file).split(sep).join('/')))
+  // As names of files are read: a name of a branch may hold any characters.
+  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(absentAs(''))
+  for (const [ref, names] of packedIn(packed))
+    if (!overridden.has(ref)) for (const name of names) tips.add(name)
+  return tips
 }
 
-/** At the beginning of a line: of a reference, or with `^` of what a tag leads to. */
-const NAMES = /(?<=^\^?)[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/gm
+/** At the beginning of a text. */
+const NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
+
+/** What each reference in packed-refs leads to: its object, and from the line below it, with `^`, what a tag leads to. */
+const packedIn = (text: string): Map<string, string[]> => {
+  const packed = new Map<string, string[]>()
+  let last: string[] = []
+  for (const line of text.split('\n')) {
+    const [name] = NAME.exec(line.replace('^', '')) ?? []
+    if (name === undefined) continue
+    if (line.startsWith('^')) last.push(name)
+    else {
+      last = [name]
+      packed.set(line.slice(name.length + 1), last)
+    }
+  }
+  return packed
+}

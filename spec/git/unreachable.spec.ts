@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { aFolder } from '../folder.ts'
@@ -144,6 +146,62 @@ describe('An object that no branch or tag leads to', () => {
     for (const what of ['commit', 'parent', 'tree', 'blob']) assert.match(await inV2(gone[what]!), /PACK/)
     for (const what of ['overwritten', 'tag']) assert.match(await inV2(gone[what]!), /not our ref/)
     await git(folder, 'update-ref', '-d', 'refs/heads/back')
+  })
+})
+
+describe('The old value of a branch or tag that was packed and then moved', () => {
+  const moved: Record<string, string> = {}
+  const present: Record<string, string> = {}
+  const REFS = ['refs/heads/stale', 'refs/heads/größe/\u2028x', 'refs/tags/stale']
+  const isStale = async () => {
+    const packed = await readFile(join(folder, 'packed-refs'), 'utf8')
+    for (const [what, object] of Object.entries(moved)) assert.ok(packed.includes(object), what)
+  }
+  const isRefused = async () => {
+    await isStale()
+    for (const [what, object] of Object.entries(moved)) {
+      for (const text of [await inV0(object), await inV2(object)]) assert.match(text, /not our ref/, what)
+      assert.notEqual((await fetched(2, object)).code, 0, what)
+    }
+    for (const [what, object] of Object.entries(present)) assert.match(await inV2(object), /PACK/, what)
+  }
+
+  before(async () => {
+    const checkout = await aCheckout({ stale: 'base\n' })
+    const base = await git(checkout, 'rev-parse', 'HEAD')
+    const change = async (values: Record<string, string>, word: string) => {
+      for (const [at, ref] of REFS.entries()) {
+        await git(checkout, 'switch', '--quiet', '--detach', base)
+        const object = await commit(checkout, { stale: `${word} ${at}\n` })
+        values[ref] = object
+        if (!ref.startsWith('refs/tags/')) await git(checkout, 'update-ref', ref, object)
+        else {
+          await git(checkout, 'tag', '--force', '--annotate', `--message=${word}`, 'stale')
+          values[`${ref} itself`] = await git(checkout, 'rev-parse', ref)
+        }
+      }
+      await git(checkout, 'push', '--quiet', '--force', url(alice), ...REFS)
+    }
+    await change(moved, 'old')
+    await git(folder, 'gc', '--quiet')
+    await change(present, 'new')
+  })
+
+  it('is not given, though git leaves it in packed-refs, and the present one is', isRefused)
+
+  it('is not given either where more references have files of their own than are looked at', async () => {
+    const main = await git(folder, 'rev-parse', 'refs/heads/main')
+    await mkdir(join(folder, 'refs/heads/a'), { recursive: true })
+    for (let at = 0; at < 501; at++) await writeFile(join(folder, `refs/heads/a/${at}`), `${main}\n`)
+    await isRefused()
+    await rm(join(folder, 'refs/heads/a'), { recursive: true })
+  })
+
+  it('is not given for the lock of a push that has not ended', async () => {
+    const lock = join(folder, 'refs/heads/coming.lock')
+    await writeFile(lock, `${moved[REFS[0]!]}\n`)
+    await isRefused()
+    await rm(lock)
   })
 })
 
