@@ -12,7 +12,7 @@ import { grantsOfAudience, visibilityAt } from './visibility.ts'
 
 const NO_OWNER = 'organizations without an owner, whose owners are not known here: administrators manage them'
 const LEFT_OUT =
-  'members who may do less at the source than a member here, who writes to every repository and creates new ones'
+  'members who may do less at the source than a member here, who writes to every repository and creates new ones, or of whom the source does not show it'
 const STRANGERS = 'members who are not here'
 const TEAMS = 'teams: a member here is an owner, or writes to every repository'
 const MADE_HERE = 'an organization of that name was made here, so nothing of the source goes into it'

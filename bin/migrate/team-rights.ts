@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { allOf, ifTold } from './moving.ts'
+import { allOf } from './moving.ts'
 import { SourceRepository, SourceTeam, SourceUser } from './shapes.ts'
-import type { Source } from './source.ts'
+import { Refused, type Source } from './source.ts'
 
 /** Who belongs to an organization at the source, and who of them may do there what a member may do here. Names in lower case. */
 export interface MemberRights {
@@ -95,13 +95,30 @@ const mayWrite = ({ level, units, units_map: byUnit }: Team, unit: string): bool
   return level >= WRITE && units?.includes(unit) === true
 }
 
-/** Whether a writer who does not administer the repository may not push everything: mirrors, protected branches and tags. */
+/**
+ * Whether a writer who does not administer the repository may not push everything: mirrors, protected branches and tags.
+ * Invariant: a writer passes only where the source says that it has no rules. Rules that it does not show count as rules.
+ * @throws Refused when the source fails to answer
+ */
 const isProtected = async (source: Source, { owner, name, mirror }: SourceRepository): Promise<boolean> => {
   if (mirror === true) return true
   const path = `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}`
-  for (const list of ['branch_protections', 'tag_protections']) {
-    const rules = await ifTold(source.get(v.nullable(v.array(v.unknown())), `${path}/${list}`))
-    if (rules !== undefined && rules !== null && rules.length > 0) return true
-  }
+  for (const list of ['branch_protections', 'tag_protections'])
+    if (await hasRules(source, `${path}/${list}`)) return true
   return false
+}
+
+/** Versions without such rules do not know the path. */
+const NO_SUCH_LIST = [404, 405]
+
+const hasRules = async (source: Source, path: string): Promise<boolean> => {
+  try {
+    const rules = await source.get(v.nullable(v.array(v.unknown())), path)
+    return rules !== null && rules.length > 0
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    if (NO_SUCH_LIST.includes(error.status)) return false
+    if (error.status === 401 || error.status === 403) return true
+    throw error
+  }
 }

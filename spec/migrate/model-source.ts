@@ -4,6 +4,8 @@ import { type Replay, replay } from './replay.ts'
 /** The address of a model, which may be another one for each run. */
 export interface ModelSource extends Replay {
   model: Model
+  /** Statuses of errors, by the path below the API. */
+  answers: Readonly<Record<string, number>>
 }
 
 /** Items on a page, so that every list has several. */
@@ -11,7 +13,7 @@ const PAGE = 3
 
 /** A server that speaks the wire format of a Gitea over a socket, and answers what an administrator of the model sees. */
 export const modelSource = async (model: Model): Promise<ModelSource> => {
-  const source = { model } as ModelSource
+  const source = { model, answers: {} } as unknown as ModelSource
   const served = await replay({}, (req, res) => {
     const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
     const path = decodeURIComponent(pathname.replace('/api/v1', ''))
@@ -23,6 +25,8 @@ export const modelSource = async (model: Model): Promise<ModelSource> => {
     const acting = source.model.users.find(({ login }) => login === sudo)
     if (sudo !== undefined && (acting === undefined || !acting.active || acting.prohibited))
       return send(403, { message: 'forbidden' })
+    const error = source.answers[path]
+    if (error !== undefined) return send(error, { message: 'not shown' })
     const found = answerAt(source.model, path)
     if (found === undefined) return send(404, { message: 'The target could not be found.' })
     if (!Array.isArray(found)) return send(200, found)

@@ -56,6 +56,16 @@ const begun = async (model = aModel()): Promise<string> => {
   await assertNoExcess(target, model)
   return text
 }
+/** A first run from a source that answers one list of a repository with another status. */
+const begunWith = async (list: string, status: number): Promise<string> => {
+  const path = `/repos/acme/secret/${list}`
+  source.model = aModel()
+  source.answers = { [path]: status }
+  target = await startTarget()
+  return run().finally(() => {
+    source.answers = {}
+  })
+}
 before(async () => {
   source = await modelSource(aModel())
 })
@@ -102,6 +112,34 @@ describe('A member of a team', () => {
     assert.equal(await isMember('carl'), false)
     await target.stop()
   })
+
+  for (const list of ['branch_protections', 'tag_protections']) {
+    for (const status of [401, 403])
+      it(`is left out, and in the report, where the ${list} are not shown (${status})`, async () => {
+        const text = await begunWith(list, status)
+        assert.match(text, /^rights left out:\n {2}members who may do less .*: carl of acme$/m)
+        assert.deepEqual([await isMember('ann'), await isMember('carl')], [true, false])
+        await target.stop()
+      })
+
+    for (const status of [404, 405])
+      it(`is a member where the source has no ${list} (${status})`, async () => {
+        await begunWith(list, status)
+        assert.equal(await isMember('carl'), true)
+        await target.stop()
+      })
+
+    for (const status of [400, 500])
+      it(`does not come where the ${list} cannot be read, nor does the organization (${status})`, async () => {
+        const text = await begunWith(list, status)
+        assert.match(
+          text,
+          new RegExp(`^ {2}the organization acme: .*/acme/secret/${list} answered ${status}`, 'm'),
+        )
+        assert.equal(await target.allot.hosting.accounts.byName('acme'), undefined)
+        await target.stop()
+      })
+  }
 
   it('who may do all of it is a member, and an owner is an owner', async () => {
     await begun()
