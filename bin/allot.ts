@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { exitCodeOf, lineOf } from './outcome.ts'
+import { errorLine, exitCodeOf } from './outcome.ts'
 import { createProgram } from './words/index.ts'
 
 /** Whoever reads may stop when they like. */
@@ -11,5 +11,5 @@ try {
   await createProgram().parseAsync()
 } catch (error) {
   process.exitCode = exitCodeOf(error)
-  process.stderr.write(lineOf(error))
+  process.stderr.write(errorLine(error))
 }

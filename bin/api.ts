@@ -1,5 +1,5 @@
 import { parseExactly } from '../lib/integers.ts'
-import { Usage } from './usage.ts'
+import { UsageError } from './usage.ts'
 
 /** How a request reaches the server: over the network, or in process. */
 export type Call = (url: string, request: RequestInit) => Promise<Response>
@@ -27,7 +27,7 @@ export interface Api {
 }
 
 /** There is nothing at a path. */
-export class Absent extends Error {}
+export class NotFoundAtPath extends Error {}
 
 const PAGE = 50
 
@@ -36,7 +36,7 @@ const PAGE = 50
  * @param headers such as the credentials
  * @param named what messages call it; absent for the store, whose own words say enough
  */
-export const apiAt = (api: string, headers: Record<string, string>, call: Call, named?: string): Api => {
+export const createApi = (api: string, headers: Record<string, string>, call: Call, named?: string): Api => {
   const ask = async (method: string, path: string, body?: unknown, absent?: string): Promise<Response> => {
     const json = body === undefined ? {} : { body: JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -58,7 +58,7 @@ export const apiAt = (api: string, headers: Record<string, string>, call: Call, 
       const version = await call(`${api}/version`, { headers })
       if (!version.ok) throw new Error(`there is no Allot at ${named}: it does not know ${named}/version`)
     }
-    throw new Absent(absent)
+    throw new NotFoundAtPath(absent)
   }
 
   const jsonOf = async <T>(answer: Response): Promise<T> => {
@@ -105,7 +105,7 @@ const messageIn = (text: string): string => {
 }
 
 /** One part of a path, as a person typed it. */
-export const part = (name: string): string => {
-  if (name === '' || name === '.' || name === '..') throw new Usage(`"${name}" is no name`)
+export const pathSegment = (name: string): string => {
+  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is no name`)
   return encodeURIComponent(name)
 }

@@ -1,6 +1,6 @@
 /** Shows how far something has come: on a terminal only, for it is for people. */
-export interface Bar {
-  told(progress: { done: number; total: number }): void
+export interface ProgressBar {
+  onProgress(progress: { done: number; total: number }): void
   stop(): void
 }
 
@@ -8,13 +8,13 @@ export interface Bar {
  * @param doing such as `recounting`
  * @param measure how far it has come, in the words of cli-progress
  */
-export const barOf = async (
+export const createProgressBar = async (
   doing: string,
   measure = '{bar} {percentage} % of about {total}',
-): Promise<Bar> => {
-  if (process.stderr.isTTY !== true) return { told: () => undefined, stop: () => undefined }
+): Promise<ProgressBar> => {
+  if (process.stderr.isTTY !== true) return { onProgress: () => undefined, stop: () => undefined }
   const { SingleBar } = await import('cli-progress')
-  const bar = new SingleBar({
+  const progressBar = new SingleBar({
     format: `${doing} ${measure}, {duration_formatted}`,
     barCompleteChar: '█',
     barIncompleteChar: '░',
@@ -22,21 +22,24 @@ export const barOf = async (
     clearOnComplete: true,
     stream: process.stderr,
   })
-  bar.start(1, 0)
+  progressBar.start(1, 0)
   return {
-    told({ done, total }) {
-      bar.setTotal(total)
-      bar.update(done)
+    onProgress({ done, total }) {
+      progressBar.setTotal(total)
+      progressBar.update(done)
     },
-    stop: () => bar.stop(),
+    stop: () => progressBar.stop(),
   }
 }
 
 /** Shows the bar while the work goes on. */
-export const withBar = async <T>(bar: Promise<Bar>, work: (told: Bar['told']) => Promise<T>): Promise<T> => {
-  const { told, stop } = await bar
+export const withProgressBar = async <T>(
+  progressBar: Promise<ProgressBar>,
+  work: (told: ProgressBar['onProgress']) => Promise<T>,
+): Promise<T> => {
+  const { onProgress, stop } = await progressBar
   try {
-    return await work(told)
+    return await work(onProgress)
   } finally {
     stop()
   }

@@ -3,7 +3,7 @@ import type { Sum } from '../lib/integers.ts'
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 /** Bytes as people say them: `1.2 GiB`. */
-export const inWords = (sum: Sum): string => {
+export const formatSize = (sum: Sum): string => {
   const bytes = Number(sum)
   if (Math.abs(bytes) < 1024) return `${bytes} B`
   let [value, unit] = [bytes / 1024, 0]
@@ -16,8 +16,8 @@ export const inWords = (sum: Sum): string => {
 }
 
 /** To the byte: `1,234,567 bytes`. */
-export const exactly = (bytes: Sum): string =>
+export const formatBytes = (bytes: Sum): string =>
   `${bytes.toLocaleString('en-US')} ${bytes === 1 ? 'byte' : 'bytes'}`
 
-export const limitInWords = (limit: number | null): string =>
-  limit === null || limit === -1 ? 'unlimited' : inWords(limit)
+export const formatLimit = (limit: number | null): string =>
+  limit === null || limit === -1 ? 'unlimited' : formatSize(limit)

@@ -10,7 +10,7 @@ const BUSY = 300
 const CROWD = 3000
 
 /** What a client may still take to read its answer once the server is told to stop. */
-const PATIENCE = 8000
+const TIMEOUTS = 8000
 
 /**
  * Lets clients go one by one: whoever is answered from now on is told that it was the last time, and connections on
@@ -18,7 +18,7 @@ const PATIENCE = 8000
  * @param finish waits for what is in flight.
  * @returns stops the server. Whoever never reads its answer is cut off.
  */
-export const farewell = (server: Server, finish: () => Promise<void>): (() => Promise<void>) => {
+export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (() => Promise<void>) => {
   const answers = new Set<ServerResponse>()
   let [isLast, answeredAt] = [false, 0]
   server.prependListener('request', (_, res) => {
@@ -45,7 +45,7 @@ export const farewell = (server: Server, finish: () => Promise<void>): (() => Pr
   }
 
   return async () => {
-    const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), PATIENCE)
+    const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), TIMEOUTS)
     isLast = true
     for (const res of answers) res.shouldKeepAlive = false
     await takeWaiting()

@@ -3,7 +3,7 @@ import { type Allot, createAllot } from '../lib/allot.ts'
 import type { HostParts } from '../lib/options.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
-import { driverFor, filesIn, placeOf, type StoreFlags } from './place.ts'
+import { driverFor, filesIn, type StoreFlags, storeLocation } from './place.ts'
 
 export type { StoreFlags }
 
@@ -59,7 +59,7 @@ const DEFAULT_DIRECTORY = 'data/repositories'
 export const unopened = async (
   flags: StoreFlags,
 ): Promise<{ driver: StorageDriver; data: string } & Pick<Config, 'repositories' | 'files'>> => {
-  const { storage, data, options } = placeOf(flags)
+  const { storage, data, options } = storeLocation(flags)
   const config = readConfig(flags.config)
   const lies = { repositories: repositoriesIn(config, data), files: filesIn(config, data) }
   return { driver: await driverFor(storage, data, options), ...lies, data }

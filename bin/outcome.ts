@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
-import { plain } from './print.ts'
-import { Usage } from './usage.ts'
+import { escapeControl } from './print.ts'
+import { UsageError } from './usage.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
 const FAILED = 1
@@ -9,12 +9,12 @@ const MISUSED = 2
 export const exitCodeOf = (error: unknown): number => {
   // Help and version end this way too, with 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
-  return error instanceof Usage ? MISUSED : FAILED
+  return error instanceof UsageError ? MISUSED : FAILED
 }
 
 /** The line for a failure; commander has said by now what is wrong with the words. A message may quote another server. */
-export const lineOf = (error: unknown): string => {
+export const errorLine = (error: unknown): string => {
   if (error instanceof CommanderError) return ''
   const message = error instanceof Error ? error.message : String(error)
-  return `allot: ${message.split('\n').map(plain).join('\n')}\n`
+  return `allot: ${message.split('\n').map(escapeControl).join('\n')}\n`
 }

@@ -1,5 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises'
-import { Usage } from './usage.ts'
+import { UsageError } from './usage.ts'
 
 /** Where bytes go that must be whole, or not there. */
 export interface Output {
@@ -37,7 +37,7 @@ const fileOutput = async (file: string): Promise<Output> => {
 const standardOutput = async (): Promise<Output> => {
   const { stdout } = process
   if (stdout.isTTY === true)
-    throw new Usage('an export is nothing to look at: name a file with --out, or send it on')
+    throw new UsageError('an export is nothing to look at: name a file with --out, or send it on')
   // Whoever writes is told; nobody else need be.
   stdout.on('error', () => undefined)
   return {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { level } from '../drivers/level/index.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
-import { Usage } from './usage.ts'
+import { UsageError } from './usage.ts'
 
 /** What every command that needs the store takes; what is said here wins over the file. */
 export interface StoreFlags {
@@ -12,13 +12,13 @@ export interface StoreFlags {
 }
 
 /** Where the records lie, for commands that need nothing else. */
-export interface Place {
+export interface StoreLocation {
   storage: string | undefined
   data: string
   options: Config['storage']
 }
 
-export const placeOf = (flags: StoreFlags): Place => {
+export const storeLocation = (flags: StoreFlags): StoreLocation => {
   const { server, storage: options } = readConfig(flags.config)
   return { storage: flags.storage ?? server.storage, data: flags.data ?? server.data, options }
 }
@@ -37,7 +37,7 @@ export const driverFor = async (
     return (await import('../drivers/postgres/index.ts')).postgres(storage, options)
   const folder = folderOf(storage, data)
   if (folder === undefined)
-    throw new Usage(
+    throw new UsageError(
       `--storage ${withoutPassword(storage ?? '')}: expected level:<folder>, postgres://… or memory:`,
     )
   return level(folder)

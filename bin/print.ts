@@ -1,18 +1,18 @@
 import { jsonOf } from '../lib/integers.ts'
 import type { Page } from './api.ts'
-import { barOf, withBar } from './bar.ts'
+import { createProgressBar, withProgressBar } from './bar.ts'
 
 export interface PrintFlags {
   json?: boolean
 }
 
 /** What others have typed must not move the cursor, colour the screen or turn the words around. */
-export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�')
+export const escapeControl = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�')
 
 export const print = (line = ''): void => void process.stdout.write(`${line}\n`)
 
 /** What is told beside the result: a program that reads that does not see it. */
-export const note = (line: string): void => void process.stderr.write(`${plain(line)}\n`)
+export const printNote = (line: string): void => void process.stderr.write(`${escapeControl(line)}\n`)
 
 export const printJson = (value: unknown): void => print(jsonOf(value, { indent: 2 }))
 
@@ -26,7 +26,7 @@ type Row = readonly string[]
 const rowOf = <T>(columns: readonly Column<T>[], item: T): Row =>
   columns.map(({ cell }) => {
     const value = cell(item)
-    return typeof value === 'number' ? String(value) : plain(value)
+    return typeof value === 'number' ? String(value) : escapeControl(value)
   })
 
 const widthsOf = (rows: readonly Row[]): number[] =>
@@ -55,20 +55,23 @@ export const printPages = async <T>(
   const show = json ? jsonPrinter<T>() : tablePrinter(columns, none)
   const isWatched = process.stdout.isTTY === true
   // Where the lines themselves are seen to come, a bar would be in their way.
-  await withBar(isWatched ? unseen : barOf('listing', '{value} of {total}'), async (told) => {
-    let done = 0
-    for await (const { items, total } of pages) {
-      show.items(items)
-      done += items.length
-      told({ done, total })
-      // Such as `head`, which has seen enough.
-      if (!process.stdout.writable) return
-    }
-  })
+  await withProgressBar(
+    isWatched ? unseen : createProgressBar('listing', '{value} of {total}'),
+    async (told) => {
+      let done = 0
+      for await (const { items, total } of pages) {
+        show.items(items)
+        done += items.length
+        told({ done, total })
+        // Such as `head`, which has seen enough.
+        if (!process.stdout.writable) return
+      }
+    },
+  )
   show.end()
 }
 
-const unseen = Promise.resolve({ told: () => undefined, stop: () => undefined })
+const unseen = Promise.resolve({ onProgress: () => undefined, stop: () => undefined })
 
 const tablePrinter = <T>(columns: readonly Column<T>[], none: string) => {
   let widths: number[] | undefined
@@ -83,7 +86,7 @@ const tablePrinter = <T>(columns: readonly Column<T>[], none: string) => {
       }
       for (const row of rows) print(lineOf(row, widths))
     },
-    end: () => widths ?? note(none),
+    end: () => widths ?? printNote(none),
   }
 }
 

@@ -3,14 +3,14 @@ import { setTimeout } from 'node:timers/promises'
 import type { Allot } from '../lib/allot.ts'
 
 /** Milliseconds in which a store that is there has answered. */
-const PATIENCE = 3000
+const TIMEOUTS = 3000
 
 /**
  * Two paths for whoever watches over the process. `/-/healthz` is 200 as long as requests are answered at all;
  * `/-/readyz` is 200 when the store answers too, and 503 when it does not: traffic is to go elsewhere then, and a restart
  * would not help.
  */
-export const withProbes =
+export const withHealthChecks =
   (allot: Pick<Allot, 'hosting'>, listener: RequestListener): RequestListener =>
   (req, res) => {
     const path = req.url?.split('?', 1)[0]
@@ -32,7 +32,7 @@ const isReady = async ({ hosting }: Pick<Allot, 'hosting'>): Promise<void> => {
 }
 
 const lateAfter = async (signal: AbortSignal): Promise<never> => {
-  await setTimeout(PATIENCE, undefined, { signal, ref: false })
+  await setTimeout(TIMEOUTS, undefined, { signal, ref: false })
   throw new Error('too late')
 }
 

@@ -1,5 +1,5 @@
-import { type Api, apiAt, type Call } from './api.ts'
-import { Usage } from './usage.ts'
+import { type Api, type Call, createApi } from './api.ts'
+import { UsageError } from './usage.ts'
 
 /** A running server to talk to, in the place of the store. */
 export interface RemoteFlags {
@@ -17,18 +17,18 @@ interface Here {
 export const remoteIn = ({ url, token, ...here }: RemoteFlags & Here): Api | undefined => {
   const named = (['data', 'storage', 'config'] as const).find((one) => here[one] !== undefined)
   if (named !== undefined && url !== undefined)
-    throw new Usage(`--url is a running server and --${named} a store: give one of them`)
+    throw new UsageError(`--url is a running server and --${named} a store: give one of them`)
   const address = url ?? (named === undefined ? env('ALLOT_URL') : undefined)
   if (address === undefined) {
-    if (token !== undefined) throw new Usage('--token is for a running server: name it with --url, too')
+    if (token !== undefined) throw new UsageError('--token is for a running server: name it with --url, too')
     return undefined
   }
   const secret = (token ?? env('ALLOT_TOKEN'))?.trim()
   if (secret === undefined)
-    throw new Usage('a running server needs a token: --token, or ALLOT_TOKEN in the environment')
-  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Usage('the token has characters that no token has')
+    throw new UsageError('a running server needs a token: --token, or ALLOT_TOKEN in the environment')
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new UsageError('the token has characters that no token has')
   const api = apiIn(address)
-  return apiAt(api, { authorization: `token ${secret}` }, send, api)
+  return createApi(api, { authorization: `token ${secret}` }, send, api)
 }
 
 const env = (name: string): string | undefined => process.env[name] || undefined
@@ -36,7 +36,7 @@ const env = (name: string): string | undefined => process.env[name] || undefined
 /** The API of a server that is given by its address alone is where it is unless its configuration moves it. */
 const apiIn = (url: string): string => {
   if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
-    throw new Usage(`--url ${withoutLogin(url)}: expected an address such as http://127.0.0.1:3000`)
+    throw new UsageError(`--url ${withoutLogin(url)}: expected an address such as http://127.0.0.1:3000`)
   const { origin, pathname } = new URL(url)
   return pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
 }

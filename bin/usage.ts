@@ -1,2 +1,2 @@
 /** The command line itself is wrong: exit code 2. */
-export class Usage extends Error {}
+export class UsageError extends Error {}

@@ -3,47 +3,47 @@ import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../lib/http/index.ts'
 import { readConfig } from './config.ts'
 import type { StoreFlags } from './place.ts'
-import { Usage } from './usage.ts'
+import { UsageError } from './usage.ts'
 
 /** What a worker tells once it serves. */
-export interface Serving {
+export interface WorkerStarted {
   url: string
   data: string
 }
 
 /** More than one machine has a use for. */
-const MOST = 128
+const MAX = 128
 
 /** Milliseconds until a worker that has died is replaced; twice as long each time, until one has lived for a while. */
 const PAUSE = { first: 200, last: 30_000 }
 const LIVED = 60_000
 
 /** Milliseconds that workers have to end: longer than any of them takes by itself. */
-const PATIENCE = 15_000
+const TIMEOUTS = 15_000
 
 /**
  * How many workers are asked for; undefined for one process alone.
  * @throws Usage when the store belongs to one process.
  */
-export const workersIn = (text: string | undefined, flags: StoreFlags): number | undefined => {
+export const parseWorkers = (text: string | undefined, flags: StoreFlags): number | undefined => {
   if (text === undefined) return undefined
   const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > MOST)
-    throw new Usage(`--workers ${text}: expected a number from 1 to ${MOST}`)
+  if (!/^\d+$/.test(text) || count < 1 || count > MAX)
+    throw new UsageError(`--workers ${text}: expected a number from 1 to ${MAX}`)
   const storage = flags.storage ?? readConfig(flags.config).server.storage
   if (storage !== undefined && /^postgres(ql)?:/.test(storage)) return count
   if (count === 1) return undefined
   const whose = storage === 'memory:' ? 'a store in memory' : 'LevelDB'
-  throw new Usage(
+  throw new UsageError(
     `--workers ${count}: ${whose} belongs to one process; several need a database that they share: --storage postgres://…`,
   )
 }
 
 /** Tells whoever has started this worker that it serves. */
-export const tellServing = (serving: Serving): void => void cluster.worker?.send(serving)
+export const notifyStarted = (serving: WorkerStarted): void => void cluster.worker?.send(serving)
 
 /** Lets a worker end once nothing is left to do: the channel to whoever has started it would keep it. */
-export const leave = (): void => void cluster.worker?.disconnect()
+export const disconnectWorker = (): void => void cluster.worker?.disconnect()
 
 /** Whether this is one of several workers, its number, and the port that it shares with those that were before it. */
 export const workerNumber = (): number | undefined => numberIn(process.env.ALLOT_WORKER)
@@ -57,17 +57,17 @@ const numberIn = (text: string | undefined): number | undefined =>
  * once, and on an empty store one of them makes the administrator.
  * @returns how to end them all, each finishing what is in flight; undefined when the first could not begin
  */
-export const keepWorkers = async (
+export const superviseWorkers = async (
   count: number,
   log: Log,
-): Promise<{ serving: Serving; stop: () => Promise<void> } | undefined> => {
+): Promise<{ serving: WorkerStarted; stop: () => Promise<void> } | undefined> => {
   const alive = new Set<Worker>()
   const stopping = new AbortController()
   const { signal } = stopping
   /** A free port is any port only once: workers that come later share it, though the first may be gone. */
   let port: { ALLOT_PORT?: string } = {}
 
-  const begin = (number: number): { ended: Promise<string>; serving: Promise<Serving | undefined> } => {
+  const begin = (number: number): { ended: Promise<string>; serving: Promise<WorkerStarted | undefined> } => {
     const worker = cluster.fork({ ALLOT_WORKER: String(number), ...port })
     alive.add(worker)
     const ended = new Promise<string>((resolve) =>
@@ -76,7 +76,7 @@ export const keepWorkers = async (
         resolve(name ?? `the exit code ${code}`)
       }),
     )
-    const told = new Promise<Serving>((resolve) => worker.once('message', resolve))
+    const told = new Promise<WorkerStarted>((resolve) => worker.once('message', resolve))
     return { ended, serving: Promise.race([told, ended.then(() => undefined)]) }
   }
 
@@ -106,7 +106,7 @@ export const keepWorkers = async (
       for (const worker of alive) worker.process.kill('SIGTERM')
       const insist = globalThis.setTimeout(() => {
         for (const worker of alive) worker.process.kill('SIGKILL')
-      }, PATIENCE)
+      }, TIMEOUTS)
       await Promise.all(kept)
       clearTimeout(insist)
     },

@@ -8,8 +8,8 @@ import {
   type Entry,
   GroupCommit,
   guarded,
-  Lifetime,
-  type Pending,
+  Lifecycle,
+  type PendingChange,
   type ReadTransaction,
   type StorageDriver,
 } from 'allot/storage'
@@ -29,7 +29,7 @@ const reading = (entries: () => readonly Entry[]): ReadTransaction => {
 }
 
 /** The entries after a batch: whole or not at all, for the old array is left as it is. */
-const after = (entries: readonly Entry[], changes: Iterable<Pending>): readonly Entry[] => {
+const after = (entries: readonly Entry[], changes: Iterable<PendingChange>): readonly Entry[] => {
   let next = [...entries]
   for (const [changed, value] of changes) {
     next = next.filter(([key]) => compareKeys(key, changed) !== 0)
@@ -48,7 +48,7 @@ export const sortedArray = (): StorageDriver => {
         entries = after(entries, changes)
       },
     )
-  const life = new Lifetime(begin, async () => undefined)
+  const life = new Lifecycle(begin, async () => undefined)
 
   return {
     name: 'sorted array',

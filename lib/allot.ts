@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { diskOf, pushedTo } from './disk.ts'
+import { openLocalStorage, pushedTo } from './disk.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
 import { clientOf } from './hosting/addresses.ts'
 import type { Identity } from './hosting/identity.ts'
@@ -8,9 +8,9 @@ import { createHosting, type Hosting } from './hosting/index.ts'
 import type { NamedLedger } from './hosting/ledger.ts'
 import { keepLfs } from './hosting/repositories.ts'
 import {
-  createServing,
-  createStreaming,
-  type FetchFacts,
+  createDispatcher,
+  createStreamDispatcher,
+  type FetchOptions,
   fetchOf,
   type Log,
   type Next,
@@ -18,15 +18,15 @@ import {
 import { createMarkdown } from './markdown/index.ts'
 import { exportStore } from './moving/export.ts'
 import type { LastLine } from './moving/format.ts'
-import type { Told, Write } from './moving/lines.ts'
+import type { OnProgress, Write } from './moving/lines.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
-import { createPageDoor } from './page/door.ts'
+import { createLazyPages } from './page/door.ts'
 import { createQuota } from './quota/index.ts'
-import { createErrands } from './records/errands.ts'
-import { prepareStore } from './records/opening.ts'
-import { createPacking } from './records/packing.ts'
+import { createJobs } from './records/errands.ts'
+import { migrateStore } from './records/opening.ts'
+import { createCompactor } from './records/packing.ts'
 import { createStore } from './records/store.ts'
-import { createSweeper } from './records/sweeper.ts'
+import { createJobRunner } from './records/sweeper.ts'
 import { documentOf } from './routes/document.ts'
 import { routesWith, streamRoutesFor } from './routes/index.ts'
 import { type Verification, verify } from './verify.ts'
@@ -37,7 +37,7 @@ export interface Allot {
   /** A node:http listener, which also fits Express and Connect. */
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
-  readonly fetch: (request: Request, facts?: FetchFacts) => Promise<Response>
+  readonly fetch: (request: Request, facts?: FetchOptions) => Promise<Response>
   /**
    * The pages for people, as such a listener: at the root of a server of their own, or wherever the host mounts them
    * (`app.use('/storage', allot.page)`). `next` is called for what is no page.
@@ -65,7 +65,7 @@ export interface Allot {
    * Writes everything as it is at one moment, secrets included, for `importAllot` to read; requests go on meanwhile.
    * @param write takes bytes, and resolves when it wants more
    */
-  export(write: Write, told?: Told): Promise<LastLine>
+  export(write: Write, told?: OnProgress): Promise<LastLine>
   /** Finishes what is in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -79,9 +79,9 @@ export const createAllot = async ({
   ...given
 }: AllotOptions): Promise<Allot> => {
   const options = checked(Options, given)
-  const { git, transport, folders, files } = diskOf(options, log)
+  const { git, transport, folders, files } = openLocalStorage(options, log)
   await driver.open()
-  await prepareStore(driver, (words) => log.info({}, words)).catch(async (error) => {
+  await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
     throw error
   })
@@ -92,35 +92,35 @@ export const createAllot = async ({
   const failed = failing('a listener of quota failed')
   events.on('error', failed)
   const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
-  const errands = createErrands(BOUNDS, () => sweeper.wake())
-  const sweeper = createSweeper(store, errands, (error, errand) =>
-    log.error({ err: error, errand }, 'what a change has left to do failed; it will be tried again'),
+  const jobs = createJobs(BOUNDS, () => jobRunner.wake())
+  const jobRunner = createJobRunner(store, jobs, (error, job) =>
+    log.error({ err: error, errand: job }, 'what a change has left to do failed; it will be tried again'),
   )
-  const packing = createPacking(store, failing('names could not be packed; it will be tried again'))
+  const compactor = createCompactor(store, failing('names could not be packed; it will be tried again'))
   const quota = createQuota(
     store,
-    errands,
+    jobs,
     { groups, total },
     {
       share,
-      isHeard: () => events.listenerCount('quota') > 0,
-      async tell({ owner, ...crossing }) {
+      isListening: () => events.listenerCount('quota') > 0,
+      async notify({ owner, ...crossing }) {
         const account = await hosting.accounts.byId(owner)
         // Whoever was deleted crossed nothing.
         if (account !== undefined) events.emit('quota', { owner: account.name, ...crossing })
       },
-      failed,
+      onError: failed,
     },
     keepLfs,
   )
   const hosting = createHosting({
     store,
     quota,
-    errands,
+    jobs,
     folders,
     disk: git,
     files,
-    failed: failing('what lies on the disk could not be made to agree with the records'),
+    onError: failing('what lies on the disk could not be made to agree with the records'),
     authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -143,7 +143,7 @@ export const createAllot = async ({
   const streaming =
     streamed.length === 0
       ? undefined
-      : createStreaming({
+      : createStreamDispatcher({
           routes: streamed,
           services: {
             store,
@@ -165,7 +165,7 @@ export const createAllot = async ({
           log,
         })
   const routes = routesWith(options)
-  const serving = createServing({
+  const serving = createDispatcher({
     routes,
     services: {
       store,
@@ -185,9 +185,9 @@ export const createAllot = async ({
     // A host's own login is not to be asked twice, and may make an account.
     together: driver.shared
       ? {
-          read: store.together,
+          read: store.readTogether,
           withCredentials: authenticate === undefined,
-          nameOf: hosting.identities.nameOf,
+          cacheKeyOf: hosting.identities.cacheKeyOf,
         }
       : undefined,
     basePath: options.basePath,
@@ -197,9 +197,9 @@ export const createAllot = async ({
     bodyLimit: options.bodyLimit,
     pageLimits,
     log,
-    ...(streaming === undefined ? {} : { beside: streaming.take }),
+    ...(streaming === undefined ? {} : { fallback: streaming.handle }),
   })
-  const pages = createPageDoor({
+  const pages = createLazyPages({
     services: {
       store,
       hosting,
@@ -211,11 +211,11 @@ export const createAllot = async ({
     bodyLimit: options.bodyLimit,
     log,
   })
-  sweeper.wake()
-  packing.begin()
+  jobRunner.wake()
+  compactor.start()
   // What another process has left uncounted when it was killed is not to wait for a start.
-  const resumed = () => hosting.landings.resume().catch(failing('pushes could not be looked for'))
-  const looking = driver.shared ? setInterval(resumed, HOUR).unref() : undefined
+  const resumed = () => hosting.pushJournal.resume().catch(failing('pushes could not be looked for'))
+  const batcher = driver.shared ? setInterval(resumed, HOUR).unref() : undefined
   return {
     handler: serving.handler,
     page: pages.handler,
@@ -232,9 +232,9 @@ export const createAllot = async ({
       await pages.idle()
       await streaming?.idle()
       await transport?.close()
-      clearInterval(looking)
-      await sweeper.stop()
-      await packing.stop()
+      clearInterval(batcher)
+      await jobRunner.stop()
+      await compactor.stop()
       await hosting.idle().catch(() => undefined)
       await hosting.close()
       await quota.idle()
@@ -247,7 +247,7 @@ export const createAllot = async ({
 /**
  * A write of 500 ledger entries takes about a tenth of a second, and one of 50 about as long as others notice nothing of.
  */
-const BOUNDS = { inOne: 500, step: 50 }
+const BOUNDS = { maxPerTransaction: 500, batchSize: 50 }
 
 const HOUR = 3_600_000
 

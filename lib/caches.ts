@@ -12,4 +12,4 @@ export const nameOfCache = (cache: object): string | undefined => names.get(cach
  * At most so many entries. lru-cache's own `max` sets aside room for all of them at once, which is most of what a start
  * costs where few ever come.
  */
-export const upTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 })
+export const maxEntries = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 })

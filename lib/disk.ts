@@ -9,7 +9,7 @@ import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
 
 /** What this server keeps on its own disk. */
-export interface Disk {
+export interface LocalStorage {
   /** Undefined when the host keeps the repositories itself, and reports their sizes. */
   readonly git: GitStore | undefined
   readonly folders: RepositoryFiles | undefined
@@ -19,7 +19,7 @@ export interface Disk {
   readonly files: FileStore
 }
 
-export const diskOf = (options: Options, log: Log): Disk => {
+export const openLocalStorage = (options: Options, log: Log): LocalStorage => {
   const { repositories } = options
   const files = createFileStore(options.files)
   if (repositories === false) return { git: undefined, folders: undefined, transport: undefined, files }
@@ -37,8 +37,8 @@ const transportOf = (
   const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, memory, idle, deadline } = limits
   return createTransport({
     ...{ directory, git, atOnce, atOncePerClient, largestPush, memory },
-    patience: { idle, deadline },
-    failed: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
+    timeouts: { idle, deadline },
+    onError: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
   })
 }
 
@@ -77,5 +77,5 @@ const repositoryFiles = (git: GitStore, transport: Transport | undefined, host: 
     await transport?.stop(id)
     await git.remove(id)
   },
-  sweep: (age) => git.sweep(age),
+  sweep: (age) => git.removeStale(age),
 })

@@ -4,7 +4,7 @@ import { accountByName } from './hosting/lookup.ts'
 import type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
 import type { Sum } from './integers.ts'
 import { checkSubject } from './quota/checks.ts'
-import type { Crossing } from './quota/crossings.ts'
+import type { ThresholdEvent } from './quota/crossings.ts'
 import type { QuotaExplanation } from './quota/explain.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -50,7 +50,7 @@ export interface UsedOnDay {
 }
 
 /** What `allot.on('quota', …)` tells: an owner's usage passed a rule's limit, or the share of it that is near. */
-export interface QuotaEvent extends Omit<Crossing, 'owner'> {
+export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
   /** The name of the user or the organization. */
   owner: string
 }
@@ -82,11 +82,11 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       setFor: (owner, names) => groups.setFor(named(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
-    info: async (owner) => quotaResource(await quota.standing(await idOf(owner)), true),
+    info: async (owner) => quotaResource(await quota.status(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
     growth: async (owner) =>
-      (await quota.growth(await idOf(owner))).map((one) => ({
+      (await quota.history(await idOf(owner))).map((one) => ({
         date: dateOf(one.day),
         all: usedBy('size:all', one),
         size: sizesOf(one),

@@ -2,7 +2,7 @@ import { createFileStore } from './files/index.ts'
 import { createGitStore } from './git/index.ts'
 import type { LastLine } from './moving/format.ts'
 import { importStore } from './moving/import.ts'
-import type { Told } from './moving/lines.ts'
+import type { OnProgress } from './moving/lines.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
 
 /**
@@ -13,7 +13,7 @@ import { type AllotOptions, checked, Options } from './options.ts'
 export const importAllot = async (
   { driver, ...folders }: Pick<AllotOptions, 'driver' | 'repositories' | 'files'>,
   source: AsyncIterable<Uint8Array>,
-  told?: Told,
+  told?: OnProgress,
 ): Promise<LastLine> => {
   const options = checked(Options, folders)
   const git = options.repositories === false ? undefined : createGitStore(options.repositories)

@@ -1,13 +1,13 @@
 import type { FileStore } from './files/index.ts'
-import { attachmentsProof } from './hosting/attachments-proof.ts'
-import { contentsProof } from './hosting/contents-proof.ts'
-import { type FileFault, findFileFaults } from './hosting/files-on-disk.ts'
-import { filesProof } from './hosting/files-proof.ts'
-import { hostingProof } from './hosting/proof.ts'
-import { quotaProof } from './quota/proof.ts'
-import { prepareStore } from './records/opening.ts'
+import { attachmentsIntegrity } from './hosting/attachments-proof.ts'
+import { contentIntegrity } from './hosting/contents-proof.ts'
+import { checkFiles, type FileFault } from './hosting/files-on-disk.ts'
+import { filesIntegrity } from './hosting/files-proof.ts'
+import { hostingIntegrity } from './hosting/proof.ts'
+import { quotaIntegrity } from './quota/proof.ts'
+import { migrateStore } from './records/opening.ts'
 import { repairRecords } from './records/proof/repair.ts'
-import { type Counted, type Told, verifyRecords } from './records/proof/verify.ts'
+import { type OnProgress, type Totals, verifyRecords } from './records/proof/verify.ts'
 import type { StorageDriver } from './storage/driver.ts'
 
 /** What a recount of the whole store came to. */
@@ -22,7 +22,7 @@ export interface Verification {
 }
 
 const NAMED = 100
-const proofs = [quotaProof, hostingProof, contentsProof, filesProof, attachmentsProof]
+const checks = [quotaIntegrity, hostingIntegrity, contentIntegrity, filesIntegrity, attachmentsIntegrity]
 
 /**
  * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may
@@ -31,16 +31,22 @@ const proofs = [quotaProof, hostingProof, contentsProof, filesProof, attachments
  * @param told how far it has come, now and then
  * @throws AllotError unavailable for a store that is not of this program's layout.
  */
-export const verify = async (driver: StorageDriver, disk?: FileStore, told?: Told): Promise<Verification> => {
+export const verify = async (
+  driver: StorageDriver,
+  disk?: FileStore,
+  told?: OnProgress,
+): Promise<Verification> => {
   const faults = list()
-  const counted = await driver.read((tx) => verifyRecords(tx, proofs, { found: faults.add, told }))
-  if (disk !== undefined) await findFileFaults(driver, disk, faults.add)
+  const counted = await driver.read((tx) =>
+    verifyRecords(tx, checks, { onFault: faults.add, onProgress: told }),
+  )
+  if (disk !== undefined) await checkFiles(driver, disk, faults.add)
   return verification(counted, faults)
 }
 
 /** What a repair did, and what is still wrong after it: broken records, and those that point to nothing. */
 export interface Repaired {
-  mended: number
+  repaired: number
   /** The first hundred things that were mended. */
   named: string[]
   after: Verification
@@ -50,37 +56,41 @@ export interface Repaired {
  * Mends what follows from records: indexes, counters, sequences and derived numbers; never a record of something else,
  * but that of an LFS object which is lost, and takes away files that belong to nothing. To be run while nobody writes.
  */
-export const repair = async (driver: StorageDriver, disk?: FileStore, told?: Told): Promise<Repaired> => {
-  await prepareStore(driver)
-  const mended = list()
-  const left = disk === undefined ? [] : await mendFiles(driver, disk, mended.add)
+export const repair = async (
+  driver: StorageDriver,
+  disk?: FileStore,
+  told?: OnProgress,
+): Promise<Repaired> => {
+  await migrateStore(driver)
+  const repaired = list()
+  const left = disk === undefined ? [] : await mendFiles(driver, disk, repaired.add)
   let faults = list()
   const begin = () => {
     faults = list()
     for (const one of left) faults.add(one)
     return faults.add
   }
-  const counted = await repairRecords(driver, proofs, { mended: mended.add, begin, told })
-  return { mended: mended.total(), named: mended.first, after: verification(counted, faults) }
+  const counted = await repairRecords(driver, checks, { onRepaired: repaired.add, begin, told })
+  return { repaired: repaired.total(), named: repaired.first, after: verification(counted, faults) }
 }
 
 /** @returns what nothing can mend but a person */
 const mendFiles = async (
   driver: StorageDriver,
   disk: FileStore,
-  mended: (fault: FileFault) => void,
+  repaired: (fault: FileFault) => void,
 ): Promise<FileFault[]> => {
   const found: FileFault[] = []
   const left: FileFault[] = []
-  await findFileFaults(driver, disk, (fault) => found.push(fault))
+  await checkFiles(driver, disk, (fault) => found.push(fault))
   for (const fault of found)
-    if (await fault.mend()) mended(fault)
+    if (await fault.repair()) repaired(fault)
     else left.push(fault)
   return left
 }
 
 const verification = (
-  { records, entries, counters }: Counted,
+  { records, entries, counters }: Totals,
   { total, first }: ReturnType<typeof list>,
 ): Verification => ({ records, indexEntries: entries, counters, faults: total(), named: first })
 
@@ -90,9 +100,9 @@ const list = () => {
   return {
     first,
     total: () => total,
-    add({ says }: { says: string }) {
+    add({ message }: { message: string }) {
       total++
-      if (first.length < NAMED) first.push(says)
+      if (first.length < NAMED) first.push(message)
     },
   }
 }

@@ -8,18 +8,18 @@ export interface Answer {
   body: any
 }
 
-export interface Ask {
+export interface RequestOptions {
   token?: string
   /** Sent as JSON when it is no string or bytes. */
   body?: unknown
   headers?: Record<string, string>
 }
 
-export type Asking = (method: string, path: string, options?: Ask) => Promise<Answer>
+export type Send = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
 
 /** Asks a server over a socket. */
-export const asker =
-  (api: string): Asking =>
+export const sender =
+  (api: string): Send =>
   async (method, path, { token, body, headers = {} } = {}) => {
     const sent = new Headers(headers)
     if (token !== undefined) sent.set('authorization', `token ${token}`)

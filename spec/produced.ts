@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Route } from '../lib/http/index.ts'
 
 /** The folder in which the files of one run note what was answered; spec/run.ts makes it when it runs them all. */
-export const PRODUCED = 'ALLOT_SPEC_PRODUCED'
+export const COVERAGE_FOLDER = 'ALLOT_SPEC_PRODUCED'
 
 type Declared = Pick<Route<never, never>, 'operationId' | 'responses'>
 
@@ -13,7 +13,7 @@ const noted = new Set<string>()
 export const noteAnswer = (
   { operationId }: Declared,
   status: number,
-  folder = process.env[PRODUCED],
+  folder = process.env[COVERAGE_FOLDER],
 ): void => {
   const line = `${operationId} ${status}`
   if (folder === undefined || noted.has(line)) return
@@ -22,7 +22,7 @@ export const noteAnswer = (
 }
 
 /** Each `operationId status` that a route declares and no spec has produced. */
-export const neverProduced = (routes: readonly Declared[], folder: string): string[] => {
+export const uncovered = (routes: readonly Declared[], folder: string): string[] => {
   const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
   const produced = new Set(files.flatMap((text) => text.split('\n')))
   return routes

@@ -6,7 +6,7 @@ import { spec } from 'node:test/reporters'
 import { routes } from '../lib/routes/index.ts'
 import { built } from './built.ts'
 import { startCluster } from './postgres/cluster.ts'
-import { neverProduced, PRODUCED } from './produced.ts'
+import { COVERAGE_FOLDER, uncovered } from './produced.ts'
 import { onPostgres } from './store.ts'
 
 /**
@@ -23,7 +23,7 @@ const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf
   .map((file) => join(import.meta.dirname, file))
   .sort()
 const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
-process.env[PRODUCED] = folder
+process.env[COVERAGE_FOLDER] = folder
 
 // What is published starts in a third of the time that its source takes.
 process.env.ALLOT_PROGRAM ??= built()
@@ -51,7 +51,7 @@ report.on('end', () => {
     process.stdout.write(`no test ran: ${files.length} spec files\n`)
     process.exitCode = 1
   }
-  const missing = words.length === 0 ? neverProduced(routes, folder) : []
+  const missing = words.length === 0 ? uncovered(routes, folder) : []
   rmSync(folder, { recursive: true })
   if (missing.length > 0) {
     process.stdout.write(

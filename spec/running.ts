@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Allot, type AllotOptions, createAllot } from '../lib/index.ts'
-import { type Answer, type Ask, asker } from './asking.ts'
+import { type Answer, type RequestOptions, sender } from './asking.ts'
 import { assertDeclared } from './declared.ts'
 import { askedHost } from './hosts/mounts.ts'
 import { specStore } from './store.ts'
 
-export { type Answer, type Ask, asker } from './asking.ts'
+export { type Answer, type RequestOptions, sender } from './asking.ts'
 
 export interface Person {
   name: string
@@ -20,13 +20,13 @@ export interface Person {
 }
 
 /** A started server, spoken to over a socket. */
-export interface Running {
+export interface TestServer {
   allot: Allot
   /** Without a slash at the end. */
   base: string
   api: string
   root: Person
-  ask(method: string, path: string, options?: Ask): Promise<Answer>
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** The same, as a person, or as nobody. */
   as(person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer>
   /** A new user with a token of all scopes; the password is set for those who need one. */
@@ -41,7 +41,7 @@ const quiet = { error: () => undefined, info: () => undefined }
 /** How the listener is put into a server: plain, unless a spec mounts it elsewhere. */
 export type Mount = (handler: Allot['handler']) => RequestListener
 
-export interface Started {
+export interface StartOptions {
   mount?: Mount
   prefix?: string
   /** Where the store comes from when the options bring no driver. */
@@ -52,8 +52,8 @@ export interface Started {
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount, prefix = '', store = specStore, root = 'root' }: Started = {},
-): Promise<Running> => {
+  { mount, prefix = '', store = specStore, root = 'root' }: StartOptions = {},
+): Promise<TestServer> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
@@ -70,15 +70,15 @@ export const start = async (
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
-  const unchecked = asker(api)
-  const ask: Running['ask'] = async (method, path, asked) => {
+  const unchecked = sender(api)
+  const ask: TestServer['request'] = async (method, path, asked) => {
     const answer = await unchecked(method, path, asked)
     assertDeclared(method, path, answer)
     return answer
   }
   let people = 0
 
-  const person: Running['person'] = async (name, given = {}) => {
+  const person: TestServer['person'] = async (name, given = {}) => {
     const login = name ?? `user${++people}`
     const { hosting } = allot
     const account = await hosting.accounts.createUser({ name: login, ...given })
@@ -90,7 +90,7 @@ export const start = async (
     allot,
     base,
     api,
-    ask,
+    request: ask,
     as: (who, method, path, body) =>
       ask(method, path, { ...(who ? { token: who.token } : {}), ...(body === undefined ? {} : { body }) }),
     person,

@@ -2,11 +2,11 @@ import type { LastLine } from '../../lib/moving/format.ts'
 import type { Write } from '../../lib/moving/lines.ts'
 import { exportReader } from '../../lib/moving/reader.ts'
 import type { Api } from '../api.ts'
-import { type Bar, barOf, withBar } from '../bar.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../bar.ts'
 import { withStore } from '../open.ts'
 import { outputTo } from '../output.ts'
 import type { StoreFlags } from '../place.ts'
-import { pointedElsewhere, refuseMissing } from '../reach.ts'
+import { explainLocked, requireStore } from '../reach.ts'
 import { type RemoteFlags, remoteIn } from '../remote.ts'
 
 interface Flags extends StoreFlags, RemoteFlags {
@@ -16,7 +16,7 @@ interface Flags extends StoreFlags, RemoteFlags {
 export const exportEverything = async ({ out, ...flags }: Flags): Promise<void> => {
   const output = await outputTo(out)
   try {
-    const { records } = await withBar(barOf('exporting', '{value} bytes'), (told) =>
+    const { records } = await withProgressBar(createProgressBar('exporting', '{value} bytes'), (told) =>
       exported(flags, output.write, told),
     )
     await output.finish()
@@ -27,22 +27,26 @@ export const exportEverything = async ({ out, ...flags }: Flags): Promise<void> 
   }
 }
 
-const exported = (flags: Flags, write: Write, told: Bar['told']): Promise<LastLine> => {
+const exported = (flags: Flags, write: Write, told: ProgressBar['onProgress']): Promise<LastLine> => {
   const remote = remoteIn(flags)
   return remote === undefined ? fromStore(flags, write, told) : fromServer(remote, write, told)
 }
 
-const fromStore = async (flags: StoreFlags, write: Write, told: Bar['told']): Promise<LastLine> => {
-  refuseMissing(flags)
+const fromStore = async (
+  flags: StoreFlags,
+  write: Write,
+  told: ProgressBar['onProgress'],
+): Promise<LastLine> => {
+  requireStore(flags)
   let last: LastLine | undefined
   await withStore(flags, async (allot) => {
     last = await allot.export(write, ({ bytes }) => told({ done: bytes, total: bytes }))
-  }).catch(pointedElsewhere)
+  }).catch(explainLocked)
   return last!
 }
 
 /** What comes over the network is checked before it is taken for whole. */
-const fromServer = async (server: Api, write: Write, told: Bar['told']): Promise<LastLine> => {
+const fromServer = async (server: Api, write: Write, told: ProgressBar['onProgress']): Promise<LastLine> => {
   const reader = exportReader()
   let bytes = 0
   for await (const chunk of server.stream('/admin/export')) {

@@ -2,22 +2,23 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { importAllot } from '../../lib/import.ts'
 import { checkExport } from '../../lib/moving/reader.ts'
-import { type Bar, barOf, withBar } from '../bar.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../bar.ts'
 import { type StoreFlags, unopened } from '../open.ts'
 
 /** A file is gone through once before anything is touched; what comes over a pipe is checked as it comes. */
 export const importEverything = async (file: string, flags: StoreFlags): Promise<void> => {
   const size = file === '-' ? undefined : await sizeOf(file)
-  if (size !== undefined) await withBar(bar('checking', size), (told) => checkExport(read(file, size, told)))
+  if (size !== undefined)
+    await withProgressBar(progressBar('checking', size), (told) => checkExport(read(file, size, told)))
   const { data, ...into } = await unopened(flags)
-  const { records } = await withBar(bar('importing', size), (told) =>
+  const { records } = await withProgressBar(progressBar('importing', size), (told) =>
     importAllot(into, read(file, size, told)),
   )
   process.stderr.write(`imported ${records} lines into ${flags.storage ?? data}\n`)
 }
 
-const bar = (doing: string, size: number | undefined): Promise<Bar> =>
-  barOf(doing, size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes')
+const progressBar = (doing: string, size: number | undefined): Promise<ProgressBar> =>
+  createProgressBar(doing, size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes')
 
 const sizeOf = async (file: string): Promise<number> => {
   try {
@@ -30,7 +31,7 @@ const sizeOf = async (file: string): Promise<number> => {
 async function* read(
   file: string,
   size: number | undefined,
-  told: Bar['told'],
+  told: ProgressBar['onProgress'],
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let done = 0
   const source = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })

@@ -2,13 +2,13 @@ import type { Organization } from '../../lib/resources/organization.ts'
 import type { Repository } from '../../lib/resources/repository.ts'
 import type { AccessToken } from '../../lib/resources/token.ts'
 import type { User } from '../../lib/resources/user.ts'
-import { part } from '../api.ts'
-import { inWords } from '../bytes.ts'
+import { pathSegment } from '../api.ts'
+import { formatSize } from '../bytes.ts'
 import { type Column, type PrintFlags, printPages } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
-import { Usage } from '../usage.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
+import { UsageError } from '../usage.ts'
 
-interface Flags extends ReachFlags, PrintFlags {}
+interface Flags extends ApiFlags, PrintFlags {}
 
 const id = { title: 'ID', cell: (one: { id: number }) => one.id }
 
@@ -46,7 +46,7 @@ const TOKENS: readonly Column<AccessToken>[] = [
 export const listTokens = (user: string, flags: Flags): Promise<void> =>
   withApi(flags, (api) =>
     printPages(
-      api.pages<AccessToken>(`/users/${part(user)}/tokens`, `there is no user named ${user}`),
+      api.pages<AccessToken>(`/users/${pathSegment(user)}/tokens`, `there is no user named ${user}`),
       TOKENS,
       flags,
       `${user} has no token`,
@@ -55,7 +55,7 @@ export const listTokens = (user: string, flags: Flags): Promise<void> =>
 
 const REPOSITORIES: readonly Column<Repository>[] = [
   id,
-  { title: 'SIZE', cell: ({ size }) => inWords(size * 1024) },
+  { title: 'SIZE', cell: ({ size }) => formatSize(size * 1024) },
   { title: 'SEEN BY', cell: (one) => (one.private ? 'members' : 'readers') },
   { title: 'CHANGED', cell: ({ updated_at }) => updated_at.slice(0, 10) },
   { title: 'NAME', cell: ({ full_name }) => full_name },
@@ -74,13 +74,13 @@ export const listRepositories = (
   flags: Flags & { by?: string },
 ): Promise<void> => {
   if (owner === undefined && flags.by !== undefined)
-    throw new Usage("--by orders an owner's repositories: name the owner, too")
+    throw new UsageError("--by orders an owner's repositories: name the owner, too")
   return withApi(flags, (api) => {
     const pages =
       owner === undefined
         ? api.pages<Repository>('/repos/search')
         : api.pages<Repository>(
-            `/users/${part(owner)}/repos?order_by=${ORDERS[flags.by ?? 'name']}`,
+            `/users/${pathSegment(owner)}/repos?order_by=${ORDERS[flags.by ?? 'name']}`,
             `there is no user or organization named ${owner}`,
           )
     return printPages(pages, REPOSITORIES, flags, 'there is no repository yet')

@@ -4,8 +4,8 @@ import { sourceAt } from '../migrate/source.ts'
 import { open } from '../open.ts'
 import type { StoreFlags } from '../place.ts'
 import { print } from '../print.ts'
-import { pointedElsewhere } from '../reach.ts'
-import { Usage } from '../usage.ts'
+import { explainLocked } from '../reach.ts'
+import { UsageError } from '../usage.ts'
 
 interface Flags extends StoreFlags {
   from: string
@@ -18,7 +18,7 @@ const GO_ON = ': what was copied stays, and the same command goes on from there'
 /** Into the store itself: over an API nobody can follow, star or own in the name of somebody else. */
 export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
   const source = await sourceAt(from, secretIn(token))
-  const { allot, config, data, repositories } = await open(flags).catch(pointedElsewhere)
+  const { allot, config, data, repositories } = await open(flags).catch(explainLocked)
   const git = repositories === false ? undefined : { ...repositories, largest: config.git.largestPush }
   const report = createReport()
   try {
@@ -40,7 +40,8 @@ const tell = (report: Report): void => {
 
 const secretIn = (token: string | undefined): string => {
   const secret = (token ?? process.env.ALLOT_FROM_TOKEN)?.trim()
-  if (!secret) throw new Usage('the source needs a token: --token, or ALLOT_FROM_TOKEN in the environment')
-  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Usage('the token has characters that no token has')
+  if (!secret)
+    throw new UsageError('the source needs a token: --token, or ALLOT_FROM_TOKEN in the environment')
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new UsageError('the token has characters that no token has')
   return secret
 }

@@ -1,32 +1,32 @@
 import type { Organization } from '../../lib/resources/organization.ts'
-import { part } from '../api.ts'
-import { note, type PrintFlags, printJson } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
+import { pathSegment } from '../api.ts'
+import { type PrintFlags, printJson, printNote } from '../print.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
 
-interface Flags extends ReachFlags, PrintFlags {
+interface Flags extends ApiFlags, PrintFlags {
   owner: string
 }
 
 export const deleteOrganization = (
   name: string,
-  { purge, ...flags }: ReachFlags & { purge?: boolean },
+  { purge, ...flags }: ApiFlags & { purge?: boolean },
 ): Promise<void> => {
-  const path = `/orgs/${part(name)}${purge ? '?purge=true' : ''}`
+  const path = `/orgs/${pathSegment(name)}${purge ? '?purge=true' : ''}`
   return withApi(flags, async (api) => {
     await api.send('DELETE', path, undefined, `there is no organization named ${name}`)
-    note(`deleted the organization ${name}`)
+    printNote(`deleted the organization ${name}`)
   })
 }
 
 export const addOrganization = (name: string, { owner, json, ...flags }: Flags): Promise<void> => {
-  const path = `/admin/users/${part(owner)}/orgs`
+  const path = `/admin/users/${pathSegment(owner)}/orgs`
   return withApi(
     flags,
     async (api) => {
       const body = { username: name }
       const made = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
       if (json) printJson(made)
-      note(`added the organization ${made.name}, owned by ${owner}`)
+      printNote(`added the organization ${made.name}, owned by ${owner}`)
     },
     { mayMake: true },
   )

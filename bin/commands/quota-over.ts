@@ -1,18 +1,21 @@
 import type { QuotaOverInfo } from '../../lib/resources/quota-plan.ts'
-import { inWords } from '../bytes.ts'
+import { formatSize } from '../bytes.ts'
 import { type Column, type PrintFlags, printPages } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
 
-interface Flags extends ReachFlags, PrintFlags {
+interface Flags extends ApiFlags, PrintFlags {
   subject: string
   within?: string
 }
 
 const OWNERS: readonly Column<QuotaOverInfo>[] = [
   { title: 'NAME', cell: ({ owner }) => owner.login },
-  { title: 'USED', cell: ({ used }) => inWords(used) },
-  { title: 'LIMIT', cell: ({ limit }) => inWords(limit) },
-  { title: '', cell: ({ over, left }) => (over ? `over by ${inWords(-left)}` : `${inWords(left)} left`) },
+  { title: 'USED', cell: ({ used }) => formatSize(used) },
+  { title: 'LIMIT', cell: ({ limit }) => formatSize(limit) },
+  {
+    title: '',
+    cell: ({ over, left }) => (over ? `over by ${formatSize(-left)}` : `${formatSize(left)} left`),
+  },
 ]
 
 /** Who is over quota, or so near to it, largest excess first. */

@@ -1,17 +1,17 @@
 import type { Subject } from '../../lib/quota/subjects.ts'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/resources/quota.ts'
-import { Absent, type Api, part } from '../api.ts'
-import { limitInWords } from '../bytes.ts'
-import { type Column, note, type PrintFlags, printPages } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
-import { Usage } from '../usage.ts'
+import { type Api, NotFoundAtPath, pathSegment } from '../api.ts'
+import { formatLimit } from '../bytes.ts'
+import { type Column, type PrintFlags, printNote, printPages } from '../print.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
+import { UsageError } from '../usage.ts'
 import { type ChangeFlags, change } from './quota.ts'
 
-interface Flags extends ReachFlags, PrintFlags {}
+interface Flags extends ApiFlags, PrintFlags {}
 
 const RULES: readonly Column<QuotaRuleInfo>[] = [
   { title: 'NAME', cell: ({ name }) => name ?? '' },
-  { title: 'LIMIT', cell: ({ limit }) => limitInWords(limit) },
+  { title: 'LIMIT', cell: ({ limit }) => formatLimit(limit) },
   { title: 'SUBJECTS', cell: ({ subjects }) => subjects.join(',') || 'none: it limits nothing' },
 ]
 export const listRules = (flags: Flags): Promise<void> =>
@@ -23,7 +23,7 @@ const GROUPS: readonly Column<QuotaGroupInfo>[] = [
   { title: 'NAME', cell: ({ name }) => name ?? '' },
   { title: 'RULES', cell: ({ rules }) => rules.map(ruleWords).join(', ') || 'none: it allows everything' },
 ]
-const ruleWords = ({ name, limit }: QuotaRuleInfo) => `${name} (${limitInWords(limit)})`
+const ruleWords = ({ name, limit }: QuotaRuleInfo) => `${name} (${formatLimit(limit)})`
 
 export const listGroups = (flags: Flags): Promise<void> =>
   withApi(flags, (api) =>
@@ -35,7 +35,7 @@ const found = async <T>(api: Api, path: string): Promise<T | undefined> => {
   try {
     return await api.get<T>(path, 'absent')
   } catch (error) {
-    if (error instanceof Absent) return undefined
+    if (error instanceof NotFoundAtPath) return undefined
     throw error
   }
 }
@@ -45,11 +45,12 @@ export const setRule = (
   name: string,
   { limit, subjects, ...flags }: ChangeFlags & { limit?: number; subjects?: Subject[] },
 ): Promise<void> => {
-  const path = `/admin/quota/rules/${part(name)}`
+  const path = `/admin/quota/rules/${pathSegment(name)}`
   return change(flags, async (api) => {
     const before = await found<QuotaRuleInfo>(api, path)
     const wanted = limit ?? before?.limit
-    if (wanted === undefined) throw new Usage(`there is no rule ${name} yet: a new one needs its --limit`)
+    if (wanted === undefined)
+      throw new UsageError(`there is no rule ${name} yet: a new one needs its --limit`)
     return { rules: [{ name, limit: wanted, subjects: subjects ?? before?.subjects ?? [] }] }
   })
 }
@@ -65,9 +66,9 @@ export const deleteRule = (name: string, flags: Flags): Promise<void> => remove(
 export const deleteGroup = (name: string, flags: Flags): Promise<void> => remove('group', name, flags)
 
 const remove = (kind: 'rule' | 'group', name: string, flags: Flags): Promise<void> => {
-  const path = `/admin/quota/${kind}s/${part(name)}`
+  const path = `/admin/quota/${kind}s/${pathSegment(name)}`
   return withApi(flags, async (api) => {
     await api.send('DELETE', path, undefined, `there is no ${kind} named ${name}`)
-    note(`deleted the ${kind} ${name}`)
+    printNote(`deleted the ${kind} ${name}`)
   })
 }

@@ -1,14 +1,14 @@
 import { add, type Sum } from '../../lib/integers.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/resources/quota.ts'
-import { type Api, part } from '../api.ts'
-import { exactly, inWords, limitInWords } from '../bytes.ts'
-import { chart, type Measure } from '../chart.ts'
-import { type PrintFlags, plain, print, printJson } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
+import { type Api, pathSegment } from '../api.ts'
+import { formatBytes, formatLimit, formatSize } from '../bytes.ts'
+import { type ChartRow, chart } from '../chart.ts'
+import { escapeControl, type PrintFlags, print, printJson } from '../print.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
 import { remoteIn } from '../remote.ts'
-import { Usage } from '../usage.ts'
+import { UsageError } from '../usage.ts'
 
-interface Flags extends ReachFlags, PrintFlags {}
+interface Flags extends ApiFlags, PrintFlags {}
 type Explained = QuotaExplanationInfo
 type Rule = Explained['groups'][number]['rules'][number]
 
@@ -41,9 +41,9 @@ export const explainQuota = (
 
 /** Without a name it is that of the token's own user: of a store that is opened there is no such user. */
 const pathOf = (owner: string | undefined, flags: Flags): string => {
-  if (owner !== undefined) return `/admin/users/${part(owner)}/quota`
+  if (owner !== undefined) return `/admin/users/${pathSegment(owner)}/quota`
   if (remoteIn(flags) === undefined)
-    throw new Usage('whose quota? name a user or an organization (only a server knows who you are)')
+    throw new UsageError('whose quota? name a user or an organization (only a server knows who you are)')
   return '/user/quota'
 }
 
@@ -54,15 +54,17 @@ const explanation = (api: Api, path: string, subject: string, owner: string | un
 
 const headline = (name: string, { subject, over, used, limit, left }: Explained): string[] => {
   const what = subject === 'size:all' ? '' : ` for ${subject}`
-  const uses = `${plain(name)} uses ${inWords(used)}`
+  const uses = `${escapeControl(name)} uses ${formatSize(used)}`
   const words =
-    limit === null ? `${uses}${what}, and nothing limits it` : `${uses} of ${inWords(limit)}${what}`
-  return [words + standing(over, left), `  ${exactly(used)}`]
+    limit === null ? `${uses}${what}, and nothing limits it` : `${uses} of ${formatSize(limit)}${what}`
+  return [words + standing(over, left), `  ${formatBytes(used)}`]
 }
 
 const standing = (over: boolean, left: Sum | null): string => {
   if (left === null) return over ? ': over quota' : ''
-  return left > 0 && !over ? `; ${inWords(left)} are left` : `: OVER by ${inWords(left < 0 ? -left : 0)}`
+  return left > 0 && !over
+    ? `; ${formatSize(left)} are left`
+    : `: OVER by ${formatSize(left < 0 ? -left : 0)}`
 }
 
 const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
@@ -80,7 +82,7 @@ const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
   return chart(
     parts.map(([label, bytes]) => ({
       label,
-      amount: inWords(bytes),
+      amount: formatSize(bytes),
       share: share(bytes),
       words: percent(share(bytes)),
     })),
@@ -94,7 +96,7 @@ const percent = (share: number): string => `${Math.floor(share * 100)} %`
 const groupsOf = ({ subject, groups }: Explained, isAsked: boolean): string[] =>
   groups.flatMap(({ name, stands, rules }) => [
     '',
-    (name ? `group ${plain(name)}` : 'a group') +
+    (name ? `group ${escapeControl(name)}` : 'a group') +
       (isAsked ? ` ${stands ? 'allows' : 'does not allow'} more of ${subject}` : ''),
     ...(rules.length === 0
       ? ['  it has no rules']
@@ -104,9 +106,9 @@ const groupsOf = ({ subject, groups }: Explained, isAsked: boolean): string[] =>
         )),
   ])
 
-const measureOf = (rule: Rule, isBeside: boolean): Measure => ({
-  label: plain(rule.name ?? rule.subjects.join('+')),
-  amount: `${inWords(rule.used)} of ${limitInWords(rule.limit)}`,
+const measureOf = (rule: Rule, isBeside: boolean): ChartRow => ({
+  label: escapeControl(rule.name ?? rule.subjects.join('+')),
+  amount: `${formatSize(rule.used)} of ${formatLimit(rule.limit)}`,
   share: rule.limit === -1 ? undefined : shareOf(rule),
   words: verdict(rule) + (isBeside ? ' (not asked here)' : ''),
 })
@@ -116,13 +118,13 @@ const shareOf = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : Number(used
 
 const verdict = (rule: Rule): string => {
   if (rule.left === null) return 'no limit'
-  if (rule.stands) return `${percent(shareOf(rule))}, ${inWords(rule.left)} left`
-  return `${rule.limit > 0 ? `${percent(shareOf(rule))}, ` : ''}OVER by ${inWords(-rule.left)}`
+  if (rule.stands) return `${percent(shareOf(rule))}, ${formatSize(rule.left)} left`
+  return `${rule.limit > 0 ? `${percent(shareOf(rule))}, ` : ''}OVER by ${formatSize(-rule.left)}`
 }
 
 const reasonOf = ({ subject, over, groups }: Explained): string => {
   if (groups.length === 0) return `No group and no rule concerns it, so nothing of ${subject} is over.`
   if (over) return `Over: not one group stands for ${subject}. A group stands when all its rules for it do.`
   const standing = groups.find(({ stands }) => stands)?.name
-  return `Within: ${standing ? `the group ${plain(standing)}` : 'a group'} stands for ${subject}, and one is enough.`
+  return `Within: ${standing ? `the group ${escapeControl(standing)}` : 'a group'} stands for ${subject}, and one is enough.`
 }

@@ -1,10 +1,10 @@
 import type { QuotaChange } from '../../lib/resources/quota-plan.ts'
 import type { Api } from '../api.ts'
 import { type PlanFile, readPlan } from '../plan.ts'
-import { note, type PrintFlags, plain, print, printJson } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
+import { escapeControl, type PrintFlags, print, printJson, printNote } from '../print.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
 
-export interface ChangeFlags extends ReachFlags, PrintFlags {
+export interface ChangeFlags extends ApiFlags, PrintFlags {
   dryRun?: boolean
 }
 
@@ -24,8 +24,8 @@ export const change = (
       const plan = await planFor(api)
       const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, plan)
       if (json) printJson(changes)
-      else for (const one of changes) print(plain(line(one)))
-      note(summary(changes.length, dryRun))
+      else for (const one of changes) print(escapeControl(line(one)))
+      printNote(summary(changes.length, dryRun))
     },
     { mayMake: true },
   )

@@ -5,20 +5,20 @@ import type { Allot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config.ts'
-import { farewell } from '../farewell.ts'
+import { gracefulShutdown } from '../farewell.ts'
 import type { Metrics } from '../metrics/index.ts'
 import { open, type StoreFlags } from '../open.ts'
-import { withProbes } from '../probes.ts'
+import { withHealthChecks } from '../probes.ts'
 import { withRequestLog } from '../request-log.ts'
-import { Usage } from '../usage.ts'
+import { UsageError } from '../usage.ts'
 import {
-  keepWorkers,
-  leave,
-  type Serving,
+  disconnectWorker,
+  notifyStarted,
+  parseWorkers,
   sharedPort,
-  tellServing,
+  superviseWorkers,
+  type WorkerStarted,
   workerNumber,
-  workersIn,
 } from '../workers.ts'
 
 interface Flags extends StoreFlags {
@@ -30,18 +30,18 @@ interface Flags extends StoreFlags {
 export const serve = async ({ workers, ...flags }: Flags): Promise<void> => {
   const wanted = flags.port === undefined ? undefined : portIn(flags.port)
   const worker = workerNumber()
-  const count = workersIn(workers, flags)
+  const count = parseWorkers(workers, flags)
   const log = pino(pino.destination(2))
   if (worker === undefined && count !== undefined) return supervise(count, flags, log)
-  await serveHere(flags, wanted, worker === undefined ? log : log.child({ worker })).finally(leave)
+  await serveHere(flags, wanted, worker === undefined ? log : log.child({ worker })).finally(disconnectWorker)
 }
 
 /** Workers do what this command does without any. */
 const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
   const { metrics } = readConfig(flags.config).server
-  if (metrics !== 'off') (await import('../metrics/workers.ts')).addUpForWorkers()
+  if (metrics !== 'off') (await import('../metrics/workers.ts')).aggregateWorkers()
   const stopped = stopSignal()
-  const kept = await keepWorkers(count, log)
+  const kept = await superviseWorkers(count, log)
   // What was wrong the worker has said.
   if (kept === undefined) {
     process.exitCode = 1
@@ -52,7 +52,7 @@ const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise
   await kept.stop()
 }
 
-const greet = ({ url, data }: Serving, how = ''): void =>
+const greet = ({ url, data }: WorkerStarted, how = ''): void =>
   void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${how}\n`)
 
 const serveHere = async (
@@ -68,11 +68,11 @@ const serveHere = async (
       return metrics === undefined ? driver : metrics.driver(driver)
     },
   })
-  let listener = withProbes(allot, config.server.page ? withPages(allot) : allot.handler)
+  let listener = withHealthChecks(allot, config.server.page ? withPages(allot) : allot.handler)
   if (metrics !== undefined) listener = metrics.listener(allot, listener)
   if (config.server.log === 'requests') listener = withRequestLog(log, listener)
   const server = createLimitedServer(listener, limitsIn(config))
-  const stop = farewell(server, () => allot.close())
+  const stop = gracefulShutdown(server, () => allot.close())
   try {
     await listen(server, sharedPort() ?? wanted ?? config.server.port, host ?? config.server.host)
     const url = `${urlOf(server)}${config.api.basePath}`
@@ -80,7 +80,7 @@ const serveHere = async (
     // One of several that begin at once makes the administrator, and that is not one that others have died before.
     if ((workerNumber() ?? 1) === 1)
       await welcome(allot, url, config.server.page ? `${urlOf(server)}/` : undefined)
-    tellServing({ url, data })
+    notifyStarted({ url, data })
   } catch (error) {
     await stop()
     throw error
@@ -103,7 +103,7 @@ const metricsIn = async ({ server, api }: Config): Promise<Metrics | undefined> 
 const portIn = (text: string): number => {
   const port = Number(text)
   if (!/^\d+$/.test(text) || port > 65_535)
-    throw new Usage(`--port ${text}: expected a number from 0 to 65535`)
+    throw new UsageError(`--port ${text}: expected a number from 0 to 65535`)
   return port
 }
 

@@ -1,9 +1,9 @@
 import type { AccessToken } from '../../lib/resources/token.ts'
-import { part } from '../api.ts'
-import { note, type PrintFlags, print, printJson } from '../print.ts'
-import { type ReachFlags, withApi } from '../reach.ts'
+import { pathSegment } from '../api.ts'
+import { type PrintFlags, print, printJson, printNote } from '../print.ts'
+import { type ApiFlags, withApi } from '../reach.ts'
 
-interface Flags extends ReachFlags, PrintFlags {
+interface Flags extends ApiFlags, PrintFlags {
   name?: string
   scopes?: string
 }
@@ -12,13 +12,13 @@ export const addToken = (
   user: string,
   { name = `cli ${new Date().toISOString()}`, scopes = 'all', json, ...flags }: Flags,
 ): Promise<void> => {
-  const path = `/users/${part(user)}/tokens`
+  const path = `/users/${pathSegment(user)}/tokens`
   const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
   return withApi(
     flags,
     async (api) => {
       const made = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
-      note(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
+      printNote(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
       if (json) printJson(made)
       else print(made.sha1)
     },
@@ -28,9 +28,9 @@ export const addToken = (
 
 /** By its id, or its name. */
 export const deleteToken = (user: string, token: string, flags: Flags): Promise<void> => {
-  const path = `/users/${part(user)}/tokens/${part(token)}`
+  const path = `/users/${pathSegment(user)}/tokens/${pathSegment(token)}`
   return withApi(flags, async (api) => {
     await api.send('DELETE', path, undefined, `${user} has no token ${token}, or there is no such user`)
-    note(`revoked the token ${token} of ${user}`)
+    printNote(`revoked the token ${token} of ${user}`)
   })
 }

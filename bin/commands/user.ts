@@ -1,10 +1,10 @@
 import type { AccessToken } from '../../lib/resources/token.ts'
 import type { User } from '../../lib/resources/user.ts'
-import { type Api, part } from '../api.ts'
+import { type Api, pathSegment } from '../api.ts'
 import { withStore } from '../open.ts'
 import type { StoreFlags } from '../place.ts'
-import { note, type PrintFlags, print, printJson } from '../print.ts'
-import { pointedElsewhere } from '../reach.ts'
+import { type PrintFlags, print, printJson, printNote } from '../print.ts'
+import { explainLocked } from '../reach.ts'
 import { remoteIn } from '../remote.ts'
 
 interface Flags extends StoreFlags, PrintFlags {
@@ -25,7 +25,7 @@ export const addUser = async (name: string, { token, json, ...flags }: Flags): P
   const remote = remoteIn({ ...flags })
   const wanted = { ...flags, name, token: token === true }
   const added = remote === undefined ? await inStore(wanted) : await onServer(remote, wanted)
-  note(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
+  printNote(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
   if (json) printJson({ login: added.name, ...(added.secret === undefined ? {} : { token: added.secret }) })
   else if (added.secret !== undefined) print(added.secret)
 }
@@ -38,13 +38,13 @@ const inStore = async ({ name, admin, email, password, token, ...store }: Wanted
     const account = await hosting.accounts.createUser({ name, admin, email, password })
     const made = token ? await hosting.tokens.create(account.id, 'cli', ['all']) : undefined
     added = { name: account.name, secret: made?.secret }
-  }).catch(pointedElsewhere)
+  }).catch(explainLocked)
   return added!
 }
 
 const onServer = async (api: Api, { name, admin, email, password, token }: Wanted): Promise<Added> => {
   const { login } = await api.send<User>('POST', '/admin/users', { username: name, email, password })
-  const path = `users/${part(login)}`
+  const path = `users/${pathSegment(login)}`
   if (admin) await api.send('PATCH', `/admin/${path}`, { admin: true })
   const body = { name: 'cli', scopes: ['all'] }
   const made = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, body) : undefined

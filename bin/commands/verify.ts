@@ -5,9 +5,9 @@ import { repairLevel } from '../../drivers/level/repair.ts'
 import { createFileStore, type FileStore } from '../../lib/files/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
-import { barOf, withBar } from '../bar.ts'
+import { createProgressBar, withProgressBar } from '../bar.ts'
 import { readConfig } from '../config.ts'
-import { driverFor, filesIn, folderOf, placeOf, type StoreFlags } from '../place.ts'
+import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../place.ts'
 
 /**
  * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times
@@ -25,7 +25,7 @@ interface Flags extends StoreFlags {
 
 export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags): Promise<void> => {
   keepSmall()
-  const { storage, data, options } = placeOf(flags)
+  const { storage, data, options } = storeLocation(flags)
   const folder = folderOf(storage, data)
   // Opening would make it.
   if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
@@ -41,7 +41,7 @@ export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags)
 
 const verifyIn = async (driver: StorageDriver, files: FileStore): Promise<void> => {
   await driver.open()
-  const found = await withBar(barOf('recounting'), (told) => verify(driver, files, told))
+  const found = await withProgressBar(createProgressBar('recounting'), (told) => verify(driver, files, told))
   tell(found)
   if (found.faults > 0)
     throw new Error('not everything agrees: `allot verify --repair` mends what follows from records')
@@ -52,9 +52,9 @@ const repairIn = async (
   files: FileStore,
   folder: string | undefined,
 ): Promise<void> => {
-  const { mended, named, after } = await opened(driver, files, folder)
+  const { repaired, named, after } = await opened(driver, files, folder)
   for (const one of named) process.stdout.write(`mended: ${one}\n`)
-  if (mended > named.length) process.stdout.write(`mended: ${mended - named.length} more\n`)
+  if (repaired > named.length) process.stdout.write(`mended: ${repaired - named.length} more\n`)
   tell(after)
   if (after.faults > 0)
     throw new Error(
@@ -70,7 +70,7 @@ const opened = async (
 ): Promise<Repaired> => {
   const mend = async () => {
     await driver.open()
-    return withBar(barOf('mending'), (told) => repair(driver, files, told))
+    return withProgressBar(createProgressBar('mending'), (told) => repair(driver, files, told))
   }
   try {
     return await mend()

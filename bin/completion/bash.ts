@@ -1,11 +1,11 @@
-import { patternsOf, quoted, type Spot, type Value } from './spots.ts'
+import { type CompletionContext, patternsOf, quoteForShell, type Value } from './spots.ts'
 
 /**
  * Words are cut at blanks, as a person sees them: bash itself would cut `size:all` at the colon. Nothing that was typed is
  * evaluated, and nothing is started for a key that is pressed. It runs in the bash of a Mac, too, which is 3.2.
  */
-export const bashScript = (spots: readonly Spot[]): string => {
-  const { commands, flags } = patternsOf(spots)
+export const bashScript = (contexts: readonly CompletionContext[]): string => {
+  const { commands, flags } = patternsOf(contexts)
   return `# bash completion of allot
 _allot() {
   local line="\${COMP_LINE:0:COMP_POINT}" at=allot flag='' word current list='' kind=''
@@ -22,7 +22,7 @@ _allot() {
     esac
   done
   case "$at\${flag:+ $flag}" in
-${spots.flatMap(casesOf).join('\n')}
+${contexts.flatMap(casesOf).join('\n')}
   esac
   COMPREPLY=()
   case $kind in
@@ -39,7 +39,7 @@ complete -F _allot allot
 `
 }
 
-const casesOf = ({ at, commands, flags, argument }: Spot): string[] => {
+const casesOf = ({ at, commands, flags, argument }: CompletionContext): string[] => {
   const words = [...commands, ...flags].map(({ word }) => word)
   return [
     line(at, argument, words),
@@ -52,5 +52,5 @@ const line = (at: string, value: Value, words: readonly string[] = []): string =
   const list = [...words, ...(typeof value === 'string' ? [] : value)]
   const isFlag = words.length > 0 && typeof value === 'string' ? `[[ $current == -* ]] || ` : ''
   const kind = value === 'file' || value === 'folder' ? ` ${isFlag}kind=${value};` : ''
-  return `    ${quoted(at)}) list=${quoted(list.join(' '))};${kind} ;;`
+  return `    ${quoteForShell(at)}) list=${quoteForShell(list.join(' '))};${kind} ;;`
 }

@@ -1,11 +1,11 @@
-import { patternsOf, type Spot, type Value } from './spots.ts'
+import { type CompletionContext, patternsOf, type Value } from './spots.ts'
 
 /** Fish knows \\' inside of quotes, and not what the others write. */
 const quoted = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replace(/\s+/g, ' ')}'`
 
-export const fishScript = (spots: readonly Spot[]): string => {
-  const { commands, flags } = patternsOf(spots)
+export const fishScript = (contexts: readonly CompletionContext[]): string => {
+  const { commands, flags } = patternsOf(contexts)
   return `# fish completion of allot
 function __allot_at
     set -l at allot
@@ -26,11 +26,11 @@ function __allot_at
     test "$at" = "$argv[1]"
 end
 complete -c allot -f
-${spots.flatMap(linesOf).join('\n')}
+${contexts.flatMap(linesOf).join('\n')}
 `
 }
 
-const linesOf = ({ at, commands, flags, argument }: Spot): string[] => {
+const linesOf = ({ at, commands, flags, argument }: CompletionContext): string[] => {
   const begin = `complete -c allot -n ${quoted(`__allot_at "${at}"`)}`
   return [
     ...commands.map(({ word, about }) => `${begin} -a ${word} -d ${quoted(about)}`),

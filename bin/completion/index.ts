@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import { bashScript } from './bash.ts'
 import { fishScript } from './fish.ts'
-import { type Spot, spotsOf } from './spots.ts'
+import { type CompletionContext, completionContexts } from './spots.ts'
 import { zshScript } from './zsh.ts'
 
-const SCRIPTS: Readonly<Record<string, (spots: readonly Spot[]) => string>> = {
+const SCRIPTS: Readonly<Record<string, (contexts: readonly CompletionContext[]) => string>> = {
   bash: bashScript,
   zsh: zshScript,
   fish: fishScript,
 }
 
 /** A script that lets a shell complete the words of a command, all of them in it. */
-export const completionScript = (program: Command, shell: string): string => SCRIPTS[shell]!(spotsOf(program))
+export const completionScript = (program: Command, shell: string): string =>
+  SCRIPTS[shell]!(completionContexts(program))

@@ -14,7 +14,7 @@ export interface Flag extends Choice {
 }
 
 /** A command that is typed so far, and what may come next. */
-export interface Spot {
+export interface CompletionContext {
   /** Such as `allot quota show`. */
   at: string
   commands: Choice[]
@@ -24,17 +24,17 @@ export interface Spot {
 }
 
 /** Every command of the tree, each with its words. */
-export const spotsOf = (command: Command, above = ''): Spot[] => {
+export const completionContexts = (command: Command, above = ''): CompletionContext[] => {
   const at = `${above}${command.name()}`
   const help = command.createHelp()
   const below = help.visibleCommands(command).filter((one) => one.name() !== 'help')
-  const own: Spot = {
+  const own: CompletionContext = {
     at,
     commands: below.map((one) => ({ word: one.name(), about: one.description() })),
     flags: help.visibleOptions(command).map(flagOf),
     argument: argumentOf(command.registeredArguments[0]),
   }
-  return [own, ...below.flatMap((one) => spotsOf(one, `${at} `))]
+  return [own, ...below.flatMap((one) => completionContexts(one, `${at} `))]
 }
 
 const flagOf = (option: Option): Flag => ({
@@ -53,12 +53,15 @@ const kindOf = (choices: readonly string[] | undefined, placeholder: string): Va
 }
 
 /** In quotes, for all three shells; in one line. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''").replace(/\s+/g, ' ')}'`
+export const quoteForShell = (text: string): string =>
+  `'${text.replaceAll("'", "'\\''").replace(/\s+/g, ' ')}'`
 
 /** The patterns of what is a command further down, and of flags that a value follows, at their spots. */
-export const patternsOf = (spots: readonly Spot[]) => ({
-  commands: spots.flatMap(({ at, commands }) => commands.map(({ word }) => quoted(`${at} ${word}`))),
-  flags: spots.flatMap(({ at, flags }) =>
-    flags.flatMap(({ word, value }) => (value === undefined ? [] : [quoted(`${at} ${word}`)])),
+export const patternsOf = (contexts: readonly CompletionContext[]) => ({
+  commands: contexts.flatMap(({ at, commands }) =>
+    commands.map(({ word }) => quoteForShell(`${at} ${word}`)),
+  ),
+  flags: contexts.flatMap(({ at, flags }) =>
+    flags.flatMap(({ word, value }) => (value === undefined ? [] : [quoteForShell(`${at} ${word}`)])),
   ),
 })

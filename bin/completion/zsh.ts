@@ -1,7 +1,7 @@
-import { type Choice, patternsOf, quoted, type Spot, type Value } from './spots.ts'
+import { type Choice, type CompletionContext, patternsOf, quoteForShell, type Value } from './spots.ts'
 
-export const zshScript = (spots: readonly Spot[]): string => {
-  const { commands, flags } = patternsOf(spots)
+export const zshScript = (contexts: readonly CompletionContext[]): string => {
+  const { commands, flags } = patternsOf(contexts)
   return `#compdef allot
 _allot() {
   local at=allot flag='' word
@@ -14,27 +14,27 @@ _allot() {
     esac
   done
   case "$at\${flag:+ $flag}" in
-${spots.flatMap(casesOf).join('\n')}
+${contexts.flatMap(casesOf).join('\n')}
   esac
 }
 if [[ $funcstack[1] == _allot ]]; then _allot "$@"; else compdef _allot allot; fi
 `
 }
 
-const casesOf = ({ at, commands, flags, argument }: Spot): string[] => {
+const casesOf = ({ at, commands, flags, argument }: CompletionContext): string[] => {
   const described = [...commands, ...flags].map(choice).join(' ')
   return [
-    `    ${quoted(at)}) list=(${described}); _describe word list; ${offer(argument)} ;;`,
+    `    ${quoteForShell(at)}) list=(${described}); _describe word list; ${offer(argument)} ;;`,
     ...flags.flatMap(({ word, value }) =>
-      value === undefined ? [] : [`    ${quoted(`${at} ${word}`)}) ${offer(value)} ;;`],
+      value === undefined ? [] : [`    ${quoteForShell(`${at} ${word}`)}) ${offer(value)} ;;`],
     ),
   ]
 }
 
-const choice = ({ word, about }: Choice): string => quoted(`${word}:${about.replaceAll('\\', '')}`)
+const choice = ({ word, about }: Choice): string => quoteForShell(`${word}:${about.replaceAll('\\', '')}`)
 
 const offer = (value: Value): string => {
   if (value === 'file') return '_files'
   if (value === 'folder') return '_files -/'
-  return value === 'anything' ? ':' : `compadd -- ${value.map(quoted).join(' ')}`
+  return value === 'anything' ? ':' : `compadd -- ${value.map(quoteForShell).join(' ')}`
 }

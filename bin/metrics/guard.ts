@@ -16,7 +16,7 @@ const isLocal = (req: IncomingMessage): boolean =>
 const administration = { auth: 'admin', scope: 'read:admin' } as const
 
 /** @throws AllotError unauthenticated or forbidden for whoever may not. */
-export const admit = async (
+export const authorizeMetrics = async (
   { hosting }: Pick<Allot, 'hosting'>,
   readers: MetricsReaders,
   req: IncomingMessage,

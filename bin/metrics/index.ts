@@ -7,10 +7,10 @@ import type { StorageDriver } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { answerText } from '../probes.ts'
 import { measureCaches } from './caches.ts'
-import { admit, type MetricsReaders } from './guard.ts'
+import { authorizeMetrics, type MetricsReaders } from './guard.ts'
 import { measuredListener } from './requests.ts'
 import { measuredDriver } from './store.ts'
-import { countedByAll } from './workers.ts'
+import { workerMetrics } from './workers.ts'
 
 export interface Metrics {
   /** The same driver, measured. */
@@ -28,7 +28,7 @@ const STATUSES: Partial<Record<string, number>> = {
 /** For one server in a process: it listens to what the caches of the whole process tell. Workers tell what all have counted. */
 export const createMetrics = (readers: MetricsReaders, basePath: string): Metrics => {
   const registry = new Registry()
-  const told = cluster.isWorker ? countedByAll(registry) : () => registry.metrics()
+  const told = cluster.isWorker ? workerMetrics(registry) : () => registry.metrics()
   collectDefaultMetrics({ register: registry })
   measureCaches(registry)
   return {
@@ -38,7 +38,7 @@ export const createMetrics = (readers: MetricsReaders, basePath: string): Metric
       measureAccounts(registry, allot)
       return measuredListener(registry, basePath, (req, res) => {
         if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
-        admit(allot, readers, req)
+        authorizeMetrics(allot, readers, req)
           .then(told)
           .then((text) => answerText(req, res, 200, text, { 'Content-Type': registry.contentType }))
           .catch((error) => {

@@ -20,18 +20,18 @@ interface Round {
 }
 
 /** Milliseconds that a worker has to tell; what one that hangs has counted is then left out. */
-const PATIENCE = 2000
+const TIMEOUTS = 2000
 
 /** Whoever keeps the workers adds up what they have counted, for a request for metrics comes to any one of them. */
-export const addUpForWorkers = (): void => {
+export const aggregateWorkers = (): void => {
   // One that has only just begun could not tell.
   const serving = new Set<Worker>()
   const rounds = new Map<number, Round>()
   let last = 0
 
-  const ask = (asker: Worker, id: number): void => {
+  const ask = (sender: Worker, id: number): void => {
     const number = ++last
-    const late = setTimeout(() => round.end(), PATIENCE)
+    const late = setTimeout(() => round.end(), TIMEOUTS)
     const round: Round = {
       left: new Set(serving),
       counted: [],
@@ -40,7 +40,7 @@ export const addUpForWorkers = (): void => {
         clearTimeout(late)
         void AggregatorRegistry.aggregate(round.counted)
           .metrics()
-          .then((text) => say(asker, { metrics: 'answer', id, text }))
+          .then((text) => say(sender, { metrics: 'answer', id, text }))
       },
     }
     rounds.set(number, round)
@@ -70,7 +70,7 @@ const say = (worker: Worker, message: Message): void => {
 }
 
 /** What all workers have counted, as one of them asks for it. */
-export const countedByAll = (registry: Registry): (() => Promise<string>) => {
+export const workerMetrics = (registry: Registry): (() => Promise<string>) => {
   let last = 0
   const waiting = new Map<number, (text: string) => void>()
   const send = (message: Message) => void process.send?.(message)

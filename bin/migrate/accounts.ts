@@ -2,7 +2,7 @@ import { AllotError, invalid } from '../../lib/errors.ts'
 import type { AccountEdit, NewAccount } from '../../lib/hosting/accounts.ts'
 import { type Account, audienceOf } from '../../lib/records/schema.ts'
 import { followGrants } from './grants.ts'
-import { attempt, type Moving } from './moving.ts'
+import { type Migration, reportErrors } from './moving.ts'
 import type { SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { grantsOfAudience, visibilityAt, visibilityWithout } from './visibility.ts'
@@ -19,9 +19,9 @@ const ADMIN = 'administrator'
 const ACTIVE = 'active'
 
 /** An account that is here stays as it is, except for rights that came from the source and are withdrawn there. */
-export const copyUser = (moving: Moving, user: SourceUser): Promise<void> =>
-  attempt(moving.report, `the user ${user.login}`, async () => {
-    const { allot, report, history, source } = moving
+export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
+  reportErrors(migration.report, `the user ${user.login}`, async () => {
+    const { allot, report, history, source } = migration
     const { accounts } = allot.hosting
     const name = user.login.toLowerCase()
     const given = accountOf(source, user)
@@ -29,7 +29,7 @@ export const copyUser = (moving: Moving, user: SourceUser): Promise<void> =>
     if (isThere(there, 'user')) {
       report.found('users')
       if ((await history.get('account', '', name)) === undefined) report.differs(MADE_HERE, user.login)
-      return followAccount(moving, there, grantsOf(given))
+      return followAccount(migration, there, grantsOf(given))
     }
     const record = { kind: 'account', scope: '', name, ids: [], grants: grantsOf(given) } as const
     await history.save([record])
@@ -45,14 +45,18 @@ export const copyUser = (moving: Moving, user: SourceUser): Promise<void> =>
   })
 
 /** @param source the rights at the source; none when the account is gone there */
-export const followAccount = (moving: Moving, account: Account, source: readonly string[]): Promise<void> =>
+export const followAccount = (
+  migration: Migration,
+  account: Account,
+  source: readonly string[],
+): Promise<void> =>
   followGrants(
-    moving,
+    migration,
     {
       ...{ kind: 'account', scope: '', name: account.name.toLowerCase(), id: account.id },
       ...{ label: account.name, here: grantsOf(account), source },
     },
-    (grants) => moving.allot.hosting.accounts.edit(account.id, editWithout(grants)),
+    (grants) => migration.allot.hosting.accounts.edit(account.id, editWithout(grants)),
   )
 
 /** An organization has only its visibility. */

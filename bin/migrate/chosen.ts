@@ -1,11 +1,11 @@
 import type { Account, Visibility } from '../../lib/records/schema.ts'
-import { allOf, ifTold } from './moving.ts'
+import { collect, ifAvailable } from './moving.ts'
 import { usersOf } from './organizations.ts'
 import { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 
 /** What is to be copied. */
-export interface Chosen {
+export interface Selection {
   users: SourceUser[]
   organizations: SourceOrganization[]
   /** Whose repositories come along. */
@@ -13,23 +13,23 @@ export interface Chosen {
 }
 
 /** @param names users and organizations, these with their members; none: everything */
-export const chosenIn = (source: Source, names: readonly string[]): Promise<Chosen> =>
+export const select = (source: Source, names: readonly string[]): Promise<Selection> =>
   names.length === 0 ? everything(source) : named(source, names)
 
-const everything = async (source: Source): Promise<Chosen> => {
-  const users = await allOf(source.list(SourceUser, '/admin/users'))
-  const organizations = await allOf(source.list(SourceOrganization, '/admin/orgs'))
+const everything = async (source: Source): Promise<Selection> => {
+  const users = await collect(source.list(SourceUser, '/admin/users'))
+  const organizations = await collect(source.list(SourceOrganization, '/admin/orgs'))
   return withOwners(users, organizations)
 }
 
-const named = async (source: Source, names: readonly string[]): Promise<Chosen> => {
+const named = async (source: Source, names: readonly string[]): Promise<Selection> => {
   const users = new Map<string, SourceUser>()
   const organizations: SourceOrganization[] = []
   const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
   for (const name of names) {
     const path = encodeURIComponent(name)
-    const organization = await ifTold(source.get(SourceOrganization, `/orgs/${path}`))
-    const user = organization ? undefined : await ifTold(source.get(SourceUser, `/users/${path}`))
+    const organization = await ifAvailable(source.get(SourceOrganization, `/orgs/${path}`))
+    const user = organization ? undefined : await ifAvailable(source.get(SourceUser, `/users/${path}`))
     if (organization !== undefined) organizations.push(organization)
     else if (user !== undefined) add(user)
     else throw new Error(`there is no user or organization named ${name} at ${source.base}`)
@@ -39,7 +39,7 @@ const named = async (source: Source, names: readonly string[]): Promise<Chosen> 
   return { ...chosen, users: [...users.values()] }
 }
 
-const withOwners = (users: SourceUser[], organizations: SourceOrganization[]): Chosen => ({
+const withOwners = (users: SourceUser[], organizations: SourceOrganization[]): Selection => ({
   users,
   organizations,
   owners: [

@@ -1,8 +1,8 @@
 import { invalid } from '../../lib/errors.ts'
-import { fetchInto, usesLfs } from '../../lib/git/fetching.ts'
+import { fetchFrom, usesLfs } from '../../lib/git/fetching.ts'
 import type { Repository } from '../../lib/records/schema.ts'
-import { inWords } from '../bytes.ts'
-import type { Moving } from './moving.ts'
+import { formatSize } from '../bytes.ts'
+import type { Migration } from './moving.ts'
 import type { SourceRepository } from './shapes.ts'
 
 const LFS = 'LFS objects: `git lfs fetch --all` there and `git lfs push --all` here bring them'
@@ -12,26 +12,26 @@ const LFS = 'LFS objects: `git lfs fetch --all` there and `git lfs push --all` h
  * the next start counts, and the next run completes.
  */
 export const copyGitData = async (
-  { source, allot, report, git }: Moving,
+  { source, allot, report, git }: Migration,
   { id, empty, size }: Repository,
   given: SourceRepository,
 ): Promise<void> => {
   if (git === undefined)
     return report.behind('git data, for repositories are turned off here', given.full_name)
   if (empty) refuseLarge(given, git.largest)
-  const { landings } = allot.hosting
+  const { pushJournal } = allot.hosting
   let landing: number | undefined
   const origin = { url: urlOf(source.base, given), authorization: source.authorization }
-  const { code, said } = await fetchInto(id, origin, {
+  const { code, stderr } = await fetchFrom(id, origin, {
     ...git,
     isEmpty: empty,
     async begun(pid) {
-      landing = await landings.begin(id, pid)
+      landing = await pushJournal.begin(id, pid)
     },
   })
-  const after = landing === undefined ? undefined : await landings.settle(landing, id)
+  const after = landing === undefined ? undefined : await pushJournal.settle(landing, id)
   if (code !== 0)
-    throw invalid(`its git data did not come: ${code === 1 && !empty ? DIVERGED : lastOf(said)}`)
+    throw invalid(`its git data did not come: ${code === 1 && !empty ? DIVERGED : lastOf(stderr)}`)
   if (after === undefined || after.size === size) return report.found('git data')
   report.copied('git data')
   if (await usesLfs(id, git)) report.behind(LFS, given.full_name)
@@ -45,7 +45,9 @@ const urlOf = (base: string, { owner, name }: SourceRepository): string =>
 const refuseLarge = ({ size }: SourceRepository, largest: number | undefined) => {
   const bytes = size * 1024
   if (largest !== undefined && bytes > largest)
-    throw invalid(`it has ${inWords(bytes)}, and git.largest_push lets ${inWords(largest)} come at once`)
+    throw invalid(
+      `it has ${formatSize(bytes)}, and git.largest_push lets ${formatSize(largest)} come at once`,
+    )
 }
 
 /** Of all that git says the last sentence is the one that says why. */

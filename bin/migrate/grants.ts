@@ -1,6 +1,6 @@
 import type { NewMigrated } from '../../lib/hosting/migrated.ts'
 import type { Migrated } from '../../lib/records/schema.ts'
-import type { Moving } from './moving.ts'
+import type { Migration } from './moving.ts'
 
 /** A record here and the rights that go with it, such as `admin` of a user or `everyone can see it` of a repository. */
 export interface Granted extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
@@ -17,7 +17,7 @@ export interface Granted extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
  * @param revoke takes rights back here
  */
 export const followGrants = async (
-  { history, report }: Moving,
+  { history, report }: Migration,
   { kind, scope, name, id, label, here, source }: Granted,
   revoke: (grants: readonly string[]) => Promise<unknown>,
 ): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { Migrated } from '../../lib/records/schema.ts'
-import { attempt, type Moving } from './moving.ts'
+import { type Migration, reportErrors } from './moving.ts'
 
 type Kind = Exclude<Migrated['kind'], 'account' | 'repository'>
 
@@ -42,12 +42,12 @@ export interface Wanted {
  * @param isComplete whether `wanted` is all that the source has: otherwise nothing is removed
  */
 export const follow = async (
-  moving: Moving,
+  migration: Migration,
   things: Things,
   wanted: readonly Wanted[],
   isComplete = true,
 ): Promise<void> => {
-  const { history, report } = moving
+  const { history, report } = migration
   const { kind, scope } = things
   const [, words] = WORDS[kind]
   const known = new Map((await history.list(kind, scope)).map((one) => [one.name, one]))
@@ -63,8 +63,9 @@ export const follow = async (
     else missing.push(one)
   }
   await history.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
-  for (const one of missing) await bring(moving, things, one)
-  if (isComplete) await takeBack(moving, things, new Set(wanted.map(({ name }) => name)), [...known.values()])
+  for (const one of missing) await bring(migration, things, one)
+  if (isComplete)
+    await takeBack(migration, things, new Set(wanted.map(({ name }) => name)), [...known.values()])
 }
 
 const wasRemovedHere = async ({ parts }: Things, { name, ids }: Migrated): Promise<boolean> => {
@@ -73,18 +74,18 @@ const wasRemovedHere = async ({ parts }: Things, { name, ids }: Migrated): Promi
   return now?.every((id, index) => id === ids[index]) === true
 }
 
-const bring = (moving: Moving, { kind, scope, find }: Things, one: Wanted): Promise<void> =>
-  attempt(moving.report, `the ${WORDS[kind][0]} ${one.label} of ${scope}`, async () => {
+const bring = (migration: Migration, { kind, scope, find }: Things, one: Wanted): Promise<void> =>
+  reportErrors(migration.report, `the ${WORDS[kind][0]} ${one.label} of ${scope}`, async () => {
     if (!(await one.bring())) return
     const ids = await find(one.name)
     if (ids === undefined) return
-    await moving.history.save([{ kind, scope, name: one.name, ids, grants: one.grants ?? [] }])
-    moving.report.copied(WORDS[kind][1])
+    await migration.history.save([{ kind, scope, name: one.name, ids, grants: one.grants ?? [] }])
+    migration.report.copied(WORDS[kind][1])
   })
 
 /** Fails as a whole: a right that cannot be taken back must not be taken for one that was. */
 const takeBack = async (
-  { history, report }: Moving,
+  { history, report }: Migration,
   { kind, scope, find, remove }: Things,
   wanted: ReadonlySet<string>,
   known: readonly Migrated[],

@@ -1,8 +1,8 @@
 import { copyUser } from './accounts.ts'
-import { type Chosen, chosenIn } from './chosen.ts'
+import { type Selection, select } from './chosen.ts'
 import { takeBackGone, takeBackGoneRepositories } from './gone.ts'
 import { copyKeys } from './keys.ts'
-import { attempt, each, type Given, type Moving } from './moving.ts'
+import { each, type Given, type Migration, reportErrors } from './moving.ts'
 import { copyOrganization } from './organizations.ts'
 import { copyQuota } from './quota.ts'
 import { copyRelations } from './relations.ts'
@@ -18,28 +18,32 @@ import { copyRepository, repositoriesOf } from './repositories.ts'
  */
 export const migrate = async (given: Given, names: readonly string[]): Promise<void> => {
   const { source, allot } = given
-  const moving: Moving = { ...given, history: allot.hosting.migrated(source.base), repositories: new Map() }
-  const chosen = await chosenIn(source, names)
+  const migration: Migration = {
+    ...given,
+    history: allot.hosting.migrated(source.base),
+    repositories: new Map(),
+  }
+  const chosen = await select(source, names)
   const { users, organizations, owners } = chosen
   const logins = users.map(({ login }) => login)
-  if (names.length === 0) await takeBackGone(moving, chosen)
-  await each('users', users, (user) => copyUser(moving, user))
-  await each('organizations', organizations, (one) => copyOrganization(moving, one, logins))
-  await copyQuota(moving)
-  await each('repositories', owners, (owner) => copyRepositories(moving, owner))
-  await each('keys', logins, (login) => copyKeys(moving, login))
+  if (names.length === 0) await takeBackGone(migration, chosen)
+  await each('users', users, (user) => copyUser(migration, user))
+  await each('organizations', organizations, (one) => copyOrganization(migration, one, logins))
+  await copyQuota(migration)
+  await each('repositories', owners, (owner) => copyRepositories(migration, owner))
+  await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, for they are to what was copied before.
-  await each('follows, stars and watches', logins, (login) => copyRelations(moving, login))
+  await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
 }
 
 /** Those of an organization whose members are not settled stay away: its members here might do more than at the source. */
-const copyRepositories = (moving: Moving, owner: Chosen['owners'][number]): Promise<void> =>
-  attempt(moving.report, `the repositories of ${owner.name}`, async () => {
+const copyRepositories = (migration: Migration, owner: Selection['owners'][number]): Promise<void> =>
+  reportErrors(migration.report, `the repositories of ${owner.name}`, async () => {
     const found =
       owner.kind === 'user'
-        ? await repositoriesOf(moving.source, 'user', owner.name)
-        : moving.repositories.get(owner.name.toLowerCase())
+        ? await repositoriesOf(migration.source, 'user', owner.name)
+        : migration.repositories.get(owner.name.toLowerCase())
     if (found === undefined) return
-    await takeBackGoneRepositories(moving, owner.name, found)
-    for (const one of found) await copyRepository(moving, one, owner.visibility)
+    await takeBackGoneRepositories(migration, owner.name, found)
+    for (const one of found) await copyRepository(migration, one, owner.visibility)
   })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../../lib/records/schema.ts'
 import { follow, type Things, type Wanted } from './history.ts'
-import { allOf, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
+import { collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './moving.ts'
 import { SourceGpgKey, SourceKey } from './shapes.ts'
 
 const UNTOLD = 'keys, which the source does not show'
@@ -11,24 +11,24 @@ const UNSIGNED =
 /** More than anybody has. */
 const ALL = { offset: 0, limit: 10_000 }
 
-export const copyKeys = (moving: Moving, login: string): Promise<void> =>
-  attemptFor(moving, `the keys of ${login}`, login, async (account) => {
-    const { source, report } = moving
-    const ssh = await ifTold(allOf(source.list(SourceKey, pathOf(account.name, 'keys'))))
+export const copyKeys = (migration: Migration, login: string): Promise<void> =>
+  reportErrorsFor(migration, `the keys of ${login}`, login, async (account) => {
+    const { source, report } = migration
+    const ssh = await ifAvailable(collect(source.list(SourceKey, pathOf(account.name, 'keys'))))
     if (ssh === undefined) report.behind(UNTOLD, account.name)
-    else await follow(moving, sshKeysOf(moving, account), ssh.map(sshKeyFor(moving, account)))
-    const gpg = await ifTold(allOf(source.list(SourceGpgKey, pathOf(account.name, 'gpg_keys'))))
+    else await follow(migration, sshKeysOf(migration, account), ssh.map(sshKeyFor(migration, account)))
+    const gpg = await ifAvailable(collect(source.list(SourceGpgKey, pathOf(account.name, 'gpg_keys'))))
     if (gpg === undefined) report.behind(UNTOLD, account.name)
-    else await follow(moving, gpgKeysOf(moving, account), gpg.map(gpgKeyFor(moving, account)))
+    else await follow(migration, gpgKeysOf(migration, account), gpg.map(gpgKeyFor(migration, account)))
   })
 
 /** Those of an account that is gone at the source. */
-export const dropKeys = async (moving: Moving, account: Account): Promise<void> => {
-  await follow(moving, sshKeysOf(moving, account), [])
-  await follow(moving, gpgKeysOf(moving, account), [])
+export const dropKeys = async (migration: Migration, account: Account): Promise<void> => {
+  await follow(migration, sshKeysOf(migration, account), [])
+  await follow(migration, gpgKeysOf(migration, account), [])
 }
 
-const sshKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
+const sshKeysOf = ({ allot }: Migration, { id, name }: Account): Things => {
   const { sshKeys } = allot.hosting
   return {
     ...{ kind: 'sshKey', scope: name.toLowerCase(), parts: async () => [id] },
@@ -42,7 +42,7 @@ const sshKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
 }
 
 const sshKeyFor =
-  ({ allot }: Moving, { id }: Account) =>
+  ({ allot }: Migration, { id }: Account) =>
   ({ key, title }: SourceKey): Wanted => ({
     name: fingerprintOf(key),
     label: title?.trim() || fingerprintOf(key),
@@ -58,7 +58,7 @@ const fingerprintOf = (key: string): string => {
   return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`
 }
 
-const gpgKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
+const gpgKeysOf = ({ allot }: Migration, { id, name }: Account): Things => {
   const { gpgKeys } = allot.hosting
   return {
     ...{ kind: 'gpgKey', scope: name.toLowerCase(), parts: async () => [id] },
@@ -75,7 +75,7 @@ const gpgKeysOf = ({ allot }: Moving, { id, name }: Account): Things => {
  * The API has the bare packets of a key, which prove nothing; a Gitea and a Forgejo give the whole ones beside it, as far
  * as they may be seen by anybody.
  */
-const gpgKeyFor = ({ source, allot, report }: Moving, { id, name }: Account) => {
+const gpgKeyFor = ({ source, allot, report }: Migration, { id, name }: Account) => {
   let whole: Promise<Map<string, string>> | undefined
   return ({ key_id }: SourceGpgKey): Wanted => {
     const keyId = key_id.toUpperCase()

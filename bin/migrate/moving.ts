@@ -2,10 +2,10 @@ import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { MigratedRecords } from '../../lib/hosting/migrated.ts'
 import type { Account } from '../../lib/records/schema.ts'
-import { type Bar, barOf, withBar } from '../bar.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../bar.ts'
 import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
-import { Refused, type Source } from './source.ts'
+import { type Source, SourceError } from './source.ts'
 
 /** What a run is given: from where to where. */
 export interface Given {
@@ -16,7 +16,7 @@ export interface Given {
   readonly git: { directory: string; git: string; largest: number | undefined } | undefined
 }
 
-export interface Moving extends Given {
+export interface Migration extends Given {
   /** What was copied from this source, in this run and earlier ones. */
   readonly history: MigratedRecords
   /** Repositories of the organizations whose members are settled, by the organization's name in lower case. */
@@ -29,24 +29,29 @@ export const asOperator = (id: number) => ({ id, admin: true })
 /** One thing that is not taken, or not given, keeps nothing else from coming. */
 const OF_ONE: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
 
-export const attempt = async (report: Report, what: string, work: () => Promise<void>): Promise<void> => {
+export const reportErrors = async (
+  report: Report,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> => {
   try {
     await work()
   } catch (error) {
-    const isOfOne = error instanceof Refused || (error instanceof AllotError && OF_ONE.includes(error.code))
+    const isOfOne =
+      error instanceof SourceError || (error instanceof AllotError && OF_ONE.includes(error.code))
     if (!isOfOne) throw error
     report.failed(what, error.message)
   }
 }
 
 /** What somebody has, for users who are here. */
-export const attemptFor = (
-  { allot, report }: Moving,
+export const reportErrorsFor = (
+  { allot, report }: Migration,
   what: string,
   login: string,
   work: (user: Account) => Promise<void>,
 ): Promise<void> =>
-  attempt(report, what, async () => {
+  reportErrors(report, what, async () => {
     const account = await allot.hosting.accounts.byName(login)
     if (account?.kind === 'user') await work(account)
   })
@@ -60,27 +65,28 @@ export const each = <T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> =>
-  withBar(bar(doing), async (told) => {
+  withProgressBar(progressBar(doing), async (told) => {
     for (const [at, item] of items.entries()) {
       told({ done: at, total: items.length })
       await work(item)
     }
   })
 
-const bar = (doing: string): Promise<Bar> => barOf(doing, '{bar} {value} of {total}')
+const progressBar = (doing: string): Promise<ProgressBar> =>
+  createProgressBar(doing, '{bar} {value} of {total}')
 
-export const allOf = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
+export const collect = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = []
   for await (const one of list) all.push(one)
   return all
 }
 
 /** What the source does not have, or does not tell, is undefined. */
-export const ifTold = async <T>(work: Promise<T>): Promise<T | undefined> => {
+export const ifAvailable = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
     return await work
   } catch (error) {
-    if (error instanceof Refused && [403, 404, 405].includes(error.status)) return undefined
+    if (error instanceof SourceError && [403, 404, 405].includes(error.status)) return undefined
     throw error
   }
 }

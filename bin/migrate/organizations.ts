@@ -3,10 +3,10 @@ import { type Account, audienceOf } from '../../lib/records/schema.ts'
 import { followAccount, isThere } from './accounts.ts'
 import { followGrants } from './grants.ts'
 import { follow, type Things } from './history.ts'
-import { allOf, asOperator, attempt, ifTold, type Moving } from './moving.ts'
+import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './moving.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
-import { Refused, type Source } from './source.ts'
+import { type Source, SourceError } from './source.ts'
 import { type MemberRights, teamRights } from './team-rights.ts'
 import { grantsOfAudience, visibilityAt } from './visibility.ts'
 
@@ -20,7 +20,7 @@ const OWNER = 'the organization is owned'
 
 /** The users who belong to an organization in any way. */
 export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
-  ifTold(allOf(source.list(SourceUser, `/orgs/${encodeURIComponent(organization)}/members`)))
+  ifAvailable(collect(source.list(SourceUser, `/orgs/${encodeURIComponent(organization)}/members`)))
 
 /**
  * The organization and its members. Its repositories come only after this has succeeded: `moving.repositories` has them
@@ -28,21 +28,21 @@ export const usersOf = (source: Source, organization: string): Promise<SourceUse
  * @param users names of those who may be members, for a source that has no list of them
  */
 export const copyOrganization = (
-  moving: Moving,
+  migration: Migration,
   organization: SourceOrganization,
   users: readonly string[],
 ): Promise<void> =>
-  attempt(moving.report, `the organization ${organization.name}`, async () => {
-    const { source, report } = moving
+  reportErrors(migration.report, `the organization ${organization.name}`, async () => {
+    const { source, report } = migration
     const { name } = organization
     const repositories = await repositoriesOf(source, 'organization', name)
     const rights = source.isAllot
       ? await allotRights(source, name, users)
       : await teamRights(source, name, repositories)
-    const here = await accountFor(moving, organization, rights)
-    await copyMembers(moving, here, rights)
+    const here = await accountFor(migration, organization, rights)
+    await copyMembers(migration, here, rights)
     for (const login of rights.leftOut) report.leftOut(LEFT_OUT, `${login} of ${name}`)
-    moving.repositories.set(name.toLowerCase(), repositories)
+    migration.repositories.set(name.toLowerCase(), repositories)
   })
 
 /** Members of an organization of an Allot have the same rights here. */
@@ -55,7 +55,7 @@ const allotRights = async (
   for (const login of users) {
     const path = `/orgs/${encodeURIComponent(organization)}/members/${encodeURIComponent(login)}`
     const status = await source.status(path)
-    if (status >= 300 && status !== 404) throw new Refused(status, `${path} answered ${status}`)
+    if (status >= 300 && status !== 404) throw new SourceError(status, `${path} answered ${status}`)
     if (status !== 404) members.add(login.toLowerCase())
   }
   return { owners: new Set(), members, leftOut: [] }
@@ -63,26 +63,26 @@ const allotRights = async (
 
 /** @throws AllotError invalid when it was made here: its members here have no rights at the source */
 const accountFor = async (
-  moving: Moving,
+  migration: Migration,
   given: SourceOrganization,
   { owners }: MemberRights,
 ): Promise<Account> => {
-  const { source, allot, report, history } = moving
+  const { source, allot, report, history } = migration
   const { accounts } = allot.hosting
   const name = given.name.toLowerCase()
   const there = await accounts.byName(name)
   const visibility = visibilityAt(source, given.visibility)
-  if (!isThere(there, 'organization')) return create(moving, given, owners)
+  if (!isThere(there, 'organization')) return create(migration, given, owners)
   const known = await history.get('account', '', name)
   if (known === undefined || (known.ids.length > 0 && !known.ids.includes(there.id))) throw invalid(MADE_HERE)
   report.found('organizations')
-  await followAccount(moving, there, grantsOfAudience(audienceOf[visibility]))
+  await followAccount(migration, there, grantsOfAudience(audienceOf[visibility]))
   return (await accounts.byId(there.id)) ?? there
 }
 
 /** Its first owner is one of those of the source, or there is none. */
 const create = async (
-  { source, allot, report, history }: Moving,
+  { source, allot, report, history }: Migration,
   { name, full_name, website, description, location, ...given }: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
@@ -117,13 +117,13 @@ const create = async (
 
 /** A membership that came from the source follows it, up and down; one that was made here stays as it is. */
 export const copyMembers = async (
-  moving: Moving,
+  migration: Migration,
   here: Account,
   { owners, members }: MemberRights,
 ): Promise<void> => {
-  const { allot, report } = moving
+  const { allot, report } = migration
   const { accounts, organizations } = allot.hosting
-  const things = membershipsOf(moving, here)
+  const things = membershipsOf(migration, here)
   const wanted = [...members].map((login) => ({
     ...{ name: login, label: login, grants: owners.has(login) ? [OWNER] : [] },
     bring: async () => {
@@ -133,18 +133,18 @@ export const copyMembers = async (
       return member?.kind === 'user'
     },
   }))
-  await follow(moving, things, wanted)
-  for (const login of members) await followOwnership(moving, here, things, login, owners.has(login))
+  await follow(migration, things, wanted)
+  for (const login of members) await followOwnership(migration, here, things, login, owners.has(login))
 }
 
 const followOwnership = async (
-  moving: Moving,
+  migration: Migration,
   { name: organization }: Account,
   { kind, scope, find }: Things,
   login: string,
   isOwnerThere: boolean,
 ): Promise<void> => {
-  const { history, allot } = moving
+  const { history, allot } = migration
   const { organizations } = allot.hosting
   const ids = await find(login)
   if (ids === undefined) return
@@ -158,7 +158,7 @@ const followOwnership = async (
     return history.save([{ ...known, grants: [OWNER] }])
   }
   await followGrants(
-    moving,
+    migration,
     {
       ...{ kind, scope, name: login, id: member, label: `${login} (${organization})` },
       here: isOwner ? [OWNER] : [],
@@ -168,7 +168,7 @@ const followOwnership = async (
   )
 }
 
-const membershipsOf = ({ allot }: Moving, organization: Account): Things => {
+const membershipsOf = ({ allot }: Migration, organization: Account): Things => {
   const { accounts, organizations } = allot.hosting
   const parts = async (login: string) => {
     const member = await accounts.byName(login)

@@ -1,6 +1,6 @@
 import { checkSubjects } from '../../lib/quota/checks.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { allOf, attempt, ifTold, type Moving } from './moving.ts'
+import { collect, ifAvailable, type Migration, reportErrors } from './moving.ts'
 import { SourceGroup, SourceRule, SourceUser } from './shapes.ts'
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
@@ -10,23 +10,23 @@ const STRANGERS = 'quota groups of whoever is not here'
 const WORDS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:wiki' }
 
 /** Rules, groups and whose they are. What is there by that name stays as it is, and is told of where it differs. */
-export const copyQuota = async (moving: Moving): Promise<void> => {
-  const { source, report } = moving
-  const rules = await ifTold(allOf(source.list(SourceRule, '/admin/quota/rules')))
-  const groups = await ifTold(allOf(source.list(SourceGroup, '/admin/quota/groups')))
+export const copyQuota = async (migration: Migration): Promise<void> => {
+  const { source, report } = migration
+  const rules = await ifAvailable(collect(source.list(SourceRule, '/admin/quota/rules')))
+  const groups = await ifAvailable(collect(source.list(SourceGroup, '/admin/quota/groups')))
   if (rules === undefined || groups === undefined) return report.behind(NO_QUOTA, source.base)
   for (const rule of rules)
-    await attempt(report, `the quota rule ${rule.name}`, () =>
-      copyRule(moving, rule.name, rule.limit, subjectsOf(rule.subjects ?? [])),
+    await reportErrors(report, `the quota rule ${rule.name}`, () =>
+      copyRule(migration, rule.name, rule.limit, subjectsOf(rule.subjects ?? [])),
     )
   for (const { name, rules } of groups)
-    await attempt(report, `the quota group ${name}`, async () => {
+    await reportErrors(report, `the quota group ${name}`, async () => {
       await copyGroup(
-        moving,
+        migration,
         name,
         (rules ?? []).map((rule) => rule.name),
       )
-      await copyAssignments(moving, name)
+      await copyAssignments(migration, name)
     })
 }
 
@@ -37,7 +37,7 @@ const subjectsOf = (given: readonly string[]): Subject[] => {
   return subjects as Subject[]
 }
 
-const copyRule = async ({ allot, report }: Moving, name: string, limit: number, subjects: Subject[]) => {
+const copyRule = async ({ allot, report }: Migration, name: string, limit: number, subjects: Subject[]) => {
   const { rules } = allot.quota
   const there = await rules.get(name)
   if (there === undefined) {
@@ -49,7 +49,7 @@ const copyRule = async ({ allot, report }: Moving, name: string, limit: number, 
     report.failed(`the quota rule ${name}`, 'it has another limit or other subjects here, and stays as it is')
 }
 
-const copyGroup = async ({ allot, report }: Moving, name: string, rules: readonly string[]) => {
+const copyGroup = async ({ allot, report }: Migration, name: string, rules: readonly string[]) => {
   const { groups } = allot.quota
   const there = await groups.get(name)
   if (there === undefined) {
@@ -65,7 +65,7 @@ const copyGroup = async ({ allot, report }: Moving, name: string, rules: readonl
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   [...one].sort().join('\n') === [...other].sort().join('\n')
 
-const copyAssignments = async ({ source, allot, report }: Moving, group: string): Promise<void> => {
+const copyAssignments = async ({ source, allot, report }: Migration, group: string): Promise<void> => {
   const path = `/admin/quota/groups/${encodeURIComponent(group)}/users`
   for await (const { login } of source.list(SourceUser, path)) {
     if ((await allot.hosting.accounts.byName(login)) === undefined) {

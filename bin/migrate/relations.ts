@@ -1,6 +1,6 @@
 import type { Account } from '../../lib/records/schema.ts'
 import { follow, type Things } from './history.ts'
-import { allOf, asOperator, attemptFor, ifTold, type Moving, pathOf } from './moving.ts'
+import { asOperator, collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './moving.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 
 const ELSEWHERE = 'follows, stars and watches of what is not here'
@@ -11,24 +11,24 @@ const LISTS = { star: 'starred', watch: 'subscriptions' } as const
 const WORDS = { star: 'stars', watch: 'watches' } as const
 
 /** Whom a user follows, and which repositories they star and watch; seen as the user where the source allows that. */
-export const copyRelations = (moving: Moving, login: string): Promise<void> =>
-  attemptFor(moving, `what ${login} follows, stars and watches`, login, async (account) => {
-    await copyFollows(moving, account)
-    await copyRepositoryRelation(moving, account, 'star')
-    await copyRepositoryRelation(moving, account, 'watch')
+export const copyRelations = (migration: Migration, login: string): Promise<void> =>
+  reportErrorsFor(migration, `what ${login} follows, stars and watches`, login, async (account) => {
+    await copyFollows(migration, account)
+    await copyRepositoryRelation(migration, account, 'star')
+    await copyRepositoryRelation(migration, account, 'watch')
   })
 
 /** Those of an account that is gone at the source. */
-export const dropRelations = async (moving: Moving, account: Account): Promise<void> => {
-  await follow(moving, followsOf(moving, account), [])
-  await follow(moving, relationsOf(moving, account, 'star'), [])
-  await follow(moving, relationsOf(moving, account, 'watch'), [])
+export const dropRelations = async (migration: Migration, account: Account): Promise<void> => {
+  await follow(migration, followsOf(migration, account), [])
+  await follow(migration, relationsOf(migration, account, 'star'), [])
+  await follow(migration, relationsOf(migration, account, 'watch'), [])
 }
 
-const copyFollows = async (moving: Moving, account: Account): Promise<void> => {
-  const { allot, report } = moving
+const copyFollows = async (migration: Migration, account: Account): Promise<void> => {
+  const { allot, report } = migration
   const { id, name } = account
-  const { items, isComplete } = await listedFor(moving, SourceUser, name, 'following')
+  const { items, isComplete } = await listedFor(migration, SourceUser, name, 'following')
   if (items === undefined) return report.behind(UNTOLD, name)
   const wanted = items.map(({ login }) => ({
     ...{ name: login.toLowerCase(), label: login },
@@ -38,14 +38,14 @@ const copyFollows = async (moving: Moving, account: Account): Promise<void> => {
       return isHere
     },
   }))
-  await follow(moving, followsOf(moving, account), wanted, isComplete)
+  await follow(migration, followsOf(migration, account), wanted, isComplete)
 }
 
-const copyRepositoryRelation = async (moving: Moving, account: Account, kind: Kind): Promise<void> => {
-  const { allot, report } = moving
+const copyRepositoryRelation = async (migration: Migration, account: Account, kind: Kind): Promise<void> => {
+  const { allot, report } = migration
   const { id, name } = account
   const relation = allot.hosting.relations[WORDS[kind]]
-  const { items, isComplete } = await listedFor(moving, SourceRepository, name, LISTS[kind])
+  const { items, isComplete } = await listedFor(migration, SourceRepository, name, LISTS[kind])
   if (items === undefined) return report.behind(UNTOLD, name)
   const wanted = items.map((one) => ({
     ...{ name: `${one.owner.login}/${one.name}`.toLowerCase(), label: one.full_name },
@@ -55,12 +55,12 @@ const copyRepositoryRelation = async (moving: Moving, account: Account, kind: Ki
       return found !== undefined
     },
   }))
-  await follow(moving, relationsOf(moving, account, kind), wanted, isComplete)
+  await follow(migration, relationsOf(migration, account, kind), wanted, isComplete)
 }
 
 /** A list that is not seen as the user lacks what only the user sees: what it lacks may still be at the source. */
 const listedFor = async <T>(
-  { source }: Moving,
+  { source }: Migration,
   shape: Parameters<typeof source.list<T>>[0],
   login: string,
   list: string,
@@ -69,11 +69,11 @@ const listedFor = async <T>(
   const onRefused = () => {
     isComplete = false
   }
-  const items = await ifTold(allOf(source.list(shape, pathOf(login, list), login, onRefused)))
+  const items = await ifAvailable(collect(source.list(shape, pathOf(login, list), login, onRefused)))
   return { items, isComplete }
 }
 
-const followsOf = ({ allot }: Moving, { id, name }: Account): Things => {
+const followsOf = ({ allot }: Migration, { id, name }: Account): Things => {
   const { accounts, relations } = allot.hosting
   const parts = async (login: string) => {
     const followed = await accounts.byName(login)
@@ -87,7 +87,7 @@ const followsOf = ({ allot }: Moving, { id, name }: Account): Things => {
   }
 }
 
-const relationsOf = ({ allot }: Moving, { id, name }: Account, kind: Kind): Things => {
+const relationsOf = ({ allot }: Migration, { id, name }: Account, kind: Kind): Things => {
   const { repositories, relations } = allot.hosting
   const relation = relations[WORDS[kind]]
   const named = (path: string) => {

@@ -1,4 +1,4 @@
-import { plain } from '../print.ts'
+import { escapeControl } from '../print.ts'
 
 /** What a migration came to. */
 export interface Report {
@@ -59,7 +59,7 @@ export const createReport = (): Report => {
         ...section('taken back, because the source withdrew it', linesOf(tookBack)),
         ...section('different here, and left as it is', linesOf(differing)),
         ...section('failed', failures),
-      ].map(plain),
+      ].map(escapeControl),
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../lib/records/schema.ts'
 import { copyGitData } from './git-data.ts'
 import { followGrants } from './grants.ts'
-import { allOf, asOperator, attempt, ifTold, type Moving } from './moving.ts'
+import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './moving.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { audienceAt, audienceHere, grantsOfAudience, WRITABLE } from './visibility.ts'
@@ -19,7 +19,7 @@ export const repositoriesOf = async (
   owner: string,
 ): Promise<SourceRepository[]> => {
   const path = `/${kind === 'user' ? 'users' : 'orgs'}/${encodeURIComponent(owner)}/repos`
-  const listed = await allOf(source.list(SourceRepository, path))
+  const listed = await collect(source.list(SourceRepository, path))
   return listed.filter((one) => one.owner.login.toLowerCase() === owner.toLowerCase())
 }
 
@@ -28,39 +28,39 @@ export const repositoriesOf = async (
  * @param visibility of its owner at the source
  */
 export const copyRepository = (
-  moving: Moving,
+  migration: Migration,
   given: SourceRepository,
   visibility: Visibility,
 ): Promise<void> =>
-  attempt(moving.report, `the repository ${given.full_name}`, async () => {
-    const { allot, report, source } = moving
+  reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
+    const { allot, report, source } = migration
     const { accounts, repositories } = allot.hosting
     const owner = await accounts.byName(given.owner.login)
     if (owner === undefined) throw invalid('its owner is not here')
     const audience = audienceAt(source, visibility, given)
     const there =
       (await repositories.find(asOperator(0), owner.name, given.name)) ??
-      (await renamedHere(moving, owner, given))
-    const record = there ?? (await create(moving, owner, given, audience))
+      (await renamedHere(migration, owner, given))
+    const record = there ?? (await create(migration, owner, given, audience))
     if (there === undefined) {
       report.copied('repositories')
-      tellOfRest(moving, given)
+      tellOfRest(migration, given)
     } else report.found('repositories')
-    await tellOfCollaborators(moving, given)
+    await tellOfCollaborators(migration, given)
     const rights = [...grantsOfAudience(audience), ...(given.archived === true ? [] : [WRITABLE])]
     const here =
-      there === undefined ? record : await followRepository(moving, owner, record, rights, given.name)
+      there === undefined ? record : await followRepository(migration, owner, record, rights, given.name)
     if (here.empty && here.website !== (given.website ?? ''))
       await repositories.edit(here.id, { website: given.website ?? '' })
     // More people would see the data here than there.
     if (audienceHere(owner, here) < audience) throw invalid(MORE_OPEN)
-    if (given.empty !== true) await copyGitData(moving, here, given)
+    if (given.empty !== true) await copyGitData(migration, here, given)
   })
 
 const MORE_OPEN = 'more people may see it here than at the source, so no git data comes'
 
 const renamedHere = async (
-  { allot, history }: Moving,
+  { allot, history }: Migration,
   owner: Account,
   { name }: SourceRepository,
 ): Promise<Repository | undefined> => {
@@ -74,15 +74,15 @@ const renamedHere = async (
  * @param name at the source
  */
 export const followRepository = async (
-  moving: Moving,
+  migration: Migration,
   owner: Account,
   record: Repository,
   source: readonly string[],
   name: string,
 ): Promise<Repository> => {
-  const { repositories } = moving.allot.hosting
+  const { repositories } = migration.allot.hosting
   await followGrants(
-    moving,
+    migration,
     {
       ...{ kind: 'repository', scope: owner.name.toLowerCase(), name: name.toLowerCase() },
       ...{ id: record.id, label: `${owner.name}/${record.name}`, here: grantsOf(owner, record), source },
@@ -103,7 +103,7 @@ const grantsOf = (owner: Account, record: Repository): string[] => [
 
 /** Private where its owner here is known to more people than the repository is at the source. */
 const create = async (
-  { allot, history }: Moving,
+  { allot, history }: Migration,
   owner: Account,
   given: SourceRepository,
   audience: Audience,
@@ -132,7 +132,7 @@ const FORK = 'forks, which stand alone here'
 const CONTENTS = 'issues, pull requests and releases'
 const UNASKED = 'wikis, packages, webhooks and deploy keys, which are not looked for'
 
-const tellOfRest = ({ report }: Moving, given: SourceRepository): void => {
+const tellOfRest = ({ report }: Migration, given: SourceRepository): void => {
   const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
   report.behind(UNASKED, given.full_name)
   if (given.mirror === true) report.behind(MIRROR, given.full_name)
@@ -143,10 +143,10 @@ const tellOfRest = ({ report }: Moving, given: SourceRepository): void => {
 const COLLABORATORS = 'collaborators of single repositories'
 
 const tellOfCollaborators = async (
-  { source, report }: Moving,
+  { source, report }: Migration,
   { owner, name, full_name }: SourceRepository,
 ) => {
   const path = `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}/collaborators`
-  for (const { login } of (await ifTold(allOf(source.list(SourceUser, path)))) ?? [])
+  for (const { login } of (await ifAvailable(collect(source.list(SourceUser, path)))) ?? [])
     report.leftOut(COLLABORATORS, `${login} of ${full_name}`)
 }

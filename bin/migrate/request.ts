@@ -45,11 +45,11 @@ export const request = async (
 
 /** Sends the request again, after a pause, while the server says that it is busy. */
 export const patientRequest = async (send: () => Promise<Answer>): Promise<Answer> => {
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     const answer = await send()
-    if ((answer.status !== 429 && answer.status !== 503) || tries === TRIES) return answer
+    if ((answer.status !== 429 && answer.status !== 503) || attempts === TRIES) return answer
     const seconds = Number(answer.headers.get('retry-after'))
-    await pause(Math.min(seconds > 0 ? seconds : tries, 60) * 1000)
+    await pause(Math.min(seconds > 0 ? seconds : attempts, 60) * 1000)
   }
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Usage } from '../usage.ts'
+import { UsageError } from '../usage.ts'
 import { pagesOf } from './paging.ts'
 import { type Answer, LIMITS, type Limits, patientRequest, request } from './request.ts'
 import { basicOf, checkScopes, SCOPES } from './scopes.ts'
@@ -39,7 +39,7 @@ export interface Source {
 }
 
 /** The server is there, and does not give this. */
-export class Refused extends Error {
+export class SourceError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
     super(message)
@@ -106,13 +106,13 @@ export const sourceAt = async (from: string, token: string, limits: Limits = LIM
 /** People give the address of the server, or that of its API. */
 const baseIn = (from: string): string => {
   if (!/^https?:\/\/[^/]/.test(from) || !URL.canParse(from))
-    throw new Usage(
+    throw new UsageError(
       `--from ${from.replace(/[^/@]*@/, '…@')}: expected an address such as https://git.example.org`,
     )
-  if (from.length > 255) throw new Usage('--from must not be longer than 255 characters')
+  if (from.length > 255) throw new UsageError('--from must not be longer than 255 characters')
   const { origin, pathname, username, password } = new URL(from)
   if (username !== '' || password !== '')
-    throw new Usage('--from must not hold a password: the token is enough')
+    throw new UsageError('--from must not hold a password: the token is enough')
   return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
@@ -137,7 +137,7 @@ const tokenOwner = async (base: string, ask: (path: string) => Promise<Answer>):
   return read(SourceUser, base, '/user', user.text)
 }
 
-const refusal = (base: string, path: string, { status, text }: Answer): Refused => {
+const refusal = (base: string, path: string, { status, text }: Answer): SourceError => {
   const { success, output } = v.safeParse(v.object({ message: v.string() }), jsonIn(text))
   // A Forgejo repeats a wrong token in what it says of it.
   const words =
@@ -145,7 +145,7 @@ const refusal = (base: string, path: string, { status, text }: Answer): Refused 
       ? `: ${output.message.split('\n')[0]!.slice(0, 300)}`
       : ''
   const needs = status === 403 ? `; it takes an administrator's token with the scopes ${SCOPES}` : ''
-  return new Refused(
+  return new SourceError(
     status,
     `${base}/api/v1${path.replace(/[?&]page=.*/, '')} answered ${status}${words}${needs}`,
   )

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { allOf } from './moving.ts'
+import { collect } from './moving.ts'
 import { SourceRepository, SourceTeam, SourceUser } from './shapes.ts'
-import { Refused, type Source } from './source.ts'
+import { type Source, SourceError } from './source.ts'
 
 /** Who belongs to an organization at the source, and who of them may do there what a member may do here. Names in lower case. */
 export interface MemberRights {
@@ -56,12 +56,14 @@ export const teamRights = async (
 }
 
 const teamsOf = async (source: Source, organization: string): Promise<Team[]> => {
-  const given = await allOf(source.list(SourceTeam, `/orgs/${encodeURIComponent(organization)}/teams`))
+  const given = await collect(source.list(SourceTeam, `/orgs/${encodeURIComponent(organization)}/teams`))
   const teams: Team[] = []
   for (const one of given) {
-    const users = await allOf(source.list(SourceUser, `/teams/${one.id}/members`))
+    const users = await collect(source.list(SourceUser, `/teams/${one.id}/members`))
     const isOfAll = isOfOwners(one) || one.includes_all_repositories === true
-    const listed = isOfAll ? undefined : await allOf(source.list(SourceRepository, `/teams/${one.id}/repos`))
+    const listed = isOfAll
+      ? undefined
+      : await collect(source.list(SourceRepository, `/teams/${one.id}/repos`))
     teams.push({
       ...one,
       level: isOfOwners(one) ? LEVELS.length : LEVELS.indexOf(one.permission ?? ''),
@@ -116,7 +118,7 @@ const hasRules = async (source: Source, path: string): Promise<boolean> => {
     const rules = await source.get(v.nullable(v.array(v.unknown())), path)
     return rules !== null && rules.length > 0
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof SourceError)) throw error
     if (NO_SUCH_LIST.includes(error.status)) return false
     if (error.status === 401 || error.status === 403) return true
     throw error

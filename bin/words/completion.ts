@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { example } from './flags.ts'
 
-export const completionWords = (program: Command): void => {
+export const defineCompletionCommand = (program: Command): void => {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'whose it is').choices(['bash', 'zsh', 'fish']))

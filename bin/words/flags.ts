@@ -4,7 +4,7 @@ import { Size } from '../../lib/option-types.ts'
 import { type Subject, subjects } from '../../lib/quota/subjects.ts'
 
 /** Where the store is, and how it is set up: the same words on every command. */
-export const onStore = (command: Command): Command =>
+export const storeOptions = (command: Command): Command =>
   command
     .option('--data <dir>', 'the folder that holds the store and the repositories (default: ./data)')
     .option('--config <file>', 'a TOML file with options')
@@ -14,18 +14,18 @@ export const onStore = (command: Command): Command =>
     )
 
 /** A running server to talk to: LevelDB belongs to one process, so a command cannot open what a server has. */
-export const onServer = (command: Command): Command =>
+export const serverOptions = (command: Command): Command =>
   command.option('--url <url>', 'a running server, in the place of the store (or ALLOT_URL)')
 
-export const onRemote = (command: Command): Command =>
-  onServer(command).option(
+export const remoteOptions = (command: Command): Command =>
+  serverOptions(command).option(
     '--token <t>',
     "an administrator's token for it (or ALLOT_TOKEN, which no other user of the machine sees)",
   )
 
 /** What works on a server and on a store, for people and for programs. */
-export const onEither = (command: Command): Command =>
-  onRemote(onStore(command)).option('--json', 'the answer as JSON')
+export const apiOptions = (command: Command): Command =>
+  remoteOptions(storeOptions(command)).option('--json', 'the answer as JSON')
 
 export const example = (...lines: string[]): string =>
   `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
@@ -34,7 +34,7 @@ export const example = (...lines: string[]): string =>
 export const subjectOption = (): Option =>
   new Option('--subject <subject>', 'what is measured').choices(subjects).default('size:all')
 
-export const sizeIn = (text: string): number => {
+export const parseSize = (text: string): number => {
   const given = /^-?\d+$/.test(text) ? Number(text) : text
   const { success, output } = v.safeParse(Size, given)
   if (!success)
@@ -42,24 +42,24 @@ export const sizeIn = (text: string): number => {
   return output
 }
 
-export const subjectsIn = (text: string): Subject[] =>
-  listIn(text).map((one) => {
+export const parseSubjects = (text: string): Subject[] =>
+  parseList(text).map((one) => {
     if (!v.is(v.picklist(subjects), one))
       throw new InvalidArgumentError(`${one} is none. Allowed are ${subjects.join(', ')}.`)
     return one
   })
 
 /** `a,b`; nothing is an empty list. */
-export const listIn = (text: string): string[] =>
+export const parseList = (text: string): string[] =>
   text
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '')
 
 /** A word that may be given again. */
-export const also = (one: string, others: readonly string[]): string[] => [...others, one]
+export const appendValue = (one: string, others: readonly string[]): string[] => [...others, one]
 
-export const percentageIn = (text: string): string => {
+export const parsePercentage = (text: string): string => {
   if (!/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text))
     throw new InvalidArgumentError('Expected a percentage from 0 to 100, such as 20%.')
   return text

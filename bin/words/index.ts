@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { VERSION } from '../../lib/version.ts'
-import { accountWords } from './accounts.ts'
-import { completionWords } from './completion.ts'
+import { defineAccountCommands } from './accounts.ts'
+import { defineCompletionCommand } from './completion.ts'
 import { example } from './flags.ts'
-import { quotaWords } from './quota.ts'
-import { serveWords } from './serve.ts'
-import { storeWords } from './store.ts'
+import { defineQuotaCommands } from './quota.ts'
+import { defineServeCommand } from './serve.ts'
+import { defineStoreCommands } from './store.ts'
 
 /** All words of the command line; what they do is loaded when it is asked for. */
 export const createProgram = (): Command => {
@@ -13,7 +13,14 @@ export const createProgram = (): Command => {
     .description('A code-hosting HTTP API with an exact storage-quota engine.')
     .version(VERSION)
     .addHelpText('after', example('allot serve --data ./data', 'allot quota show alice'))
-  for (const words of [serveWords, accountWords, quotaWords, storeWords, completionWords]) words(program)
+  for (const words of [
+    defineServeCommand,
+    defineAccountCommands,
+    defineQuotaCommands,
+    defineStoreCommands,
+    defineCompletionCommand,
+  ])
+    words(program)
   forEach(program, (command) => command.exitOverride().showHelpAfterError('(add --help for the options)'))
   return program
 }

@@ -1,5 +1,13 @@
 import type { Command } from 'commander'
-import { example, listIn, onEither, percentageIn, sizeIn, subjectOption, subjectsIn } from './flags.ts'
+import {
+  apiOptions,
+  example,
+  parseList,
+  parsePercentage,
+  parseSize,
+  parseSubjects,
+  subjectOption,
+} from './flags.ts'
 
 const OWNER = 'a user or an organization; on a server: the user of the token when absent'
 const DRY = 'only tell what would change'
@@ -7,10 +15,10 @@ const DRY = 'only tell what would change'
 const shows = () => import('../commands/quota-show.ts')
 const rulesAndGroups = () => import('../commands/quota-rules.ts')
 
-export const quotaWords = (program: Command): void => {
+export const defineQuotaCommands = (program: Command): void => {
   const quota = program.command('quota').description('who uses how much, and may')
   lookWords(quota)
-  onEither(quota.command('apply'))
+  apiOptions(quota.command('apply'))
     .argument('<file>', 'a TOML file of rules, groups and assignments; - for standard input')
     .description('make quota as a file says, all or nothing, and tell what that changed')
     .option('--dry-run', DRY)
@@ -21,7 +29,7 @@ export const quotaWords = (program: Command): void => {
 }
 
 const lookWords = (quota: Command): void => {
-  onEither(quota.command('show'))
+  apiOptions(quota.command('show'))
     .argument('[owner]', OWNER)
     .description('what is used, part by part, against what limits it')
     .addHelpText(
@@ -29,34 +37,38 @@ const lookWords = (quota: Command): void => {
       example('allot quota show alice', 'ALLOT_URL=https://git.example.org ALLOT_TOKEN=… allot quota show'),
     )
     .action(async (owner, flags) => (await shows()).showQuota(owner, flags))
-  onEither(quota.command('explain'))
+  apiOptions(quota.command('explain'))
     .argument('[owner]', OWNER)
     .description('why somebody is, or is not, over quota')
     .addOption(subjectOption())
     .addHelpText('after', example('allot quota explain alice --subject size:assets:artifacts'))
     .action(async (owner, flags) => (await shows()).explainQuota(owner, flags))
-  onEither(quota.command('over'))
+  apiOptions(quota.command('over'))
     .description('who is over quota, largest excess first')
     .addOption(subjectOption())
-    .option('--within <percentage>', 'also who has no more than this share of the limit left', percentageIn)
+    .option(
+      '--within <percentage>',
+      'also who has no more than this share of the limit left',
+      parsePercentage,
+    )
     .addHelpText('after', example('allot quota over', 'allot quota over --within 20%'))
     .action(async (flags) => (await import('../commands/quota-over.ts')).listOver(flags))
 }
 
 const ruleWords = (rules: Command): void => {
-  onEither(rules.command('list', { isDefault: true }))
+  apiOptions(rules.command('list', { isDefault: true }))
     .description('all rules')
     .addHelpText('after', example('allot quota rules'))
     .action(async (flags) => (await rulesAndGroups()).listRules(flags))
-  onEither(rules.command('set'))
+  apiOptions(rules.command('set'))
     .argument('<name>')
     .description('make a rule, or change what is given of one')
-    .option('--limit <size>', 'bytes, or as in "2 GiB"; -1 is unlimited', sizeIn)
-    .option('--subjects <a,b>', 'what it measures', subjectsIn)
+    .option('--limit <size>', 'bytes, or as in "2 GiB"; -1 is unlimited', parseSize)
+    .option('--subjects <a,b>', 'what it measures', parseSubjects)
     .option('--dry-run', DRY)
     .addHelpText('after', example('allot quota rules set free-total --limit "2 GiB" --subjects size:all'))
     .action(async (name, flags) => (await rulesAndGroups()).setRule(name, flags))
-  onEither(rules.command('delete'))
+  apiOptions(rules.command('delete'))
     .argument('<name>')
     .description('delete a rule, and take it out of every group')
     .addHelpText('after', example('allot quota rules delete free-total'))
@@ -64,25 +76,25 @@ const ruleWords = (rules: Command): void => {
 }
 
 const groupWords = (groups: Command): void => {
-  onEither(groups.command('list', { isDefault: true }))
+  apiOptions(groups.command('list', { isDefault: true }))
     .description('all groups and their rules')
     .addHelpText('after', example('allot quota groups'))
     .action(async (flags) => (await rulesAndGroups()).listGroups(flags))
-  onEither(groups.command('set'))
+  apiOptions(groups.command('set'))
     .argument('<name>')
     .description('make a group of these rules, or give them to one')
-    .requiredOption('--rules <a,b>', 'all of its rules', listIn)
+    .requiredOption('--rules <a,b>', 'all of its rules', parseList)
     .option('--dry-run', DRY)
     .addHelpText('after', example('allot quota groups set free --rules free-total,few-artifacts'))
     .action(async (name, flags) => (await rulesAndGroups()).setGroup(name, flags))
-  onEither(groups.command('assign'))
+  apiOptions(groups.command('assign'))
     .argument('<owner>', 'a user or an organization')
     .argument('[groups...]', 'all groups of this owner; none: those that are configured for everyone')
     .description('say which groups an owner is judged by')
     .option('--dry-run', DRY)
     .addHelpText('after', example('allot quota groups assign acme free sponsors'))
     .action(async (owner, names, flags) => (await rulesAndGroups()).assignGroups(owner, names, flags))
-  onEither(groups.command('delete'))
+  apiOptions(groups.command('delete'))
     .argument('<name>')
     .description('delete a group, and take it from everyone who has it; its rules stay')
     .addHelpText('after', example('allot quota groups delete free'))

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { example, onStore } from './flags.ts'
+import { example, storeOptions } from './flags.ts'
 
-export const serveWords = (program: Command): void => {
-  onStore(program.command('serve'))
+export const defineServeCommand = (program: Command): void => {
+  storeOptions(program.command('serve'))
     .description('the server in the foreground; SIGTERM and SIGINT finish what is in flight')
     .option('--port <n>', 'the port; 0 picks a free one (default: 3000)')
     .option('--host <h>', 'the address to listen on (default: 127.0.0.1)')

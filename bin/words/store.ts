@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
-import { also, example, onRemote, onStore } from './flags.ts'
+import { appendValue, example, remoteOptions, storeOptions } from './flags.ts'
 
-export const storeWords = (program: Command): void => {
-  onRemote(onStore(program.command('export')))
+export const defineStoreCommands = (program: Command): void => {
+  remoteOptions(storeOptions(program.command('export')))
     .description('write everything, as it is at one moment, into one file; it holds secrets')
     .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
     .addHelpText('after', example('allot export --url http://127.0.0.1:3000 --out backup.ndjson'))
     .action(async (flags) => (await import('../commands/export.ts')).exportEverything(flags))
-  onStore(program.command('import'))
+  storeOptions(program.command('import'))
     .argument('<file>', 'what `allot export` has written; - for standard input')
     .description('read an export into a store that has nothing in it')
     .addHelpText('after', example('allot import backup.ndjson --data /var/lib/allot'))
     .action(async (file, flags) => (await import('../commands/import.ts')).importEverything(file, flags))
-  onStore(program.command('migrate'))
+  storeOptions(program.command('migrate'))
     .description('copy accounts, repositories, keys, relations and quota from a Gitea, a Forgejo or an Allot')
     .requiredOption('--from <url>', 'the server to copy from')
     .option(
@@ -22,7 +22,7 @@ export const storeWords = (program: Command): void => {
     .option(
       '--owner <name>',
       'only this user or organization, with its members; may be given again',
-      also,
+      appendValue,
       [],
     )
     .addHelpText(
@@ -33,7 +33,7 @@ export const storeWords = (program: Command): void => {
       ),
     )
     .action(async (flags) => (await import('../commands/migrate.ts')).migrateFrom(flags))
-  onStore(program.command('verify'))
+  storeOptions(program.command('verify'))
     .description('recount every index, counter and sum of the store against its records')
     .option('--repair', 'mend what follows from records; for a damaged LevelDB, after its own repair')
     .addHelpText('after', example('allot verify --data /var/lib/allot'))

@@ -5,10 +5,10 @@ import {
   GroupCommit,
   guarded,
   type KeyRange,
-  Lifetime,
-  Outcomes,
-  oneByOne,
-  type Pending,
+  Lifecycle,
+  type PendingChange,
+  prefetch,
+  ReadCache,
   type ReadTransaction,
   type StorageDriver,
   type StorageError,
@@ -51,16 +51,16 @@ export interface Batch {
 }
 
 /** How many entries are fetched from the database at once: more and more, for whoever reads on. */
-const FETCH = 128
-const MOST = 1024
+const FIRST_PAGE = 128
+const MAX_PAGE = 1024
 /** Bytes of one fetch. */
-const FETCH_BYTES = 256 * 1024
+const PAGE_BYTES = 256 * 1024
 
 /**
  * Up to here keys are read at once on the event loop: a hot key is read in microseconds, of which a trip through the
  * thread pool takes ten times as many; more keys than this would hold up everybody else.
  */
-const AT_ONCE = 16
+const MAX_SYNC_READS = 16
 
 /**
  * A storage driver over any abstract-level database: one process, serial writes in shared synced batches.
@@ -72,7 +72,7 @@ export const overAbstractLevel = (
   create: () => Database | Promise<Database>,
   explain: (cause: unknown) => StorageError,
 ): StorageDriver => {
-  const life = new Lifetime(
+  const life = new Lifecycle(
     async () => {
       try {
         return await start(await create())
@@ -102,37 +102,37 @@ export const overAbstractLevel = (
 interface Open {
   readonly database: Database
   readonly commits: GroupCommit
-  readonly outcomes: Outcomes
+  readonly results: ReadCache
   readonly compaction: Compaction
 }
 
 const start = async (database: Database): Promise<Open> => {
   await database.open()
-  const outcomes = new Outcomes()
+  const results = new ReadCache()
   const compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
   const commits = new GroupCommit(readerOf(database), async (given) => {
     const changes = [...given]
-    await outcomes.during(changes, () => writeSynced(database, changes))
+    await results.invalidate(changes, () => writeSynced(database, changes))
     compaction.note(changes)
   })
-  return { database, commits, outcomes, compaction }
+  return { database, commits, results, compaction }
 }
 
 const isOfDatabase = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
 
 const readNamed = <T>(
-  { database, outcomes }: Open,
+  { database, results }: Open,
   work: (tx: ReadTransaction) => Promise<T>,
   name: string | undefined,
 ): Promise<T> => {
-  if (name === undefined) return readOnce(database, work)
-  const known = outcomes.get(name)
+  if (name === undefined) return readSnapshot(database, work)
+  const known = results.get(name)
   if (known !== undefined) return Promise.resolve(known as T)
-  return outcomes.keep(name, (watching) => readOnce(database, (tx) => work(watching(tx))))
+  return results.load(name, (watching) => readSnapshot(database, (tx) => work(watching(tx))))
 }
 
-const readOnce = async <T>(database: Database, work: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
+const readSnapshot = async <T>(database: Database, work: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
   const snapshot = database.snapshot()
   const { tx, end } = guarded(readerOf(database, snapshot))
   try {
@@ -148,7 +148,7 @@ const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransact
   return {
     get: async (key) => database.getSync(key, options),
     getMany: async (keys) =>
-      keys.length <= AT_ONCE
+      keys.length <= MAX_SYNC_READS
         ? keys.map((key) => database.getSync(key, options))
         : database.getMany([...keys], options),
     range: (range) => entriesOf(database, range, options),
@@ -156,20 +156,20 @@ const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransact
 }
 
 const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): AsyncIterable<Entry> =>
-  oneByOne(() => {
+  prefetch(() => {
     const { start, end, reverse = false, limit = Number.POSITIVE_INFINITY } = range
     const iterator = database.iterator({
       gte: start,
       lt: end,
       reverse,
       limit: Number.isFinite(limit) ? limit : -1,
-      highWaterMarkBytes: FETCH_BYTES,
+      highWaterMarkBytes: PAGE_BYTES,
       ...options,
     })
-    let size = FETCH / 2
+    let size = FIRST_PAGE / 2
     return {
       next() {
-        size = Math.min(2 * size, MOST)
+        size = Math.min(2 * size, MAX_PAGE)
         return iterator.nextv(size)
       },
       close: () => iterator.close(),
@@ -177,7 +177,7 @@ const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): As
   })
 
 /** A chained batch: abstract-level takes five times as long over an array of operations. */
-const writeSynced = async (database: Database, changes: Iterable<Pending>): Promise<void> => {
+const writeSynced = async (database: Database, changes: Iterable<PendingChange>): Promise<void> => {
   const batch = database.batch()
   for (const [key, value] of changes) {
     if (value === undefined) batch.del(key)

@@ -22,7 +22,7 @@ interface Noted {
 const NOTE = 'CLOSED.json'
 
 /** Once the database is closed. A disk that takes no note leaves none: then the next start knows what LevelDB knows. */
-export const noteCleanStop = async (location: string): Promise<void> => {
+export const writeShutdownManifest = async (location: string): Promise<void> => {
   const unfinished = join(location, `${NOTE}.unfinished`)
   try {
     const note = JSON.stringify(await cleanStopOf(location), undefined, 2)
@@ -35,11 +35,11 @@ export const noteCleanStop = async (location: string): Promise<void> => {
 }
 
 /** Once the database is open, and the note void: one that cannot be removed does no harm. */
-export const forgetCleanStop = (location: string): Promise<void> =>
+export const removeShutdownManifest = (location: string): Promise<void> =>
   rm(join(location, NOTE), { force: true }).catch(() => undefined)
 
 /** @throws {StorageError} corrupt when the files are not what they were when the store was closed. */
-export const refuseChanged = async (location: string): Promise<void> => {
+export const checkShutdownManifest = async (location: string): Promise<void> => {
   const text = await readFile(join(location, NOTE), 'utf8').catch(() => undefined)
   if (text === undefined) return
   const { current, files } = parsed(text, location)

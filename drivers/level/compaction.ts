@@ -5,7 +5,7 @@ const PLACE = 24
 /** Deletions that are not worth it. */
 const FEW = 20_000
 /** Places that are looked after at a time. */
-const MOST = 1000
+const MAX = 1000
 
 /**
  * LevelDB goes on looking over what was deleted until it happens to write those files anew: milliseconds for thousands
@@ -37,7 +37,7 @@ export class Compaction {
     for (const [place, deleted] of this.#deleted) {
       if (touched.has(place)) continue
       if (deleted >= FEW) this.#begin(place)
-      if (deleted >= FEW || this.#deleted.size > MOST) this.#deleted.delete(place)
+      if (deleted >= FEW || this.#deleted.size > MAX) this.#deleted.delete(place)
     }
   }
 

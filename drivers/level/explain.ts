@@ -42,7 +42,7 @@ const processOf = ({ pid, host }: Owner): string =>
   host === hostname() ? `pid ${pid}` : `pid ${pid} on ${host}`
 
 /** What classic-level's error means to whoever runs the store at this location. */
-export const explain = (location: string, cause: unknown): StorageError => {
+export const toStorageError = (location: string, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause
   const code = codeOf(cause)
   if (code === 'LEVEL_LOCKED')

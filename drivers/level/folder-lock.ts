@@ -38,11 +38,11 @@ const LONGEST_PAUSE_MS = 40
 export const lockFolder = async (location: string): Promise<FolderLock | undefined> => {
   await mkdir(location, { recursive: true })
   const folder = await realpath(location)
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     const descriptor = openSync(join(folder, OWNER), 'a+')
     if (isOnly(descriptor)) return lockOf(folder, descriptor)
     closeSync(descriptor)
-    if (tries === TRIES) return undefined
+    if (attempts === TRIES) return undefined
     await sleep(Math.random() * LONGEST_PAUSE_MS)
   }
 }

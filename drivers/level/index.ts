@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
-import { forgetCleanStop, noteCleanStop, refuseChanged } from './clean-stop.ts'
-import { damaged, explain, heldByThisProcess } from './explain.ts'
+import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './clean-stop.ts'
+import { damaged, heldByThisProcess, toStorageError } from './explain.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 
 /**
@@ -20,14 +20,14 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
       if (lock === undefined) throw heldByThisProcess(location)
       try {
         await refuseHeadless(location)
-        await refuseChanged(location)
+        await checkShutdownManifest(location)
         return await opened(lock, openFiles)
       } catch (error) {
         lock.release()
         throw error
       }
     },
-    (cause) => explain(location, cause),
+    (cause) => toStorageError(location, cause),
   )
 
 /** The database, which holds the lock until it is closed, and leaves a note of its clean stop behind. */
@@ -40,14 +40,14 @@ const opened = async (lock: FolderLock, openFiles: number): Promise<Database> =>
     maxOpenFiles: openFiles + 10,
   })
   await database.open()
-  await forgetCleanStop(folder)
+  await removeShutdownManifest(folder)
   lock.note()
   const close = database.close.bind(database)
   return Object.assign(database, {
     async close() {
       lock.forget()
       await close()
-      await noteCleanStop(folder)
+      await writeShutdownManifest(folder)
       lock.release()
     },
   })

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { forgetCleanStop } from './clean-stop.ts'
-import { explain, heldByThisProcess } from './explain.ts'
+import { removeShutdownManifest } from './clean-stop.ts'
+import { heldByThisProcess, toStorageError } from './explain.ts'
 import { lockFolder } from './folder-lock.ts'
 
 /** Where LevelDB's repair puts the files that it could not use, within the store's folder. */
@@ -21,7 +21,7 @@ export const repairLevel = async (location: string): Promise<string[]> => {
   try {
     return await repaired(location)
   } catch (cause) {
-    throw explain(location, cause)
+    throw toStorageError(location, cause)
   } finally {
     lock.release()
   }
@@ -32,7 +32,7 @@ const repaired = async (location: string): Promise<string[]> => {
   const before = new Set(await lostIn(location))
   await ClassicLevel.repair(location)
   // What the files were like when the store was closed is no longer of use.
-  await forgetCleanStop(location)
+  await removeShutdownManifest(location)
   return (await lostIn(location)).filter((file) => !before.has(file))
 }
 
@@ -40,7 +40,7 @@ const repaired = async (location: string): Promise<string[]> => {
 const refuseLocked = async (location: string): Promise<void> => {
   const probe = new ClassicLevel(location, { createIfMissing: false, errorIfExists: true })
   await probe.open().catch((cause: unknown) => {
-    const error = explain(location, cause)
+    const error = toStorageError(location, cause)
     if (error.reason === 'locked') throw error
   })
 }

@@ -1,21 +1,21 @@
-import type { Looking } from './looking.ts'
-import type { Answer, Question } from './questions.ts'
-import { isSame, type Known, type Recollection } from './recollection.ts'
+import type { ReadBatcher } from './looking.ts'
+import type { Query, QueryResult } from './questions.ts'
+import { type CachedResult, isSame, type ReadCache } from './recollection.ts'
 
 /** What was asked by one run of some work, and how it was answered. */
-export type Seen = Map<string, Known>
+export type ReadSet = Map<string, CachedResult>
 
 /** Entries that are compared again with every further look, so that more than this is better read in a transaction. */
-export const LARGE = 1000
+export const MAX_CACHED_RANGE = 1000
 /** So are more looks than this, each of which waited for the one before it. */
 const LONG = 8
 
 /** Runs that others' writes may spoil before the work is better done in a transaction, where nothing can. */
-export const RUNS = 3
+export const MAX_RUNS = 3
 
 /** Whether what was seen before is so at the moment of what is known. */
-export const holds = (before: readonly Known[], known: ReadonlyMap<string, Known>): boolean =>
-  before.every(({ question, answer }) => isSame(answer, known.get(question.id)!.answer))
+export const holds = (before: readonly CachedResult[], known: ReadonlyMap<string, CachedResult>): boolean =>
+  before.every(({ query, answer }) => isSame(answer, known.get(query.id)!.answer))
 
 /** Ends a run: the work is not to catch it, and when it does the run does not count all the same. */
 class Abandoned extends Error {
@@ -25,11 +25,11 @@ class Abandoned extends Error {
 /** The moment of what was never looked up. */
 const UNSEEN = -1
 
-export interface AttemptOptions {
+export interface OptimisticOptions {
   /** When the work was asked for: no answer may be from before. */
   begun?: number
   /** Answers of one moment after that, better than what is recollected. */
-  given?: Seen | undefined
+  given?: ReadSet | undefined
   /** Takes what is not recollected for absent, instead of looking it up at once. */
   assumes?: boolean
 }
@@ -38,16 +38,16 @@ export interface AttemptOptions {
  * One run of some work by what is recollected. What is not recollected is looked up, together with all that was seen
  * before, so that at the last look everything seen was true at one moment; where it was not, the run does not count.
  */
-export class Attempt {
-  readonly seen: Seen = new Map()
-  readonly #recollection: Recollection
-  readonly #looking: Looking
-  readonly #given: Seen
+export class OptimisticTransaction {
+  readonly seen: ReadSet = new Map()
+  readonly #recollection: ReadCache
+  readonly #looking: ReadBatcher
+  readonly #given: ReadSet
   readonly #begun: number
   #entries = 0
   #looks = 0
   /** What the database said when it differed. */
-  fresh: Seen | undefined
+  fresh: ReadSet | undefined
   isTooMuch = false
   /** Of the database itself. */
   failure: unknown
@@ -55,12 +55,12 @@ export class Attempt {
   readonly #assumes: boolean
 
   constructor(
-    recollection: Recollection,
-    looking: Looking,
-    { begun = 0, given = new Map(), assumes = false }: AttemptOptions,
+    readCache: ReadCache,
+    batcher: ReadBatcher,
+    { begun = 0, given = new Map(), assumes = false }: OptimisticOptions,
   ) {
-    this.#recollection = recollection
-    this.#looking = looking
+    this.#recollection = readCache
+    this.#looking = batcher
     this.#begun = begun
     this.#given = given
     this.#assumes = assumes
@@ -70,12 +70,12 @@ export class Attempt {
     return this.isTooMuch || this.fresh !== undefined || this.failure !== undefined
   }
 
-  readonly ask = async (questions: readonly Question[]): Promise<Answer[]> => {
+  readonly ask = async (queries: readonly Query[]): Promise<QueryResult[]> => {
     if (this.isAbandoned) throw new Abandoned()
-    const unknown = questions.filter((question) => !this.#recall(question))
-    if (this.#assumes) for (const question of unknown) this.#see({ question, answer: [], moment: UNSEEN })
+    const unknown = queries.filter((query) => !this.#recall(query))
+    if (this.#assumes) for (const query of unknown) this.#see({ query, answer: [], moment: UNSEEN })
     else if (unknown.length > 0) await this.#look(unknown)
-    return questions.map(({ id }) => this.seen.get(id)!.answer)
+    return queries.map(({ id }) => this.seen.get(id)!.answer)
   }
 
   /** Whether all that was seen was true at one moment since the work was asked for. */
@@ -92,7 +92,7 @@ export class Attempt {
     for (const { moment } of this.seen.values()) yield moment
   }
 
-  #recall({ id }: Question): boolean {
+  #recall({ id }: Query): boolean {
     if (this.seen.has(id)) return true
     const known = this.#given.get(id) ?? this.#recollection.get(id)
     if (known === undefined) return false
@@ -100,13 +100,13 @@ export class Attempt {
     return true
   }
 
-  #see(known: Known): void {
-    this.seen.set(known.question.id, known)
+  #see(known: CachedResult): void {
+    this.seen.set(known.query.id, known)
     this.#entries += 1 + known.answer.length
-    if (this.#entries > LARGE) this.isTooMuch = true
+    if (this.#entries > MAX_CACHED_RANGE) this.isTooMuch = true
   }
 
-  async #look(unknown: readonly Question[]): Promise<void> {
+  async #look(unknown: readonly Query[]): Promise<void> {
     if (++this.#looks > LONG) this.isTooMuch = true
     if (this.isTooMuch) throw new Abandoned()
     const before = [...this.seen.values()]
@@ -115,12 +115,15 @@ export class Attempt {
       this.fresh = known
       throw new Abandoned()
     }
-    for (const { question, answer } of before)
-      this.seen.set(question.id, { question, answer, moment: known.get(question.id)!.moment })
+    for (const { query, answer } of before)
+      this.seen.set(query.id, { query, answer, moment: known.get(query.id)!.moment })
     for (const { id } of unknown) if (!this.seen.has(id)) this.#see(known.get(id)!)
   }
 
-  async #looked(unknown: readonly Question[], before: readonly Known[]): Promise<Map<string, Known>> {
+  async #looked(
+    unknown: readonly Query[],
+    before: readonly CachedResult[],
+  ): Promise<Map<string, CachedResult>> {
     try {
       return await this.#looking.ask(unknown, before)
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../lib/storage/index.ts'
-import { Layer } from '../../lib/storage/layer.ts'
-import type { Seen } from './attempt.ts'
-import { type Answer, after, type Question } from './questions.ts'
+import { WriteBuffer } from '../../lib/storage/layer.ts'
+import type { ReadSet } from './attempt.ts'
+import { nextKey, type Query, type QueryResult } from './questions.ts'
 import { isSame } from './recollection.ts'
 
 export type BatchEnd = 'written' | 'overtaken' | { error: unknown }
@@ -11,8 +11,8 @@ const FULL = 2000
 
 /** Writes that go to the database as one: all that they change, and all that they have gone by. */
 export class Batch {
-  readonly layer = new Layer()
-  readonly seen: Seen = new Map()
+  readonly layer = new WriteBuffer()
+  readonly seen: ReadSet = new Map()
   readonly ended: Promise<BatchEnd>
   readonly end: (end: BatchEnd) => void
   /** Two of the writes have gone by different answers to one question, so that one of them is wrong. */
@@ -30,32 +30,32 @@ export class Batch {
     return this.layer.size + this.seen.size > FULL
   }
 
-  join(seen: Seen, changes: Layer): void {
+  join(seen: ReadSet, changes: WriteBuffer): void {
     for (const [id, known] of seen) {
       const before = this.seen.get(id)
       if (before === undefined) this.seen.set(id, known)
       else if (!isSame(before.answer, known.answer)) this.isOvertaken = true
     }
-    this.layer.absorb(changes)
+    this.layer.merge(changes)
   }
 }
 
 /** What must hold for a batch to be written: the values of keys, and how many keys there are in ranges. */
 export interface Expected {
   readonly keys: [key: Bytes, value: Bytes | undefined][]
-  readonly counts: { page: Question; answer: Answer; start: Bytes; end: Bytes }[]
+  readonly counts: { page: Query; answer: QueryResult; start: Bytes; end: Bytes }[]
 }
 
 /** A range is what it was when each of its entries is, and there are as many. */
-export const expectedOf = (seen: Seen): Expected => {
+export const expectedOf = (seen: ReadSet): Expected => {
   const expected: Expected = { keys: [], counts: [] }
-  for (const { question, answer } of seen.values()) {
-    if (question.end === undefined) expected.keys.push([question.start, answer[0]?.[1]])
+  for (const { query, answer } of seen.values()) {
+    if (query.end === undefined) expected.keys.push([query.start, answer[0]?.[1]])
     else {
       for (const [key, value] of answer) expected.keys.push([key, value])
       expected.counts.push({
-        ...reachOf(question, question.end, answer),
-        page: question,
+        ...reachOf(query, query.end, answer),
+        page: query,
         answer,
       })
     }
@@ -64,8 +64,8 @@ export const expectedOf = (seen: Seen): Expected => {
 }
 
 /** A page that is full says nothing of what lies behind its last entry. */
-const reachOf = ({ start, reverse, limit }: Question, end: Bytes, answer: Answer) => {
+const reachOf = ({ start, reverse, limit }: Query, end: Bytes, answer: QueryResult) => {
   const last = answer.at(-1)?.[0]
   if (last === undefined || answer.length < limit) return { start, end }
-  return reverse ? { start: last, end } : { start, end: after(last) }
+  return reverse ? { start: last, end } : { start, end: nextKey(last) }
 }

@@ -5,11 +5,11 @@ import { holds } from './attempt.ts'
 import { type Batch, type BatchEnd, type Expected, expectedOf } from './batch.ts'
 import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost } from './explain.ts'
-import { fate } from './fate.ts'
-import type { Looking } from './looking.ts'
-import { jitter } from './patience.ts'
-import { type Answer, aboutKey } from './questions.ts'
-import type { Recollection } from './recollection.ts'
+import { recoverOutcome } from './fate.ts'
+import type { ReadBatcher } from './looking.ts'
+import { backoff } from './patience.ts'
+import { keyQuery, type QueryResult } from './questions.ts'
+import type { ReadCache } from './recollection.ts'
 import type { Row } from './session.ts'
 
 /** How often a batch is sent again as it is: whoever was in the way may not have changed what it goes by. */
@@ -17,8 +17,8 @@ const SENDINGS = 20
 
 export interface Committing {
   readonly connections: Connections
-  readonly recollection: Recollection
-  readonly looking: Looking
+  readonly readCache: ReadCache
+  readonly batcher: ReadBatcher
 }
 
 /**
@@ -26,52 +26,52 @@ export interface Committing {
  * @param met told each time that somebody else's transaction was in the way
  */
 export const commit = async (
-  house: Committing,
+  fixture: Committing,
   batch: Batch,
   met: () => Promise<void>,
 ): Promise<BatchEnd> => {
   try {
-    const end = batch.isOvertaken ? 'overtaken' : await sent(house, batch, met)
-    if (end === 'written') house.recollection.noteChanges(batch.layer.changes())
+    const end = batch.isOvertaken ? 'overtaken' : await sent(fixture, batch, met)
+    if (end === 'written') fixture.readCache.noteChanges(batch.layer.changes())
     return end
   } catch (cause) {
-    return { error: house.connections.explain(cause) }
+    return { error: fixture.connections.explain(cause) }
   }
 }
 
 const sent = async (
-  house: Committing,
+  fixture: Committing,
   batch: Batch,
   met: () => Promise<void>,
 ): Promise<'written' | 'overtaken'> => {
-  if (batch.layer.size === 0) return compared(house, batch)
+  if (batch.layer.size === 0) return compared(fixture, batch)
   const expected = expectedOf(batch.seen)
   const values = valuesOf(expected, batch)
   for (let attempt = 0; attempt < SENDINGS; attempt++) {
-    const end = await sentOnce(house, expected, values)
+    const end = await sentOnce(fixture, expected, values)
     if (end !== 'again') return end
     await met()
-    await jitter(attempt)
+    await backoff(attempt)
   }
   throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
 }
 
 /** Writes that change nothing have only to know that what they go by holds. */
-const compared = async ({ looking }: Committing, { seen }: Batch): Promise<'written' | 'overtaken'> => {
+const compared = async ({ batcher }: Committing, { seen }: Batch): Promise<'written' | 'overtaken'> => {
   if (seen.size === 0) return 'written'
   const before = [...seen.values()]
-  return holds(before, await looking.ask([], before)) ? 'written' : 'overtaken'
+  return holds(before, await batcher.ask([], before)) ? 'written' : 'overtaken'
 }
 
 type Values = ReturnType<typeof valuesOf>
 
 const sentOnce = async (
-  house: Committing,
+  fixture: Committing,
   expected: Expected,
   values: Values,
 ): Promise<'written' | 'overtaken' | 'again'> => {
-  const { connections, recollection } = house
-  const moment = recollection.next()
+  const { connections, readCache } = fixture
+  const moment = readCache.next()
   let used: Writer | undefined
   try {
     const rows = await connections.withWriter((session, writer) => {
@@ -81,12 +81,12 @@ const sentOnce = async (
     })
     if (rows.length === 0) return 'again'
     if (rows[0]![0] === WRITTEN) return 'written'
-    await learn(house, expected, rows, moment)
+    await learn(fixture, expected, rows, moment)
     return 'overtaken'
   } catch (error) {
     if (isConflict(error)) return 'again'
     if (used === undefined || !isLost(error)) throw error
-    return (await fate(connections, used)) === 'written' ? 'written' : 'again'
+    return (await recoverOutcome(connections, used)) === 'written' ? 'written' : 'again'
   }
 }
 
@@ -94,7 +94,7 @@ const [WRITTEN, STALE] = ['0', '1']
 
 /** What is true now: the values of keys came with the refusal, the pages that are not what they were are read again. */
 const learn = async (
-  { recollection, looking }: Committing,
+  { readCache, batcher }: Committing,
   { counts }: Expected,
   rows: readonly Row[],
   moment: number,
@@ -104,13 +104,13 @@ const learn = async (
     const key = bytesOf(text!)
     changed.add(keyText(key))
     if (what !== STALE) continue
-    const answer: Answer = value == null ? [] : [[key, bytesOf(value)]]
-    recollection.note({ question: aboutKey(key), answer, moment })
+    const answer: QueryResult = value == null ? [] : [[key, bytesOf(value)]]
+    readCache.note({ query: keyQuery(key), answer, moment })
   }
   const hasChanged = ({ start, answer }: Expected['counts'][number]) =>
     changed.has(keyText(start)) || answer.some(([key]) => changed.has(keyText(key)))
   const pages = counts.filter(hasChanged).map(({ page }) => page)
-  if (pages.length > 0) await looking.ask(pages)
+  if (pages.length > 0) await batcher.ask(pages)
 }
 
 const valuesOf = ({ keys, counts }: Expected, { layer }: Batch) => {

@@ -1,13 +1,13 @@
-import { SerialQueue, type WriteTransaction } from '../../lib/storage/index.ts'
-import { Layer } from '../../lib/storage/layer.ts'
+import { Mutex, type WriteTransaction } from '../../lib/storage/index.ts'
+import { WriteBuffer } from '../../lib/storage/layer.ts'
 import { buffered } from '../../lib/storage/transactions.ts'
-import { Attempt, LARGE, type Seen } from './attempt.ts'
+import { MAX_CACHED_RANGE, OptimisticTransaction, type ReadSet } from './attempt.ts'
 import { Batch, type BatchEnd } from './batch.ts'
 import { type Committing, commit } from './commit.ts'
-import { Gate } from './gate.ts'
+import { ContentionLock } from './gate.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
-import { type Answer, type Question, readingBy } from './questions.ts'
-import type { Known, Recollection } from './recollection.ts'
+import { type Query, type QueryResult, transactionOver } from './questions.ts'
+import type { CachedResult, ReadCache } from './recollection.ts'
 import { writeAtOnce } from './transactions.ts'
 
 /** How often what a write has to know is looked up before it is given a transaction of its own. */
@@ -31,23 +31,23 @@ interface Joined<T> {
  * changed; those that end while a batch is on its way share the next. So they are never in each other's way, and other
  * processes only meet whole batches: where one was overtaken its writes run again, by what is true then.
  */
-export class Commits {
+export class GroupCommit {
   readonly #house: Committing
   readonly #retries: number
-  readonly #turns = new SerialQueue()
+  readonly #turns = new Mutex()
   #isTurn = false
   #waiting: Batch | undefined
   #sending: Batch | undefined
   /** How often it met others of late. */
   #met = 0
-  readonly #gate: Gate
+  readonly #gate: ContentionLock
   /** Grows when what a turn may have read has not come to be. */
   #overthrows = 0
 
-  constructor(house: Committing, retries: number) {
-    this.#house = house
+  constructor(fixture: Committing, retries: number) {
+    this.#house = fixture
     this.#retries = retries
-    this.#gate = new Gate(house.connections)
+    this.#gate = new ContentionLock(fixture.connections)
   }
 
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
@@ -76,15 +76,15 @@ export class Commits {
     try {
       for (;;) {
         const overthrows = this.#overthrows
-        const glance = new Glance(this.#house.recollection, () => this.#sending?.layer)
+        const glance = new Glance(this.#house.readCache, () => this.#sending?.layer)
         const layers = this.#waiting === undefined ? [] : [this.#waiting.layer]
-        const { tx, end, buffer } = buffered(readingBy(glance.ask), layers)
+        const { tx, end, buffer } = buffered(transactionOver(glance.ask), layers)
         const outcome = await outcomeOf(work, tx)
         end()
         if (overthrows !== this.#overthrows) continue
         if (glance.isCold) return 'cold'
-        if (buffer.size + glance.seen.size > LARGE) return 'too much'
-        return { outcome, batch: this.#join(glance.seen, outcome.isRight ? buffer : new Layer()) }
+        if (buffer.size + glance.seen.size > MAX_CACHED_RANGE) return 'too much'
+        return { outcome, batch: this.#join(glance.seen, outcome.isRight ? buffer : new WriteBuffer()) }
       }
     } finally {
       this.#isTurn = false
@@ -92,7 +92,7 @@ export class Commits {
     }
   }
 
-  #join(seen: Seen, changes: Layer): Batch {
+  #join(seen: ReadSet, changes: WriteBuffer): Batch {
     this.#waiting ??= new Batch()
     this.#waiting.join(seen, changes)
     return this.#waiting
@@ -113,14 +113,14 @@ export class Commits {
 
   /** Whoever was in others' way goes by the gate. */
   async #commit(batch: Batch): Promise<BatchEnd> {
-    if (this.#met >= MEETINGS) await this.#gate.enter()
+    if (this.#met >= MEETINGS) await this.#gate.acquire()
     const end = await commit(this.#house, batch, async () => {
-      if (++this.#met >= MEETINGS) await this.#gate.enter()
+      if (++this.#met >= MEETINGS) await this.#gate.acquire()
     })
     if (end === 'overtaken') this.#met = Math.min(this.#met + 1, MOST_MET)
     else {
       this.#met = Math.max(0, this.#met - FORGETTING)
-      this.#gate.pass(this.#waiting !== undefined)
+      this.#gate.release(this.#waiting !== undefined)
     }
     return end
   }
@@ -137,13 +137,13 @@ export class Commits {
   async #warm<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<'too much' | undefined> {
     // What is on its way may be what the work is about.
     await this.#sending?.ended
-    const { recollection, looking } = this.#house
-    const begun = recollection.next()
-    let given: Seen | undefined
+    const { readCache, batcher } = this.#house
+    const begun = readCache.next()
+    let given: ReadSet | undefined
     for (let run = 0; run < LEVELS; run++) {
       // A write mostly asks for what is not there yet: so all of that is looked up at once.
-      const attempt = new Attempt(recollection, looking, { begun, given, assumes: true })
-      const { tx, end } = buffered(readingBy(attempt.ask), [])
+      const attempt = new OptimisticTransaction(readCache, batcher, { begun, given, assumes: true })
+      const { tx, end } = buffered(transactionOver(attempt.ask), [])
       await outcomeOf(work, tx)
       end()
       if (attempt.failure !== undefined) throw attempt.failure
@@ -156,25 +156,25 @@ export class Commits {
   }
 
   async #alone<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const { connections, recollection } = this.#house
-    return writeAtOnce(connections, this.#retries, work, (changes) => recollection.noteChanges(changes))
+    const { connections, readCache } = this.#house
+    return writeAtOnce(connections, this.#retries, work, (changes) => readCache.noteChanges(changes))
   }
 }
 
 /** Answers by what is recollected alone, without waiting. */
 class Glance {
-  readonly seen: Seen = new Map()
+  readonly seen: ReadSet = new Map()
   isCold = false
-  readonly #recollection: Recollection
-  readonly #sending: () => Layer | undefined
+  readonly #recollection: ReadCache
+  readonly #sending: () => WriteBuffer | undefined
 
-  constructor(recollection: Recollection, sending: () => Layer | undefined) {
-    this.#recollection = recollection
+  constructor(readCache: ReadCache, sending: () => WriteBuffer | undefined) {
+    this.#recollection = readCache
     this.#sending = sending
   }
 
-  readonly ask = async (questions: readonly Question[]): Promise<Answer[]> => {
-    const known = questions.map((question) => this.#recall(question))
+  readonly ask = async (queries: readonly Query[]): Promise<QueryResult[]> => {
+    const known = queries.map((query) => this.#recall(query))
     if (known.includes(undefined)) this.isCold = true
     if (this.isCold)
       throw new Error('not everything is known that this work has to know; it will be run again')
@@ -182,30 +182,30 @@ class Glance {
   }
 
   /** What is on its way to the database will be true when a later batch arrives there. */
-  #recall(question: Question): Known | undefined {
-    const before = this.seen.get(question.id)
+  #recall(query: Query): CachedResult | undefined {
+    const before = this.seen.get(query.id)
     if (before !== undefined) return before
-    const known = this.#sent(question) ?? this.#recollection.get(question.id)
+    const known = this.#sent(query) ?? this.#recollection.get(query.id)
     if (known === undefined || known === ON_ITS_WAY) return undefined
-    this.seen.set(question.id, known)
+    this.seen.set(query.id, known)
     return known
   }
 
-  #sent(question: Question): Known | undefined {
+  #sent(query: Query): CachedResult | undefined {
     const layer = this.#sending()
     if (layer === undefined) return undefined
-    if (question.end !== undefined)
-      return layer.within({ start: question.start, end: question.end }).length > 0 ? ON_ITS_WAY : undefined
-    const change = layer.get(question.id)
+    if (query.end !== undefined)
+      return layer.within({ start: query.start, end: query.end }).length > 0 ? ON_ITS_WAY : undefined
+    const change = layer.get(query.id)
     if (change === undefined) return undefined
     const [key, value] = change
-    return { question, answer: value === undefined ? [] : [[key, value]], moment: 0 }
+    return { query, answer: value === undefined ? [] : [[key, value]], moment: 0 }
   }
 }
 
 /** A range that is changing is not put together by halves: its reader waits. */
-const ON_ITS_WAY: Known = {
-  question: { id: '', start: new Uint8Array(0), reverse: false, limit: 0 },
+const ON_ITS_WAY: CachedResult = {
+  query: { id: '', start: new Uint8Array(0), reverse: false, limit: 0 },
   answer: [],
   moment: 0,
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg, { type ClientBase, type PoolClient, type PoolConfig } from 'pg'
 import { type Bytes, StorageError } from '../../lib/storage/index.ts'
-import { explain, isElsewhere, isLost, isMeeting, isUsedUp } from './explain.ts'
+import { isCatalogRace, isLost, isPoolExhausted, isWrongServer, toStorageError } from './explain.ts'
 import { checkPrimary, clientOf, Hosts } from './hosts.ts'
 import type { Settings } from './options.ts'
 import { isBroken, type Row, rowsOf, Session } from './session.ts'
@@ -61,7 +61,7 @@ export const connect = async (settings: Settings): Promise<Connections> => {
     statements,
     writers: settings.writers,
     isPostgres: true,
-    explain: (cause) => explain(undefined, cause),
+    explain: (cause) => toStorageError(undefined, cause),
     read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),
     withReader: (work) => holding(taken(reading), (client) => work(new Session(client))),
     withWriter: (work) =>
@@ -77,7 +77,7 @@ export const connect = async (settings: Settings): Promise<Connections> => {
     return { ...connections, isPostgres: /^PostgreSQL/.test(version ?? '') }
   } catch (error) {
     await connections.close()
-    throw explain(settings.where, error)
+    throw toStorageError(settings.where, error)
   }
 }
 
@@ -126,11 +126,11 @@ const take = async (pool: pg.Pool, hosts: number, where: string | undefined): Pr
     try {
       return await pool.connect()
     } catch (cause) {
-      if (isUsedUp(cause))
+      if (isPoolExhausted(cause))
         throw new StorageError('busy', 'every connection to the database has been in use for too long', {
           cause,
         })
-      if (tried >= hosts || !isElsewhere(cause)) throw explain(where, cause)
+      if (tried >= hosts || !isWrongServer(cause)) throw toStorageError(where, cause)
     }
 }
 
@@ -158,7 +158,7 @@ const makeTables = async ({ read, statements }: Connections): Promise<void> => {
       for (const text of statements.make) await read({ text }, [])
       return
     } catch (error) {
-      if (attempt === ATTEMPTS || !isMeeting(error)) throw error
+      if (attempt === ATTEMPTS || !isCatalogRace(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, 50 * Math.random() * attempt))
     }
 }

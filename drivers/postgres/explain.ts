@@ -15,7 +15,7 @@ export const isConflict = (cause: unknown): boolean => CONFLICTS.has(codeOf(caus
 const CONFLICTS = new Set(['40001', '40P01'])
 
 /** Two that make the tables at once can meet in the catalogue, whatever IF NOT EXISTS promises. */
-export const isMeeting = (cause: unknown): boolean =>
+export const isCatalogRace = (cause: unknown): boolean =>
   isConflict(cause) || ['23505', '42P07', '42P06', '42710', 'XX000'].includes(codeOf(cause) ?? '')
 
 /** The connection is of no use any more (its server may be a standby by now), and what was asked over it last may or may not have happened. */
@@ -26,7 +26,7 @@ export const isLost = (cause: unknown): boolean => {
 }
 
 /** Another server may do: this one is not there, is starting or stopping, or is a standby. */
-export const isElsewhere = (cause: unknown): boolean => meaningOf(cause)[0] === 'away'
+export const isWrongServer = (cause: unknown): boolean => meaningOf(cause)[0] === 'away'
 const LOST = /connection terminated|connection error|connection ended|not queryable|read timeout|ECONN|EPIPE/i
 
 /** By SQLSTATE, the first that fits. */
@@ -45,7 +45,7 @@ const meanings: [code: RegExp, reason: StorageReason, words: string][] = [
  * What an error of pg means. While the driver is opened that is told to whoever runs the store, with the database and the
  * words of pg; afterwards to whoever asks something of it, who is not to know of the inside: `where` is undefined then.
  */
-export const explain = (where: string | undefined, cause: unknown): StorageError => {
+export const toStorageError = (where: string | undefined, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause
   const [reason, words] = meaningOf(cause)
   const message = where === undefined ? `the database ${words}` : `${where} ${words}: ${messageOf(cause)}`
@@ -63,5 +63,5 @@ const meaningOf = (cause: unknown): [reason: StorageReason, words: string] => {
 const UNREACHED = /ENOENT|ENOTFOUND|EAI_AGAIN|timeout expired/
 
 /** The pool has its own words for a connection that did not become free. */
-export const isUsedUp = (cause: unknown): boolean =>
+export const isPoolExhausted = (cause: unknown): boolean =>
   /timeout exceeded when trying to connect/.test(messageOf(cause))

@@ -2,7 +2,7 @@ import { StorageError } from '../../lib/storage/index.ts'
 import type { Connections, Writer } from './connections.ts'
 
 /** How long to look for the outcome of a write, in milliseconds, while the database is away. */
-const PATIENCE = 15_000
+const TIMEOUTS = 15_000
 const PAUSE = 200
 
 /**
@@ -10,9 +10,12 @@ const PAUSE = 200
  * waits for a transaction of it that is still under way, and one that has not begun yet finds itself shut out. So the
  * mark that is read then is the last one there will ever be.
  */
-export const fate = async (connections: Connections, writer: Writer): Promise<'written' | 'not written'> => {
+export const recoverOutcome = async (
+  connections: Connections,
+  writer: Writer,
+): Promise<'written' | 'not written'> => {
   const { fence } = connections.statements
-  const until = Date.now() + PATIENCE
+  const until = Date.now() + TIMEOUTS
   for (;;)
     try {
       const [row] = await connections.read(fence, [writer.id])

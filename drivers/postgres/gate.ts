@@ -4,13 +4,13 @@ import type { Session } from './session.ts'
 /** How long one process keeps the gate when others may be waiting, in milliseconds. */
 const TURN = 30
 /** And at the most, should it have nothing to write after all. */
-const LONGEST = 500
+const MAX_LENGTH = 500
 
 /**
  * Where processes that are in each other's way write one after another: a row of the database that one of them locks,
  * in the order in which they came. Nothing depends on it but how often they meet: who does not get it writes all the same.
  */
-export class Gate {
+export class ContentionLock {
   readonly #connections: Connections
   #leave: (() => void) | undefined
   #since = 0
@@ -19,7 +19,7 @@ export class Gate {
     this.#connections = connections
   }
 
-  async enter(): Promise<void> {
+  async acquire(): Promise<void> {
     if (this.#leave !== undefined || this.#connections.writers < 2) return
     await new Promise<void>((entered) => {
       this.#connections
@@ -35,7 +35,7 @@ export class Gate {
 
   #hold(session: Session, entered: () => void): Promise<unknown> {
     this.#since = Date.now()
-    const timer = setTimeout(() => this.pass(false), LONGEST)
+    const timer = setTimeout(() => this.release(false), MAX_LENGTH)
     return new Promise<void>((leave) => {
       this.#leave = leave
       entered()
@@ -46,7 +46,7 @@ export class Gate {
   }
 
   /** After a write: lets others have their turn once this one has lasted, or when there is nothing more to write. */
-  pass(hasMore: boolean): void {
+  release(hasMore: boolean): void {
     if (hasMore && Date.now() - this.#since < TURN) return
     this.#leave?.()
     this.#leave = undefined

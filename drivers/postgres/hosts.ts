@@ -19,7 +19,7 @@ export class Hosts {
   }
 
   /** Of many connections that fail at once the first turns to the next server, and the others follow. */
-  leave(url: string): void {
+  fail(url: string): void {
     if (url === this.current) this.#at = (this.#at + 1) % this.#urls.length
   }
 }
@@ -49,7 +49,7 @@ export const clientOf = (hosts: Hosts): typeof pg.Client =>
 
 const leave = (hosts: Hosts, client: object): void => {
   const url = urls.get(client)
-  if (url !== undefined) hosts.leave(url)
+  if (url !== undefined) hosts.fail(url)
 }
 
 /** Where there are several, only one that takes writes will do, for reads too: a standby may be behind. */

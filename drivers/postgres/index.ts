@@ -1,11 +1,11 @@
-import { Lifetime, type StorageDriver } from '../../lib/storage/index.ts'
+import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
 import type { Committing } from './commit.ts'
-import { Commits } from './commits.ts'
+import { GroupCommit } from './commits.ts'
 import { connect } from './connections.ts'
-import { Looking } from './looking.ts'
+import { ReadBatcher } from './looking.ts'
 import { type PostgresOptions, type Settings, settingsOf } from './options.ts'
-import { Outcomes, readByRecollection } from './reads.ts'
-import { Recollection } from './recollection.ts'
+import { OutcomeCache, readCached } from './reads.ts'
+import { ReadCache } from './recollection.ts'
 import { readAtOnce, writeAtOnce } from './transactions.ts'
 
 export type { PostgresOptions } from './options.ts'
@@ -16,7 +16,7 @@ export type { PostgresOptions } from './options.ts'
  */
 export const postgres = (url: string, options: PostgresOptions = {}): StorageDriver => {
   const settings = settingsOf(url, options)
-  const life = new Lifetime(
+  const life = new Lifecycle(
     () => begin(settings),
     ({ connections }) => connections.close(),
   )
@@ -25,10 +25,10 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
     shared: true,
     open: () => life.open(),
     read: (work, { again = false, as } = {}) =>
-      life.use((house) =>
-        again && house.commits !== undefined
-          ? readByRecollection(house, work, as)
-          : readAtOnce(house.connections, work),
+      life.use((fixture) =>
+        again && fixture.commits !== undefined
+          ? readCached(fixture, work, as)
+          : readAtOnce(fixture.connections, work),
       ),
     write: (work) =>
       life.use(
@@ -40,15 +40,15 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
 
 /** Without `commits` every transaction is begun and ended in statements of its own. */
 interface House extends Committing {
-  readonly commits: Commits | undefined
-  readonly outcomes: Outcomes
+  readonly commits: GroupCommit | undefined
+  readonly results: OutcomeCache
 }
 
 const begin = async (settings: Settings): Promise<House> => {
   const connections = await connect(settings)
-  const recollection = new Recollection(settings.recollection / 2)
-  const outcomes = new Outcomes(settings.recollection / 2)
-  const house = { connections, recollection, looking: new Looking(connections, recollection) }
+  const readCache = new ReadCache(settings.recollection / 2)
+  const results = new OutcomeCache(settings.recollection / 2)
+  const fixture = { connections, readCache: readCache, batcher: new ReadBatcher(connections, readCache) }
   const isPlain = settings.plain || !connections.isPostgres
-  return { ...house, outcomes, commits: isPlain ? undefined : new Commits(house, settings.retries) }
+  return { ...fixture, results, commits: isPlain ? undefined : new GroupCommit(fixture, settings.retries) }
 }

@@ -16,7 +16,7 @@ export interface PostgresOptions {
   /** How often a write is begun again when others are in its way: 30 when absent. */
   retries?: number | undefined
   /** Bytes of what the database answered before, by which reads and writes need fewer round trips: 32 MiB when absent. */
-  recollection?: number | undefined
+  readCache?: number | undefined
   /**
    * Every transaction in statements of its own, such as any database that speaks PostgreSQL's language takes: more round
    * trips. By itself where the database is no PostgreSQL.

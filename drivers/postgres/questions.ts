@@ -2,7 +2,7 @@ import type { Bytes, Entry, KeyRange, ReadTransaction } from '../../lib/storage/
 import { keyText } from '../../lib/storage/layer.ts'
 
 /** What is asked of the database: one key, or a page of a range. */
-export interface Question {
+export interface Query {
   /** The same for the same question. */
   readonly id: string
   readonly start: Bytes
@@ -13,14 +13,14 @@ export interface Question {
 }
 
 /** In the order of the question; of one key, itself or nothing. */
-export type Answer = readonly Entry[]
+export type QueryResult = readonly Entry[]
 
 /** Asks several questions at one moment. */
-export type Ask = (questions: readonly Question[]) => Promise<Answer[]>
+export type RunQueries = (queries: readonly Query[]) => Promise<QueryResult[]>
 
-export const aboutKey = (key: Bytes): Question => ({ id: keyText(key), start: key, reverse: false, limit: 1 })
+export const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: key, reverse: false, limit: 1 })
 
-export const aboutPage = (start: Bytes, end: Bytes, reverse: boolean, limit: number): Question => ({
+export const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: number): Query => ({
   // No character of a key's text is beyond U+00FF, so that no key is taken for a page.
   id: `\u0100${start.length} ${limit} ${reverse} ${keyText(start)}${keyText(end)}`,
   start,
@@ -40,9 +40,9 @@ const pageSize = (wanted: number): number => {
 }
 
 /** A read transaction by way of questions; those that come in the same moment are asked together. */
-export const readingBy = (ask: Ask): ReadTransaction => {
+export const transactionOver = (ask: RunQueries): ReadTransaction => {
   const together = gathered(ask)
-  const one = async (key: Bytes) => (await together(aboutKey(key)))[0]?.[1]
+  const one = async (key: Bytes) => (await together(keyQuery(key)))[0]?.[1]
   return {
     get: one,
     getMany: (keys) => Promise.all(keys.map(one)),
@@ -51,40 +51,40 @@ export const readingBy = (ask: Ask): ReadTransaction => {
 }
 
 async function* pagesOf(
-  ask: (question: Question) => Promise<Answer>,
+  ask: (query: Query) => Promise<QueryResult>,
   { start, end, reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
   for (let left = limit; left > 0; ) {
     const size = pageSize(left)
-    const page = await ask(aboutPage(start, end, reverse, size))
+    const page = await ask(rangeQuery(start, end, reverse, size))
     yield* page.slice(0, left)
     if (page.length < size) return
     left -= size
     if (reverse) end = page.at(-1)![0]
-    else start = after(page.at(-1)![0])
+    else start = nextKey(page.at(-1)![0])
   }
 }
 
 /** The first key that there can be after this one. */
-export const after = (key: Bytes): Bytes => {
+export const nextKey = (key: Bytes): Bytes => {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
   return next
 }
 
 interface Waiting {
-  readonly question: Question
-  readonly resolve: (answer: Answer) => void
+  readonly query: Query
+  readonly resolve: (answer: QueryResult) => void
   readonly reject: (error: unknown) => void
 }
 
 /** Questions of the same turn of the event loop's microtasks leave as one. */
-const gathered = (ask: Ask): ((question: Question) => Promise<Answer>) => {
+const gathered = (ask: RunQueries): ((query: Query) => Promise<QueryResult>) => {
   let waiting: Waiting[] = []
   const leave = () => {
     const leaving = waiting
     waiting = []
-    ask(leaving.map(({ question }) => question)).then(
+    ask(leaving.map(({ query }) => query)).then(
       (answers) => {
         for (const [at, { resolve }] of leaving.entries()) resolve(answers[at]!)
       },
@@ -93,9 +93,9 @@ const gathered = (ask: Ask): ((question: Question) => Promise<Answer>) => {
       },
     )
   }
-  return (question) =>
+  return (query) =>
     new Promise((resolve, reject) => {
       if (waiting.length === 0) queueMicrotask(leave)
-      waiting.push({ question, resolve, reject })
+      waiting.push({ query, resolve, reject })
     })
 }

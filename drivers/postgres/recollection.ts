@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { type Bytes, compareKeys } from '../../lib/storage/index.ts'
-import { type Answer, aboutKey, type Question } from './questions.ts'
+import { keyQuery, type Query, type QueryResult } from './questions.ts'
 
 /** An answer, and the moment that it is from: of two, the larger number is the later one. */
-export interface Known {
-  readonly question: Question
-  readonly answer: Answer
+export interface CachedResult {
+  readonly query: Query
+  readonly answer: QueryResult
   readonly moment: number
 }
 
@@ -14,8 +14,8 @@ export interface Known {
  * compared with the database in the same round trip that reads or writes for it. So what is wrong costs a round trip,
  * never an answer.
  */
-export class Recollection {
-  readonly #known: LRUCache<string, Known>
+export class ReadCache {
+  readonly #known: LRUCache<string, CachedResult>
   #moment = 0
 
   /** @param size bytes that it may take */
@@ -28,7 +28,7 @@ export class Recollection {
     return ++this.#moment
   }
 
-  get(id: string): Known | undefined {
+  get(id: string): CachedResult | undefined {
     return this.#known.get(id)
   }
 
@@ -36,9 +36,9 @@ export class Recollection {
     return this.#known.has(id)
   }
 
-  note(known: Known): void {
-    const before = this.#known.peek(known.question.id)
-    if (before === undefined || before.moment <= known.moment) this.#known.set(known.question.id, known)
+  note(known: CachedResult): void {
+    const before = this.#known.peek(known.query.id)
+    if (before === undefined || before.moment <= known.moment) this.#known.set(known.query.id, known)
   }
 
   forget(id: string): void {
@@ -49,20 +49,20 @@ export class Recollection {
   noteChanges(changes: Iterable<readonly [key: Bytes, value: Bytes | undefined]>): void {
     const moment = this.next()
     for (const [key, value] of changes)
-      this.note({ question: aboutKey(key), answer: value === undefined ? [] : [[key, value]], moment })
+      this.note({ query: keyQuery(key), answer: value === undefined ? [] : [[key, value]], moment })
   }
 }
 
 /** What a map and its objects take besides the bytes, roughly. */
 const OVERHEAD = 300
 
-export const sizeOf = ({ question, answer }: Known): number => {
-  let size = OVERHEAD + question.id.length
+export const sizeOf = ({ query, answer }: CachedResult): number => {
+  let size = OVERHEAD + query.id.length
   for (const [key, value] of answer) size += key.length + value.length + OVERHEAD
   return size
 }
 
-export const isSame = (one: Answer, other: Answer): boolean =>
+export const isSame = (one: QueryResult, other: QueryResult): boolean =>
   one === other ||
   (one.length === other.length &&
     one.every(([key, value], at) => {

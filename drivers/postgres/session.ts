@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { SerialQueue } from '../../lib/storage/index.ts'
+import { Mutex } from '../../lib/storage/index.ts'
 import { isLost } from './explain.ts'
 import type { Statement } from './statements.ts'
 
@@ -11,7 +11,7 @@ export type Row = readonly (string | null)[]
 /** A connection that is held for as long as a transaction lasts; what is asked of it at once is asked one by one. */
 export class Session {
   readonly #client: ClientBase
-  readonly #turns = new SerialQueue()
+  readonly #turns = new Mutex()
   /** The first error of the database: work may hide it, but nothing that comes after it counts. */
   failure: unknown
 

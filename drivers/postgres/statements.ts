@@ -17,7 +17,7 @@ export interface Statements {
    * $1: keys; $2 to $5: starts, ends, limits and places of ranges forward; $6 to $9: of ranges in reverse; $10, $11: keys
    * and the values expected of them, of which those come that have another value.
    */
-  readonly questions: Statement
+  readonly queries: Statement
   readonly forward: Statement
   readonly reverse: Statement
   /**
@@ -78,7 +78,7 @@ export const statementsFor = (schema: string | undefined): Statements => {
     ],
     points: { name: 'allot_points', text: points },
     changed: { name: 'allot_changed', text: changed(1) },
-    questions: {
+    queries: {
       name: 'allot_questions',
       text: `SELECT NULL::int8 AS place, key, value FROM (${points}) AS p
         UNION ALL (${ranges('ASC', 2)}) UNION ALL (${ranges('DESC', 6)})

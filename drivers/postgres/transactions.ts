@@ -4,16 +4,16 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import { Layer, type Pending } from '../../lib/storage/layer.ts'
+import { type PendingChange, WriteBuffer } from '../../lib/storage/layer.ts'
 import { buffered } from '../../lib/storage/transactions.ts'
 import { byteas } from './arrays.ts'
 import { askKeys, askPage } from './asking.ts'
 import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost } from './explain.ts'
-import { fate } from './fate.ts'
+import { recoverOutcome } from './fate.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
-import { BROKEN, jitter } from './patience.ts'
-import { type Answer, type Question, readingBy } from './questions.ts'
+import { backoff, MAX_BROKEN_CONNECTIONS } from './patience.ts'
+import { type Query, type QueryResult, transactionOver } from './questions.ts'
 import type { Session } from './session.ts'
 import type { Statements } from './statements.ts'
 
@@ -49,7 +49,7 @@ const readOnce = async <T>(
 }
 
 /** Told of what was written, once it is durable. */
-type Written = (changes: Iterable<Pending>) => void
+type Written = (changes: Iterable<PendingChange>) => void
 
 /** Serialisable and durable, begun again when others are in the way. */
 export const writeAtOnce = <T>(
@@ -69,12 +69,12 @@ export const writeAtOnce = <T>(
       if (outcome !== 'again') return { value: outcome.give() }
       if (attempt >= retries)
         throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
-      await jitter(attempt)
+      await backoff(attempt)
     }
   })
 
 const untilReached = async <T>(attempt: () => Promise<{ value: T } | 'lost'>): Promise<T> => {
-  for (let times = 1; times <= BROKEN; times++) {
+  for (let times = 1; times <= MAX_BROKEN_CONNECTIONS; times++) {
     const outcome = await attempt()
     if (outcome !== 'lost') return outcome.value
   }
@@ -96,14 +96,14 @@ const writeOnce = async <T>(
     throw explain(error)
   }
   let outcome: Outcome<T>
-  let kept: Layer
+  let kept: WriteBuffer
   try {
     await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
     const { tx, end, buffer } = buffered(readingIn(session, statements, new Map()), [])
     outcome = await outcomeOf(work, tx)
     end()
     if (session.failure !== undefined) throw session.failure
-    kept = outcome.isRight ? buffer : new Layer()
+    kept = outcome.isRight ? buffer : new WriteBuffer()
     if (kept.size > 0 && !(await flush(session, statements, writer, kept))) return 'again'
   } catch (error) {
     return failed(error)
@@ -113,7 +113,7 @@ const writeOnce = async <T>(
     await session.run({ text: 'COMMIT' })
   } catch (error) {
     if (kept.size === 0 || !isLost(error)) return failed(error)
-    if ((await fate(connections, writer)) === 'not written') return 'again'
+    if ((await recoverOutcome(connections, writer)) === 'not written') return 'again'
   }
   onWritten(kept.changes())
   return outcome
@@ -124,7 +124,7 @@ const flush = async (
   session: Session,
   { mark, put, remove }: Statements,
   writer: Writer,
-  buffer: Layer,
+  buffer: WriteBuffer,
 ): Promise<boolean> => {
   const changes = [...buffer.changes()]
   const puts = changes.filter(([, value]) => value !== undefined)
@@ -144,19 +144,19 @@ const flush = async (
 const readingIn = (
   session: Session,
   statements: Statements,
-  answered?: Map<string, Answer>,
+  answered?: Map<string, QueryResult>,
 ): ReadTransaction => {
   const run: Session['run'] = (statement, values) => session.run(statement, values)
-  const ofKeys = async (questions: readonly Question[]): Promise<Map<string, Answer>> => {
-    const open = questions.filter(({ id }) => !answered?.has(id))
+  const ofKeys = async (queries: readonly Query[]): Promise<Map<string, QueryResult>> => {
+    const open = queries.filter(({ id }) => !answered?.has(id))
     const answers = open.length > 0 ? await askKeys(run, statements, open) : []
-    const found = answered ?? new Map<string, Answer>()
+    const found = answered ?? new Map<string, QueryResult>()
     for (const [at, { id }] of open.entries()) found.set(id, answers[at]!)
     return found
   }
-  return readingBy(async (questions) => {
-    const known = await ofKeys(questions.filter(({ end }) => end === undefined))
-    const answerTo = (question: Question) => known.get(question.id) ?? askPage(run, statements, question)
-    return Promise.all(questions.map(answerTo))
+  return transactionOver(async (queries) => {
+    const known = await ofKeys(queries.filter(({ end }) => end === undefined))
+    const answerTo = (query: Query) => known.get(query.id) ?? askPage(run, statements, query)
+    return Promise.all(queries.map(answerTo))
   })
 }

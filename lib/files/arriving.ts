@@ -3,10 +3,10 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import { writingTo } from './writing.ts'
+import { createWriter } from './writing.ts'
 
 /** What is known of a content before it comes. */
-export interface Expected {
+export interface ExpectedContent {
   /** The most bytes that are taken; any number when absent. */
   readonly largest?: number | undefined
   readonly size?: number | undefined
@@ -20,7 +20,7 @@ export interface Expected {
 export type Digest = 'md5' | 'sha1' | 'sha512'
 
 /** What a content is known by. */
-export interface Facts {
+export interface ContentInfo {
   /** Bytes */
   readonly size: number
   /** In hexadecimal digits, as those are that were asked for besides it. */
@@ -29,21 +29,25 @@ export interface Facts {
 }
 
 /** A content that is whole and on the disk, under a name that nobody looks for. */
-export interface Arrived extends Facts {
+export interface StagedFile extends ContentInfo {
   readonly path: string
 }
 
-export const ARRIVING = 'arriving'
+export const STAGING_FOLDER = 'arriving'
 
 /**
  * Writes what comes to the disk, a chunk at a time. What is refused leaves nothing, and the stream as it is: the answer
  * may go out by the same connection.
  * @throws AllotError too_large, invalid when it is not what was expected, storage_full; or what the stream fails with
  */
-export const arrive = async (directory: string, content: Readable, expected: Expected): Promise<Arrived> => {
+export const stage = async (
+  directory: string,
+  content: Readable,
+  expected: ExpectedContent,
+): Promise<StagedFile> => {
   if (expected.size !== undefined) checkSize(expected.size, expected)
-  await mkdir(join(directory, ARRIVING), { recursive: true })
-  const path = join(directory, ARRIVING, randomUUID())
+  await mkdir(join(directory, STAGING_FOLDER), { recursive: true })
+  const path = join(directory, STAGING_FOLDER, randomUUID())
   const file = await open(path, 'wx', 0o600)
   try {
     const found = await write(file, content, expected)
@@ -51,16 +55,20 @@ export const arrive = async (directory: string, content: Readable, expected: Exp
     return { path, ...found }
   } catch (error) {
     await rm(path, { force: true })
-    throw fullAs(error)
+    throw toStorageFull(error)
   } finally {
     await file.close()
   }
 }
 
-const write = async (file: FileHandle, content: Readable, expected: Expected): Promise<Facts> => {
+const write = async (
+  file: FileHandle,
+  content: Readable,
+  expected: ExpectedContent,
+): Promise<ContentInfo> => {
   const hash = createHash('sha256')
   const others = (expected.digests ?? []).map((name) => ({ name, hash: createHash(name) }))
-  const writing = writingTo(file)
+  const writing = createWriter(file)
   let size = 0
   for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
@@ -80,7 +88,7 @@ const write = async (file: FileHandle, content: Readable, expected: Expected): P
 }
 
 /** As soon as it is known: the rest is not waited for. */
-const checkSize = (size: number, { largest, size: said }: Expected): void => {
+const checkSize = (size: number, { largest, size: said }: ExpectedContent): void => {
   if (largest !== undefined && size > largest)
     throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
   if (said !== undefined && size > said) throw invalid(`the content has more than ${said} bytes`)
@@ -88,7 +96,7 @@ const checkSize = (size: number, { largest, size: said }: Expected): void => {
 
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
-export const fullAs = (error: unknown): unknown =>
+export const toStorageFull = (error: unknown): unknown =>
   error instanceof Error && FULL.includes((error as NodeJS.ErrnoException).code ?? '')
     ? new AllotError('storage_full', 'the disk is full', { cause: error })
     : error

@@ -1,25 +1,25 @@
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ARRIVING, fullAs } from './arriving.ts'
+import { STAGING_FOLDER, toStorageFull } from './arriving.ts'
 import { type FilePlace, foldersOf, pathOf, placeOf } from './place.ts'
 
 /** Gives a content its name. Both are on the disk when this resolves, for their record will be. */
-export const put = async (directory: string, path: string, place: FilePlace): Promise<void> => {
+export const putFile = async (directory: string, path: string, place: FilePlace): Promise<void> => {
   const folders = foldersOf(place).map((_, at, all) => join(directory, ...all.slice(0, at + 1)))
   await moved(path, folders.at(-1)!, pathOf(directory, place)).catch((error) => {
-    throw fullAs(error)
+    throw toStorageFull(error)
   })
   for (const folder of [...folders.reverse(), directory]) await sync(folder)
 }
 
-/** An empty folder may be taken away between its making and its use, by {@link take}; also while it is made. */
-const moved = async (path: string, folder: string, to: string, tries = 100): Promise<void> => {
+/** An empty folder may be taken away between its making and its use, by {@link removeFile}; also while it is made. */
+const moved = async (path: string, folder: string, to: string, attempts = 100): Promise<void> => {
   try {
     await mkdir(folder, { recursive: true })
     await rename(path, to)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 0) throw error
-    await moved(path, folder, to, tries - 1)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts === 0) throw error
+    await moved(path, folder, to, attempts - 1)
   }
 }
 
@@ -31,7 +31,7 @@ const sync = async (folder: string): Promise<void> => {
 }
 
 /** Removes a file, and the folders that were for nothing else. Fine when there is none. */
-export const take = async (directory: string, place: FilePlace): Promise<void> => {
+export const removeFile = async (directory: string, place: FilePlace): Promise<void> => {
   await rm(pathOf(directory, place), { force: true })
   const [area, shard, keeper, first] = foldersOf(place)
   for (const folder of [join(area, shard, keeper, first), join(area, shard, keeper)])
@@ -43,8 +43,8 @@ const notEmpty = (error: NodeJS.ErrnoException): void => {
 }
 
 /** Removes contents that never were given a name, as far as nobody has touched them for `age` seconds. */
-export const sweepArriving = async (directory: string, age: number): Promise<void> => {
-  const folder = join(directory, ARRIVING)
+export const removeStale = async (directory: string, age: number): Promise<void> => {
+  const folder = join(directory, STAGING_FOLDER)
   for (const name of await readdir(folder).catch(absentAs([]))) {
     const { mtimeMs } = await stat(join(folder, name)).catch(absentAs({ mtimeMs: Number.POSITIVE_INFINITY }))
     if (mtimeMs <= Date.now() - age * 1000) await rm(join(folder, name), { force: true })

@@ -1,7 +1,7 @@
 import type { FilePlace } from './place.ts'
 
 /** Removes files, but none while somebody reads those of a moment that is past. */
-export const createKeeping = (take: (place: FilePlace) => Promise<void>) => {
+export const createDeletionHold = (take: (place: FilePlace) => Promise<void>) => {
   let keepers = 0
   let due: (() => Promise<void>)[] = []
 

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 /** Bytes that are gathered before they are written. */
 const GATHERED = 512 * 1024
 
-export interface Writing {
+export interface FileWriter {
   /** Resolves when more may come. */
   add(chunk: Buffer): Promise<void>
   /** Resolves when everything is written. */
@@ -11,7 +11,7 @@ export interface Writing {
 }
 
 /** Writes to a file in large pieces, each while the next one is gathered: so what is held is bounded. */
-export const writingTo = (file: FileHandle): Writing => {
+export const createWriter = (file: FileHandle): FileWriter => {
   let gathered: Buffer[] = []
   let size = 0
   let written: Promise<void> = Promise.resolve()

@@ -6,7 +6,7 @@ import { configured, ENVIRONMENT } from './environment.ts'
 import { absent } from './run.ts'
 
 /** A repository on its way out. */
-export interface Bundled {
+export interface Bundle {
   /** What HEAD is: a branch such as `refs/heads/main`, or else a commit. */
   head: string
   /** A `git bundle` of everything that its references lead to; undefined when it has none. */
@@ -14,7 +14,7 @@ export interface Bundled {
 }
 
 /** Undefined when there is no repository in the folder. */
-export const bundleOf = async (git: string, folder: string): Promise<Bundled | undefined> => {
+export const createBundle = async (git: string, folder: string): Promise<Bundle | undefined> => {
   const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(absentAs(undefined))
   if (head === undefined) return undefined
   const parts = (await hasReferences(folder)) ? bundle(git, folder) : undefined

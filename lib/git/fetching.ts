@@ -1,16 +1,16 @@
 import { folderOf } from './disk.ts'
 import { configured, ENVIRONMENT } from './environment.ts'
 import { runGit } from './run.ts'
-import { type Ending, startSession } from './session.ts'
+import { type ExitResult, startProcess } from './session.ts'
 
 /** Where git data comes from. */
-export interface Origin {
+export interface RemoteOrigin {
   url: string
   /** An `Authorization` header. Only the environment of git has it: every user of the machine sees a command line. */
   authorization: string
 }
 
-export interface Fetching {
+export interface RemoteFetch {
   directory: string
   git: string
   /** Before git may change anything. @param pid of the git that will */
@@ -39,11 +39,11 @@ const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
  * Brings every branch, tag and note into a repository that is there: all at once into an empty one, and else what is new
  * or further on. What has gone another way here stays as it is, which git then says with its code 1.
  */
-export const fetchInto = async (
+export const fetchFrom = async (
   id: number,
-  { url, authorization }: Origin,
-  { directory, git, begun, isEmpty }: Fetching & { isEmpty: boolean },
-): Promise<Ending> => {
+  { url, authorization }: RemoteOrigin,
+  { directory, git, begun, isEmpty }: RemoteFetch & { isEmpty: boolean },
+): Promise<ExitResult> => {
   const words = ['fetch', '--quiet', '--no-write-fetch-head', '--update-head-ok', '--stdin']
   const args = [...configured(...CONFIG), `--git-dir=${folderOf(directory, id)}`, ...words]
   const env = {
@@ -53,9 +53,9 @@ export const fetchInto = async (
     GIT_CONFIG_KEY_0: 'http.extraHeader',
     GIT_CONFIG_VALUE_0: `Authorization: ${authorization}`,
   }
-  const patience = { idle: DEADLINE, deadline: DEADLINE }
-  const session = await startSession([...args, ...(isEmpty ? ['--atomic'] : []), url], {
-    ...{ git, env, patience, isApart: true },
+  const timeouts = { idle: DEADLINE, deadline: DEADLINE }
+  const session = await startProcess([...args, ...(isEmpty ? ['--atomic'] : []), url], {
+    ...{ git, env, timeouts, isDetached: true },
   })
   session.stdout.resume()
   // It waits for these, and has changed nothing until they come.
@@ -69,7 +69,10 @@ export const fetchInto = async (
 }
 
 /** Whether files of the branch that is checked out are kept with LFS, which no fetch brings. */
-export const usesLfs = async (id: number, { directory, git }: Omit<Fetching, 'begun'>): Promise<boolean> => {
+export const usesLfs = async (
+  id: number,
+  { directory, git }: Omit<RemoteFetch, 'begun'>,
+): Promise<boolean> => {
   const words = ['grep', '--quiet', 'filter=lfs', 'HEAD', '--', ':(glob)**/.gitattributes']
   return runGit(git, [`--git-dir=${folderOf(directory, id)}`, ...words]).then(
     () => true,

@@ -5,7 +5,7 @@ import { setHead } from './head.ts'
 import { runGit } from './run.ts'
 
 /** A repository on its way in: the parts of its bundle, if there are any, and at last what HEAD is. */
-export interface Incoming {
+export interface BundleImport {
   write(part: Uint8Array): Promise<void>
   /** The repository is there, whole, when this resolves. @throws Error when the bundle is none. */
   finish(head: string): Promise<void>
@@ -13,7 +13,7 @@ export interface Incoming {
   abandon(): Promise<void>
 }
 
-export const incoming = async (git: string, folder: string): Promise<Incoming> => {
+export const startBundleImport = async (git: string, folder: string): Promise<BundleImport> => {
   const path = `${folder}.bundle${UNFINISHED}`
   const unfinished = `${folder}${UNFINISHED}`
   await mkdir(dirname(folder), { recursive: true })

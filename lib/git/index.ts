@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { type Bundled, bundleOf } from './bundle.ts'
+import { type Bundle, createBundle } from './bundle.ts'
 import { folderOf, place, removeAll, sizeOf, sweepFolders, UNFINISHED } from './disk.ts'
 import { type FirstCommit, firstCommit } from './first-commit.ts'
 import { firstBranch, setBranch } from './head.ts'
-import { type Incoming, incoming, initialise } from './incoming.ts'
-import { createKeeping } from './keeping.ts'
-import { mend } from './mend.ts'
+import { type BundleImport, initialise, startBundleImport } from './incoming.ts'
+import { createDeletionHold } from './keeping.ts'
+import { recover } from './mend.ts'
 import { runGit } from './run.ts'
 import { checkTemplates, type TemplateNames } from './templates.ts'
 
@@ -29,17 +29,17 @@ export interface GitStore {
   /** Makes the branch the one that is checked out by whoever clones. */
   setBranch(id: number, branch: string): Promise<void>
   /** Removes what a killed git has left. @param pid of the git, which is ended first if it is still there */
-  mend(id: number, pid: number | null): Promise<void>
+  recover(id: number, pid: number | null): Promise<void>
   /** With what was left of making it. Fine when there is none; while `keep` holds it is done afterwards. */
   remove(id: number): Promise<void>
   /** From now on until the answer is called every repository stays where it is. */
   keep(): () => Promise<void>
   /** Everything that the references of a repository lead to; undefined when there is none. */
-  bundle(id: number): Promise<Bundled | undefined>
+  bundle(id: number): Promise<Bundle | undefined>
   /** Takes a repository that was bundled, in the place of one that may be there. */
-  receive(id: number): Promise<Incoming>
+  receive(id: number): Promise<BundleImport>
   /** Deletes what a kill in the middle of `create` or `remove` has left behind, and is older than `age` seconds. */
-  sweep(age?: number): Promise<void>
+  removeStale(age?: number): Promise<void>
 }
 
 export const createGitStore = ({ directory, git }: { directory: string; git: string }): GitStore =>
@@ -68,13 +68,13 @@ const storeIn = (directory: string, git: string): GitStore => ({
   size: (id) => sizeOf(folderOf(directory, id)),
   firstBranch: (id, wanted) => firstBranch(git, folderOf(directory, id), wanted),
   setBranch: (id, branch) => setBranch(git, folderOf(directory, id), branch),
-  mend: (id, pid) => mend(folderOf(directory, id), pid),
-  bundle: (id) => bundleOf(git, folderOf(directory, id)),
-  receive: (id) => incoming(git, folderOf(directory, id)),
-  sweep: (age = 0) => sweepFolders(directory, age),
+  recover: (id, pid) => recover(folderOf(directory, id), pid),
+  bundle: (id) => createBundle(git, folderOf(directory, id)),
+  receive: (id) => startBundleImport(git, folderOf(directory, id)),
+  removeStale: (age = 0) => sweepFolders(directory, age),
 })
 
 const keptIn = (directory: string): Pick<GitStore, 'keep' | 'remove'> => {
-  const { keep, remove } = createKeeping()
-  return { keep, remove: (id) => remove(folderOf(directory, id)) }
+  const { hold, remove } = createDeletionHold()
+  return { keep: hold, remove: (id) => remove(folderOf(directory, id)) }
 }

@@ -1,13 +1,13 @@
 import { markDue, removeDue, removeWhole } from './disk.ts'
 
 /** Removes repositories, but none while somebody reads those of a moment that is past. */
-export interface Keeping {
+export interface DeletionHold {
   /** From now on until the answer is called every repository stays where it is. */
-  keep(): () => Promise<void>
+  hold(): () => Promise<void>
   remove(folder: string): Promise<void>
 }
 
-export const createKeeping = (): Keeping => {
+export const createDeletionHold = (): DeletionHold => {
   let keepers = 0
   let due: string[] = []
 
@@ -19,7 +19,7 @@ export const createKeeping = (): Keeping => {
   }
 
   return {
-    keep() {
+    hold() {
       keepers++
       return letGo
     },

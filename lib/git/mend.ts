@@ -14,7 +14,7 @@ const [GRACE, LOOK] = [10_000, 50]
 const LEFT = /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /** Only while nothing else works on the repository. @param pid of the git that did, which may have outlived its server */
-export const mend = async (folder: string, pid: number | null): Promise<void> => {
+export const recover = async (folder: string, pid: number | null): Promise<void> => {
   if (pid !== null) await end(folder, pid)
   const left = await readdir(folder, { recursive: true, withFileTypes: true }).catch(absentAs([]))
   for (const { parentPath, name } of left) {

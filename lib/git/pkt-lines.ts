@@ -11,7 +11,7 @@ export interface PktLine {
 }
 
 const HEAD = 4
-const LONGEST = 65_520
+const MAX_LENGTH = 65_520
 
 export const FLUSH = Buffer.from('0000')
 
@@ -30,7 +30,7 @@ export const firstPktLine = (bytes: Buffer, marks = false): PktLine | undefined 
   const head = bytes.toString('latin1', 0, HEAD)
   const length = /^[0-9a-fA-F]{4}$/.test(head) ? Number.parseInt(head, 16) : Number.NaN
   if (length === 0 || (marks && length <= 2)) return { bytes: bytes.subarray(0, HEAD), payload: undefined }
-  if (!(length >= HEAD && length <= LONGEST))
+  if (!(length >= HEAD && length <= MAX_LENGTH))
     throw new AllotError('bad_request', 'this is not what git sends')
   return bytes.length < length
     ? undefined

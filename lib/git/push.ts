@@ -18,19 +18,19 @@ export interface PushRequest {
 }
 
 /** Bytes of the commands: those of about a hundred thousand refs. */
-const LONGEST = 16 * 1024 * 1024
+const MAX_LENGTH = 16 * 1024 * 1024
 
 const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n]*))?\n?$/
 const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
  * Reads the commands of a push, so that the answer can be held to them.
- * @param patience milliseconds that they may take
+ * @param timeoutMs milliseconds that they may take
  * @throws AllotError bad_request for what no git sends, and for a client that asks for no report of what was done.
  */
-export const readPush = async (body: Readable, patience: number): Promise<PushRequest> => {
+export const readPush = async (body: Readable, timeoutMs: number): Promise<PushRequest> => {
   const lines: PktLine[] = []
-  const late = setTimeout(() => body.destroy(), patience)
+  const late = setTimeout(() => body.destroy(), timeoutMs)
   await eachPktLine(body, (line) => {
     lines.push(line)
     return line.payload === undefined
@@ -58,7 +58,7 @@ const eachPktLine = async (body: Readable, take: (line: PktLine) => boolean): Pr
         if (reader.rest().length > 0) body.unshift(reader.rest())
         return
       }
-    if (size > LONGEST) throw new AllotError('too_large', 'a push must not change so many refs at once')
+    if (size > MAX_LENGTH) throw new AllotError('too_large', 'a push must not change so many refs at once')
   }
   throw new AllotError('bad_request', 'the push ended before its commands did')
 }

@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline'
 import { AllotError } from '../errors.ts'
 import { absentAs } from './disk.ts'
 import { configured, ENVIRONMENT } from './environment.ts'
-import { type Patience, startSession } from './session.ts'
+import { startProcess, type Timeouts } from './session.ts'
 import type { FindUnreachable } from './wants.ts'
 
 export interface ReachableOptions {
   git: string
   folder: string
-  patience: Patience
+  timeouts: Timeouts
   /** Bytes of memory for each process. */
   memory: number | undefined
   /** Aborted when the client goes away. */
@@ -63,12 +63,12 @@ const typesOf = async (options: ReachableOptions, names: ReadonlySet<string>) =>
 
 /** The lines that a git command writes; it is stopped when no more of them are read. */
 async function* linesOf(
-  { git, folder, patience, memory, signal }: ReachableOptions,
+  { git, folder, timeouts, memory, signal }: ReachableOptions,
   words: readonly string[],
   input: readonly string[],
 ): AsyncGenerator<string> {
   const args = [...configured(), `--git-dir=${folder}`, ...words]
-  const session = await startSession(args, { git, env: ENVIRONMENT, patience, memory, isApart: false })
+  const session = await startProcess(args, { git, env: ENVIRONMENT, timeouts, memory, isDetached: false })
   const stop = () => session.stop()
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { createPktLines, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { PushRequest, RefUpdate } from './push.ts'
-import type { Session } from './session.ts'
+import type { GitProcess } from './session.ts'
 
 /** The channels of an answer that carries several: the report, what a person may read, and the end of it all. */
 const [REPORT, PROGRESS, FATAL] = [1, 2, 3]
 
-export interface HeldReport {
+export interface PushReport {
   /** The answer to the client. */
   readonly output: Readable
   /** Resolves when git is gone and the push has landed, or has failed to. */
@@ -17,11 +17,11 @@ export interface HeldReport {
  * The answer to a push: progress goes out as it comes, and the report of what was done is held until `landed` resolves,
  * so that a client never hears of a push that is not counted. git is read to its end whether or not the client is there.
  */
-export const heldReport = (
-  session: Pick<Session, 'stdout' | 'ended'>,
+export const holdReport = (
+  session: Pick<GitProcess, 'stdout' | 'ended'>,
   request: PushRequest,
   landed: (updates: readonly RefUpdate[]) => Promise<void>,
-): HeldReport => {
+): PushReport => {
   const output = new Readable({ read: () => undefined })
   const held = hold(request.isSideband, (progress) => output.push(progress))
   const finished = (async () => {

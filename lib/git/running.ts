@@ -1,5 +1,5 @@
-import { mend } from './mend.ts'
-import type { Session } from './session.ts'
+import { recover } from './mend.ts'
+import type { GitProcess } from './session.ts'
 
 /** git's programs that work on a repository for long. */
 export type Program = 'upload-pack' | 'receive-pack' | 'gc'
@@ -7,9 +7,9 @@ export type Program = 'upload-pack' | 'receive-pack' | 'gc'
 const changes = (program: Program): boolean => program !== 'upload-pack'
 
 /** The gits that run just now, by the repositories that they work on. */
-export interface Running {
+export interface Processes {
   /** Begins one; one that changes anything as soon as nothing mends the repository. @param folder of the repository */
-  begin(id: number, folder: string, program: Program, start: () => Promise<Session>): Promise<Session>
+  begin(id: number, folder: string, program: Program, start: () => Promise<GitProcess>): Promise<GitProcess>
   /** Removes what one that was stopped has left, as soon as no other changes anything. */
   tidied(id: number): Promise<void>
   /** Ends all that work on a repository. */
@@ -20,14 +20,14 @@ export interface Running {
 
 interface Place {
   readonly folder: string
-  readonly sessions: Map<Session, Program>
+  readonly sessions: Map<GitProcess, Program>
   /** Those that change something and are about to begin. */
   coming: number
   isLeft: boolean
   mending: Promise<void> | undefined
 }
 
-export const createRunning = (): Running => {
+export const createProcesses = (): Processes => {
   const places = new Map<number, Place>()
 
   const placeOf = (id: number, folder: string): Place => {
@@ -46,7 +46,7 @@ export const createRunning = (): Running => {
     if (sessions.size + coming === 0 && !isLeft && mending === undefined) places.delete(id)
   }
 
-  const add = (id: number, place: Place, program: Program, session: Session) => {
+  const add = (id: number, place: Place, program: Program, session: GitProcess) => {
     place.sessions.set(session, program)
     void session.ended.then(({ cause, code }) => {
       place.sessions.delete(session)
@@ -75,7 +75,7 @@ export const createRunning = (): Running => {
       const place = places.get(id)
       if (place === undefined || !place.isLeft || isChanging(place)) return
       place.isLeft = false
-      place.mending = mend(place.folder, null)
+      place.mending = recover(place.folder, null)
       try {
         await place.mending
       } finally {

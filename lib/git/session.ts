@@ -6,7 +6,7 @@ import { withMemoryLimit } from './memory-limit.ts'
 import { absent } from './run.ts'
 
 /** Milliseconds. */
-export interface Patience {
+export interface Timeouts {
   /** Without a byte in either direction. */
   idle: number
   /** In all. */
@@ -14,22 +14,22 @@ export interface Patience {
 }
 
 /** How git ended. */
-export interface Ending {
+export interface ExitResult {
   /** Null when it was stopped. */
   readonly code: number | null
   /** What it wrote to standard error, shortened. */
-  readonly said: string
+  readonly stderr: string
   readonly cause: 'itself' | 'stopped' | 'idle' | 'deadline'
 }
 
 /** One git that speaks with one client. */
-export interface Session {
+export interface GitProcess {
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<ExitResult>
   /** Asks git to end, which then takes back what it has not finished, and makes it end if it does not. */
-  stop(cause?: Ending['cause']): void
+  stop(cause?: ExitResult['cause']): void
 }
 
 /** Pipes are sockets to Node, and count what went through. */
@@ -37,38 +37,38 @@ type Spoken = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
 
 /** Milliseconds that git has to clean up. */
 const GRACE = 5000
-const LONGEST = 4096
+const MAX_LENGTH = 4096
 
-export interface SessionOptions {
+export interface ProcessOptions {
   git: string
   env: Record<string, string | undefined>
-  patience: Patience
+  timeouts: Timeouts
   /** Bytes of memory for each process; undefined: no limit. */
   memory?: number | undefined
   /**
    * In a group of its own: it ends with all that it has started, and no Ctrl-C meant for the server reaches it. Linux then
    * schedules it as a stranger, though, and on a busy machine a clone takes twice as long.
    */
-  isApart: boolean
+  isDetached: boolean
 }
 
 /** @throws AllotError unavailable when there is no git. */
-export const startSession = async (
+export const startProcess = async (
   args: readonly string[],
-  { git, env, patience, memory, isApart }: SessionOptions,
-): Promise<Session> => {
+  { git, env, timeouts, memory, isDetached }: ProcessOptions,
+): Promise<GitProcess> => {
   const [command, words] = await withMemoryLimit(git, args, memory)
-  const child = spawn(command, words, { env, detached: isApart, stdio: 'pipe' }) as Spoken
+  const child = spawn(command, words, { env, detached: isDetached, stdio: 'pipe' }) as Spoken
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause) => reject(absent(git, cause)))
   })
   lowerPriorityOf(child.pid!)
-  let cause: Ending['cause'] = 'itself'
+  let cause: ExitResult['cause'] = 'itself'
   const said = gathered(child.stderr)
 
-  const end = (name: NodeJS.Signals) => (isApart ? signalGroup(child, name) : void child.kill(name))
-  const stop: Session['stop'] = (why = 'stopped') => {
+  const end = (name: NodeJS.Signals) => (isDetached ? signalGroup(child, name) : void child.kill(name))
+  const stop: GitProcess['stop'] = (why = 'stopped') => {
     if (cause !== 'itself' || child.exitCode !== null || child.signalCode !== null) return
     cause = why
     end('SIGTERM')
@@ -77,15 +77,15 @@ export const startSession = async (
   }
   const idle = whenIdle(
     () => child.stdout.bytesRead + child.stdin.bytesWritten,
-    patience.idle,
+    timeouts.idle,
     () => stop('idle'),
   )
-  const deadline = setTimeout(() => stop('deadline'), patience.deadline)
-  const ended = new Promise<Ending>((resolve) => {
+  const deadline = setTimeout(() => stop('deadline'), timeouts.deadline)
+  const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', (code) => {
       clearInterval(idle)
       clearTimeout(deadline)
-      resolve({ code, said: said().trim(), cause })
+      resolve({ code, stderr: said().trim(), cause })
     })
   })
   // A git that ends before it has read everything is told of by its exit code.
@@ -94,19 +94,19 @@ export const startSession = async (
 }
 
 /** Looks now and then whether anything moved: nothing is done for each byte. */
-const whenIdle = (moved: () => number, patience: number, act: () => void): NodeJS.Timeout => {
+const whenIdle = (moved: () => number, timeoutMs: number, act: () => void): NodeJS.Timeout => {
   let [last, since] = [moved(), performance.now()]
   return setInterval(() => {
     const now = moved()
     if (now !== last) [last, since] = [now, performance.now()]
-    else if (performance.now() - since >= patience) act()
-  }, patience / 4)
+    else if (performance.now() - since >= timeoutMs) act()
+  }, timeoutMs / 4)
 }
 
 const gathered = (stream: Readable): (() => string) => {
   let text = ''
   stream.on('data', (chunk: Buffer) => {
-    if (text.length < LONGEST) text += chunk.toString('utf8').slice(0, LONGEST)
+    if (text.length < MAX_LENGTH) text += chunk.toString('utf8').slice(0, MAX_LENGTH)
   })
   return () => text
 }
@@ -120,7 +120,7 @@ const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
 }
 
 /** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
-export const feed = (body: Readable, { stdin, stop }: Session): void => {
+export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
   body.pipe(stdin)
   stdin.once('error', () => {
     body.unpipe(stdin)

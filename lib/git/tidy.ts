@@ -6,11 +6,11 @@ import { absentAs } from './disk.ts'
 const [PACKS, LOOSE] = [50, 6700 / 256]
 
 /** Whether a repository is in so many pieces that reading it becomes slow. */
-export const isUntidy = async (folder: string): Promise<boolean> => {
+export const needsGc = async (folder: string): Promise<boolean> => {
   const names = (path: string) => readdir(join(folder, 'objects', path)).catch(absentAs<string[]>([]))
   const packs = (await names('pack')).filter((name) => name.endsWith('.pack'))
   return packs.length > PACKS || (await names('17')).length > LOOSE
 }
 
 /** Objects that nothing leads to any more go into a pack of their own, and away after two weeks. */
-export const TIDY = ['gc.cruftPacks=true', 'gc.autoDetach=false']
+export const GC_ARGUMENTS = ['gc.cruftPacks=true', 'gc.autoDetach=false']

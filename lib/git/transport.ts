@@ -9,14 +9,14 @@ import { FLUSH, pktLine } from './pkt-lines.ts'
 import { type RefUpdate, readPush } from './push.ts'
 import { createPushCheck } from './push-check.ts'
 import { unreachableIn } from './reachable.ts'
-import { heldReport } from './report.ts'
-import { createRunning, type Program } from './running.ts'
-import { type Ending, feed, type Patience, type Session, startSession } from './session.ts'
-import { isUntidy, TIDY } from './tidy.ts'
+import { holdReport } from './report.ts'
+import { createProcesses, type Program } from './running.ts'
+import { type ExitResult, feed, type GitProcess, startProcess, type Timeouts } from './session.ts'
+import { GC_ARGUMENTS, needsGc } from './tidy.ts'
 import { feedChecked } from './wants.ts'
 
 /** What a client sends. */
-export interface Exchange {
+export interface ClientStream {
   readonly body: Readable
   /** Its `Git-Protocol` header. */
   readonly protocol: string | undefined
@@ -26,10 +26,10 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
-type Asked = Pick<Exchange, 'protocol' | 'client' | 'signal'>
+type AdvertiseRequest = Pick<ClientStream, 'protocol' | 'client' | 'signal'>
 
 /** A change on its way into a repository. */
-export interface Landing {
+export interface PushListener {
   /** Before git may change anything. @param pid of the git that will */
   begun(pid: number): Promise<void>
   /** When git is gone, however it ended: the client hears of no success before this resolves. */
@@ -39,13 +39,17 @@ export interface Landing {
 /** git's own programs, which speak with clients over requests and answers. Every stream is git's answer. */
 export interface Transport {
   /** What there is, ahead of a fetch or a push. */
-  advertise(id: number, service: Exclude<Program, 'gc'>, exchange: Asked): Promise<Readable>
+  advertise(id: number, service: Exclude<Program, 'gc'>, context: AdvertiseRequest): Promise<Readable>
   /** `whole` rejects when git was stopped before it had said all. */
-  upload(id: number, exchange: Exchange): Promise<{ output: Readable; whole: Promise<void> }>
+  upload(id: number, context: ClientStream): Promise<{ output: Readable; whole: Promise<void> }>
   /** @param exchange.size bytes of the request, where they are known ahead */
-  receive(id: number, exchange: Exchange & { size: number | undefined }, landing: Landing): Promise<Readable>
+  receive(
+    id: number,
+    context: ClientStream & { size: number | undefined },
+    landing: PushListener,
+  ): Promise<Readable>
   /** Packs what lies about, where there is much of it and nothing else is being tidied. */
-  tidy(id: number, landing: Landing): Promise<void>
+  collectGarbage(id: number, landing: PushListener): Promise<void>
   /** Ends what runs on a repository, such as one that is being deleted. */
   stop(id: number): Promise<void>
   /** Ends the tidying, and resolves when nothing runs and every push has landed. */
@@ -55,7 +59,7 @@ export interface Transport {
 export interface TransportOptions {
   directory: string
   git: string
-  patience: Patience
+  timeouts: Timeouts
   /** How many git programs there may be at once. */
   atOnce: number
   /** How many of them one client may have. */
@@ -64,7 +68,7 @@ export interface TransportOptions {
   memory: number
   /** Bytes of a push, packed and unpacked; undefined: any number. */
   largestPush: number | undefined
-  failed: (error: Error, fields: object) => void
+  onError: (error: Error, fields: object) => void
 }
 
 const UPLOAD = [
@@ -87,9 +91,9 @@ const RECEIVE = [
 const LOOSE = 1024 * 1024
 
 export const createTransport = (options: TransportOptions): Transport => {
-  const { git, patience, memory, atOnce, atOncePerClient, largestPush } = options
+  const { git, timeouts, memory, atOnce, atOncePerClient, largestPush } = options
   const directory = resolve(options.directory)
-  const running = createRunning()
+  const running = createProcesses()
   const check = createPushCheck(directory, largestPush)
   const budget = createClientBudget({
     slots: atOnce,
@@ -102,14 +106,20 @@ export const createTransport = (options: TransportOptions): Transport => {
   const closing = new AbortController()
   let isTidying = false
 
-  const start = async (id: number, program: Program, words: string[], asked: Asked, time = patience) => {
+  const start = async (
+    id: number,
+    program: Program,
+    words: string[],
+    asked: AdvertiseRequest,
+    time = timeouts,
+  ) => {
     const folder = folderOf(directory, id)
     const env = { ...environmentFor(asked.protocol), ...check.env }
     const args = program === 'gc' ? [`--git-dir=${folder}`, ...words] : [...words, folder]
     const release = await budget.acquire(asked.client, asked.signal)
     const begun = running.begin(id, folder, program, async () => {
       await refuseAbsent(folder)
-      return startSession(args, { git, env, patience: time, memory, isApart: program !== 'upload-pack' })
+      return startProcess(args, { git, env, timeouts: time, memory, isDetached: program !== 'upload-pack' })
     })
     const session = await begun.catch((error) => {
       release()
@@ -128,17 +138,17 @@ export const createTransport = (options: TransportOptions): Transport => {
     void work.finally(() => landing.delete(work))
   }
 
-  const begin = async ({ begun }: Landing, session: Session) =>
+  const begin = async ({ begun }: PushListener, session: GitProcess) =>
     begun(session.pid).catch(async (error) => {
       session.stop()
       await session.ended
       throw error
     })
 
-  const tidy = async (id: number, land: Landing) => {
+  const tidy = async (id: number, land: PushListener) => {
     // It says nothing while it works.
-    const time = { idle: patience.deadline, deadline: patience.deadline }
-    const words = [...configured(...TIDY), 'gc', '--quiet']
+    const time = { idle: timeouts.deadline, deadline: timeouts.deadline }
+    const words = [...configured(...GC_ARGUMENTS), 'gc', '--quiet']
     const session = await start(
       id,
       'gc',
@@ -154,9 +164,9 @@ export const createTransport = (options: TransportOptions): Transport => {
   }
 
   /** What git says of a client's mistakes, it says to the client. */
-  const tell = (program: Program, repository: number, { cause, said, code }: Ending) => {
-    if (cause !== 'idle' && cause !== 'deadline' && said === '') return
-    options.failed(new Error(`git ${program}: ${said || cause}`), { repository, code, cause })
+  const tell = (program: Program, repository: number, { cause, stderr, code }: ExitResult) => {
+    if (cause !== 'idle' && cause !== 'deadline' && stderr === '') return
+    options.onError(new Error(`git ${program}: ${stderr || cause}`), { repository, code, cause })
   }
 
   const boundsOf = (size: number | undefined) => [
@@ -166,48 +176,48 @@ export const createTransport = (options: TransportOptions): Transport => {
   ]
 
   return {
-    async advertise(id, service, exchange) {
+    async advertise(id, service, context) {
       const config = service === 'upload-pack' ? UPLOAD : RECEIVE
       const words = [...configured(...config), service, '--stateless-rpc', '--advertise-refs']
-      const session = await start(id, service, words, exchange)
+      const session = await start(id, service, words, context)
       session.stdin.end()
-      const isBare = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(exchange.protocol ?? '')
+      const isBare = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(context.protocol ?? '')
       if (!isBare) session.stdout.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
       return session.stdout
     },
-    async upload(id, exchange) {
-      const body = await arrived(exchange.body)
+    async upload(id, context) {
+      const body = await arrived(context.body)
       const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
-      const session = await start(id, 'upload-pack', words, exchange)
-      const { signal } = exchange
-      const find = unreachableIn({ git, folder: folderOf(directory, id), patience, memory, signal })
+      const session = await start(id, 'upload-pack', words, context)
+      const { signal } = context
+      const find = unreachableIn({ git, folder: folderOf(directory, id), timeouts, memory, signal })
       const refusal = await feedChecked(body, session, find)
       if (refusal === undefined) return { output: session.stdout, whole: endedWell(session) }
       return { output: Readable.from([refusal]), whole: session.ended.then(() => undefined) }
     },
-    async receive(id, exchange, land) {
-      const request = await readPush(exchange.body, patience.idle)
+    async receive(id, context, land) {
+      const request = await readPush(context.body, timeouts.idle)
       // A git that is about to send much asks so whether it may.
       if (request.updates.length === 0) return Readable.from([])
-      const config = [...RECEIVE, ...boundsOf(exchange.size), ...(await check.config())]
+      const config = [...RECEIVE, ...boundsOf(context.size), ...(await check.config())]
       const words = [...configured(...config), 'receive-pack', '--stateless-rpc']
-      const session = await start(id, 'receive-pack', words, exchange)
+      const session = await start(id, 'receive-pack', words, context)
       await begin(land, session)
       session.stdin.write(request.bytes)
-      feed(exchange.body, session)
-      const { output, finished } = heldReport(session, request, async (updates) => {
+      feed(context.body, session)
+      const { output, finished } = holdReport(session, request, async (updates) => {
         await running.tidied(id)
         await land.landed(updates)
       })
       watched(finished)
       return output
     },
-    async tidy(id, land) {
+    async collectGarbage(id, land) {
       if (
         isTidying ||
         closing.signal.aborted ||
         budget.running() >= atOnce ||
-        !(await isUntidy(folderOf(directory, id)))
+        !(await needsGc(folderOf(directory, id)))
       )
         return
       isTidying = true
@@ -235,7 +245,7 @@ const refuseAbsent = async (folder: string): Promise<void> => {
 }
 
 /** One that was stopped has not said all, and the client must not take it for that. */
-const endedWell = async ({ ended }: Session): Promise<void> => {
+const endedWell = async ({ ended }: GitProcess): Promise<void> => {
   const { cause, code } = await ended
   if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
 }

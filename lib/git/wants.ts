@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLines, pktLine } from './pkt-lines.ts'
-import { feed, type Session } from './session.ts'
+import { feed, type GitProcess } from './session.ts'
 
 /** @returns one of the objects that no reference leads to; undefined when all are reachable or do not exist */
 export type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>
@@ -85,7 +85,7 @@ const wantIn = (payload: Buffer): string | undefined => {
  */
 export const feedChecked = async (
   request: Readable,
-  session: Session,
+  session: GitProcess,
   find: FindUnreachable,
 ): Promise<Buffer | undefined> => {
   const { body, refused } = checkWants(request, find)

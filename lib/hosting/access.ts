@@ -1,4 +1,4 @@
-import { underWay } from '../records/errands.ts'
+import { pendingIds } from '../records/errands.ts'
 import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
@@ -69,7 +69,7 @@ export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Accou
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })
   // The members of an organization that is gone go in steps.
-  const gone = joined.length === 0 ? [] : await underWay(tx, 'owner')
+  const gone = joined.length === 0 ? [] : await pendingIds(tx, 'owner')
   return [account, ...joined.map(({ organization }) => organization).filter((one) => !gone.includes(one))]
 }
 

@@ -1,10 +1,10 @@
 import { invalid } from '../errors.ts'
-import type { Errands } from '../records/errands.ts'
+import type { Jobs } from '../records/errands.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Viewer, viewerText } from './access.ts'
-import { spreadAccountAudience } from './audiences.ts'
+import { updateAccountVisibility } from './audiences.ts'
 import { now } from './clock.ts'
 import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
 import { checkAccountName } from './names.ts'
@@ -58,11 +58,7 @@ export interface Accounts {
 }
 
 /** @param changed told of every account whose identity may have changed, after the change is durable. */
-export const createAccounts = (
-  store: Store,
-  errands: Errands,
-  changed: (account: Account) => void,
-): Accounts => ({
+export const createAccounts = (store: Store, jobs: Jobs, changed: (account: Account) => void): Accounts => ({
   async createUser(account, client = HOST) {
     const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
     // Of many requests for one name all but the first few are refused without a derivation.
@@ -111,7 +107,7 @@ export const createAccounts = (
       checkTexts('account', edit)
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
-      if (after.visibility !== before.visibility) await spreadAccountAudience(tx, errands, after)
+      if (after.visibility !== before.visibility) await updateAccountVisibility(tx, jobs, after)
       tx.afterCommit(() => changed(after))
       return after
     })
@@ -125,7 +121,7 @@ export const createAccounts = (
 })
 
 /** Users and organizations share their names. */
-export const insertAccount = async (tx: Change, account: Account): Promise<Account> => {
+export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
   await refuseTaken(tx, account)
   await accounts.save(tx, account)
   return account
@@ -165,8 +161,8 @@ export const ownsRepositories = async (tx: ReadTransaction, owner: number): Prom
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
-  const holder = await accountByEmail(tx, account.email)
-  if (holder !== undefined && holder.id !== account.id)
+  const target = await accountByEmail(tx, account.email)
+  if (target !== undefined && target.id !== account.id)
     throw invalid('email: it is already used by another account')
 }
 

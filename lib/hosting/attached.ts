@@ -1,8 +1,8 @@
 import type { QuotaEngine } from '../quota/index.ts'
 import { type Attachment, attachments } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from './files.ts'
-import { OWN } from './ledger.ts'
+import { RESERVED_PREFIX } from './ledger.ts'
 
 /** What attachments are kept with. */
 export interface AttachmentParts {
@@ -13,7 +13,7 @@ export interface AttachmentParts {
 
 /** Those of one that is gone go in the same write, or in the steps of an errand. */
 export const removeAttachments = async (
-  tx: Change,
+  tx: WriteContext,
   parts: AttachmentParts,
   { on, id }: { on: Attachment['on']; id: number },
   limit?: number,
@@ -27,20 +27,20 @@ export const removeAttachments = async (
 }
 
 export const removeAttachment = async (
-  tx: Change,
+  tx: WriteContext,
   { quota, files }: AttachmentParts,
   attachment: Attachment,
 ): Promise<void> => {
   await attachments.remove(tx, [attachment.id])
   await quota.ledger.remove(tx, 'attachments', ledgerKey(attachment))
-  await files.release(tx, placeOf(attachment))
+  await files.release(tx, filePlaceOf(attachment))
 }
 
 /** Where the file of an attachment lies: by the repository, so that it stays there when that changes hands. */
-export const placeOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
+export const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
   ({ area: 'attachments', keeper: repository, name: uuid }) as const
 
-const PREFIX = `${OWN}attachment/`
+const PREFIX = `${RESERVED_PREFIX}attachment/`
 
 /** The key of what counts an attachment, which no host can use for something of its own. */
 export const ledgerKey = ({ id }: { id: number }): string => PREFIX + id

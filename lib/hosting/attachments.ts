@@ -3,15 +3,21 @@ import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
 import { type Attachment, attachments } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { Viewer } from './access.ts'
-import { type AttachmentParts, ledgerKey, placeOf, removeAttachment } from './attached.ts'
+import { type AttachmentParts, filePlaceOf, ledgerKey, removeAttachment } from './attached.ts'
 import { now } from './clock.ts'
-import { type Holder, holderAt, holderOf, type WhichHolder, writableHolder } from './holders.ts'
+import {
+  type AttachmentTarget,
+  type AttachmentTargetName,
+  findTarget,
+  targetOf,
+  writableTarget,
+} from './holders.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount } from './lookup.ts'
 import { checkFileName } from './names.ts'
-import type { In, SignedIn } from './place.ts'
+import type { InRepository, SignedIn } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 
 export interface NewAttachment {
@@ -31,26 +37,36 @@ export interface Attachments {
    * Whether there is something to attach to: to be asked before anything is taken in.
    * @throws AllotError forbidden for others than the author and those who may write to the repository
    */
-  mayAdd(viewer: SignedIn, at: RepositoryName, on: WhichHolder): Promise<boolean>
+  mayAdd(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName): Promise<boolean>
   /** @throws AllotError too_large, invalid for its name; not_found when what it is for has gone meanwhile */
-  add(viewer: SignedIn, at: RepositoryName, on: WhichHolder, file: NewAttachment): Promise<Attachment>
+  add(
+    viewer: SignedIn,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    file: NewAttachment,
+  ): Promise<Attachment>
   list(
     viewer: Viewer,
     at: RepositoryName,
-    on: WhichHolder,
+    on: AttachmentTargetName,
     slice: Slice,
   ): Promise<Page<Attachment> | undefined>
-  find(viewer: Viewer, at: RepositoryName, on: WhichHolder, id: number): Promise<Attachment | undefined>
+  find(
+    viewer: Viewer,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    id: number,
+  ): Promise<Attachment | undefined>
   rename(
     viewer: SignedIn,
     at: RepositoryName,
-    on: WhichHolder,
+    on: AttachmentTargetName,
     id: number,
     name: string,
   ): Promise<Attachment | undefined>
-  remove(viewer: SignedIn, at: RepositoryName, on: WhichHolder, id: number): Promise<boolean>
+  remove(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean>
   /** By the address that a browser has. */
-  byUuid(viewer: Viewer, uuid: string): Promise<In<{ attachment: Attachment }> | undefined>
+  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined>
   read(attachment: Attachment, range?: ByteRange): Promise<Readable>
   /** Counts a download. */
   downloaded(id: number): Promise<void>
@@ -61,16 +77,16 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
   const { store, files } = parts
   return {
     mayAdd: (viewer, at, on) =>
-      store.read(async (tx) => (await writableHolder(tx, viewer, at, on)) !== undefined),
+      store.read(async (tx) => (await writableTarget(tx, viewer, at, on)) !== undefined),
     async add(viewer, at, on, { name, content, largest }) {
       checkFileName(name)
-      const holder = await store.read((tx) => writableHolder(tx, viewer, at, on))
-      if (holder === undefined) throw gone()
+      const target = await store.read((tx) => writableTarget(tx, viewer, at, on))
+      if (target === undefined) throw gone()
       const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
-      const place = placeOf({ uuid, repository: holder.repository.id })
+      const place = filePlaceOf({ uuid, repository: target.repository.id })
       return files.add(place, content, { largest }, async (tx, { size }) => {
-        const still = await writableHolder(tx, viewer, at, on)
-        if (still?.id !== holder.id) throw gone()
+        const still = await writableTarget(tx, viewer, at, on)
+        if (still?.id !== target.id) throw gone()
         await refuseFull(tx, still, most)
         const { id: uploader } = await existingAccount(tx, viewer.id)
         const attachment: Attachment = {
@@ -83,9 +99,9 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
     },
     list: (viewer, at, on, slice) =>
       store.read(async (tx) => {
-        const holder = await holderAt(tx, viewer, at, on)
-        if (holder === undefined) return undefined
-        const prefix = [holder.on, holder.id]
+        const target = await findTarget(tx, viewer, at, on)
+        if (target === undefined) return undefined
+        const prefix = [target.on, target.id]
         return {
           items: await attachments.list(tx, 'holder', { prefix, ...slice }),
           total: await attachments.count(tx, 'holder', prefix),
@@ -93,23 +109,23 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
       }),
     find: (viewer, at, on, id) =>
       store.read(async (tx) => {
-        const holder = await holderAt(tx, viewer, at, on)
-        return holder && attachmentOn(await attachments.get(tx, [id]), holder)
+        const target = await findTarget(tx, viewer, at, on)
+        return target && attachmentOn(await attachments.get(tx, [id]), target)
       }),
     rename: (viewer, at, on, id, name) =>
       store.write(async (tx) => {
-        const holder = await writableHolder(tx, viewer, at, on)
-        const before = holder && attachmentOn(await attachments.get(tx, [id]), holder)
-        if (holder === undefined || before === undefined) return undefined
+        const target = await writableTarget(tx, viewer, at, on)
+        const before = target && attachmentOn(await attachments.get(tx, [id]), target)
+        if (target === undefined || before === undefined) return undefined
         checkFileName(name)
         const attachment = { ...before, name }
-        await count(tx, parts, holder, attachment)
+        await count(tx, parts, target, attachment)
         return attachment
       }),
     async remove(viewer, at, on, id) {
       const removed = await store.write(async (tx) => {
-        const holder = await writableHolder(tx, viewer, at, on)
-        const attachment = holder && attachmentOn(await attachments.get(tx, [id]), holder)
+        const target = await writableTarget(tx, viewer, at, on)
+        const attachment = target && attachmentOn(await attachments.get(tx, [id]), target)
         if (attachment === undefined) return false
         await removeAttachment(tx, parts, attachment)
         return true
@@ -120,10 +136,10 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
     byUuid: (viewer, uuid) =>
       store.read(async (tx) => {
         const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
-        const holder = attachment && (await holderOf(tx, viewer, attachment))
-        return attachment && holder && { repository: holder.repository, attachment }
+        const target = attachment && (await targetOf(tx, viewer, attachment))
+        return attachment && target && { repository: target.repository, attachment }
       }),
-    read: (attachment, range) => files.read(placeOf(attachment), range),
+    read: (attachment, range) => files.read(filePlaceOf(attachment), range),
     downloaded: (id) =>
       store.write(async (tx) => {
         const attachment = await attachments.get(tx, [id])
@@ -137,9 +153,9 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Saves the attachment, and what counts it. */
 const count = async (
-  tx: Change,
+  tx: WriteContext,
   { quota }: AttachmentParts,
-  { repository, counted }: Holder,
+  { repository, counted }: AttachmentTarget,
   attachment: Attachment,
 ): Promise<void> => {
   await attachments.save(tx, attachment)
@@ -151,10 +167,10 @@ const count = async (
   })
 }
 
-const attachmentOn = (found: Attachment | undefined, { on, id }: Holder): Attachment | undefined =>
+const attachmentOn = (found: Attachment | undefined, { on, id }: AttachmentTarget): Attachment | undefined =>
   found?.on === on && found.holder === id ? found : undefined
 
-const refuseFull = async (tx: Change, { on, id }: Holder, most: number): Promise<void> => {
+const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, most: number): Promise<void> => {
   if ((await attachments.count(tx, 'holder', [on, id])) >= most)
     throw invalid(`there are ${most} attachments here already: no more are taken`)
 }

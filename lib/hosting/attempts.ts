@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { upTo } from '../caches.ts'
+import { maxEntries } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 
 /** How many failed logins are taken. The counts drain evenly: after `window` milliseconds without any, all are forgotten. */
-export interface AttemptLimits {
+export interface LoginLimits {
   window: number
   /** For one name from one address. */
   failures: number
@@ -15,7 +15,7 @@ export interface AttemptLimits {
   wrongTokens: number
 }
 
-export interface Attempt {
+export interface LoginAttempt {
   /** The name or email as it was sent: to count by the account that it leads to would tell whose email it is. */
   readonly login: string
   readonly address: string
@@ -26,15 +26,15 @@ export interface Attempt {
  * that address, a name under attack still takes a first try from every other one, and where a name has signed in
  * before, neither its neighbours' failures nor the attack count.
  */
-export interface Attempts {
+export interface LoginThrottle {
   /** @throws AllotError too_many_requests, with how long to wait. */
-  refuse(attempt: Attempt): void
+  check(attempt: LoginAttempt): void
   /** Counts a failure: before the password is looked at, so that a thousand guesses at once are not a thousand tries. */
-  charge(attempt: Attempt): void
+  consume(attempt: LoginAttempt): void
   /** Takes back what was charged for what turned out to be no failure. */
-  giveBack(attempt: Attempt): void
+  refund(attempt: LoginAttempt): void
   /** Remembers that the name has signed in from that address. */
-  succeeded(attempt: Attempt): void
+  succeeded(attempt: LoginAttempt): void
   /** Counts a wrong token. Whoever has a right one is let in all the same. @throws AllotError too_many_requests */
   wrongToken(address: string): void
 }
@@ -42,30 +42,30 @@ export interface Attempts {
 /** Of each count so many are kept, the latest ones: an attack must not fill the memory. */
 const KEPT = 20_000
 /** No name and no email is longer. */
-const LONGEST = 255
+const MAX_LENGTH = 255
 
-export const createAttempts = (limits: AttemptLimits, now = () => performance.now()): Attempts => {
+export const createLoginThrottle = (limits: LoginLimits, now = () => performance.now()): LoginThrottle => {
   const { window } = limits
   const pairs = createDrain(limits.failures, window, now)
   const addresses = createDrain(limits.failuresFromAddress, window, now)
   const names = createDrain(limits.failuresForName, window, now)
   const tokens = createDrain(limits.wrongTokens, window, now)
-  const trusted = new LRUCache<string, true>(upTo(KEPT))
-  const add = ({ login, address }: Attempt, count: 1 | -1) => {
+  const trusted = new LRUCache<string, true>(maxEntries(KEPT))
+  const add = ({ login, address }: LoginAttempt, count: 1 | -1) => {
     pairs.add(pairOf({ login, address }), count)
     addresses.add(address, count)
     names.add(nameOf(login), count)
   }
 
   return {
-    refuse(attempt) {
+    check(attempt) {
       const pair = pairOf(attempt)
       if (trusted.has(pair)) return refuseFor(pairs.wait(pair))
       const isAttacked = names.wait(nameOf(attempt.login)) > 0
       refuseFor(Math.max(pairs.wait(pair, isAttacked ? 1 : limits.failures), addresses.wait(attempt.address)))
     },
-    charge: (attempt) => add(attempt, 1),
-    giveBack: (attempt) => add(attempt, -1),
+    consume: (attempt) => add(attempt, 1),
+    refund: (attempt) => add(attempt, -1),
     succeeded: (attempt) => void trusted.set(pairOf(attempt), true),
     wrongToken(address) {
       refuseFor(tokens.wait(address))
@@ -75,16 +75,16 @@ export const createAttempts = (limits: AttemptLimits, now = () => performance.no
 }
 
 /** For hosts that count elsewhere. */
-export const uncounted: Attempts = {
-  refuse: () => undefined,
-  charge: () => undefined,
-  giveBack: () => undefined,
+export const noLoginThrottle: LoginThrottle = {
+  check: () => undefined,
+  consume: () => undefined,
+  refund: () => undefined,
   succeeded: () => undefined,
   wrongToken: () => undefined,
 }
 
-const nameOf = (login: string) => login.slice(0, LONGEST).toLowerCase()
-const pairOf = ({ login, address }: Attempt) => `${address} ${nameOf(login)}`
+const nameOf = (login: string) => login.slice(0, MAX_LENGTH).toLowerCase()
+const pairOf = ({ login, address }: LoginAttempt) => `${address} ${nameOf(login)}`
 
 const refuseFor = (wait: number): void => {
   if (wait <= 0) return
@@ -96,7 +96,7 @@ const refuseFor = (wait: number): void => {
 
 /** Counts by key that drain at an even rate, from `allowed` to nothing in `window` milliseconds. */
 const createDrain = (allowed: number, window: number, now: () => number) => {
-  const counts = new LRUCache<string, { level: number; at: number }>(upTo(KEPT))
+  const counts = new LRUCache<string, { level: number; at: number }>(maxEntries(KEPT))
   const perMillisecond = allowed / window
   const levelOf = (key: string) => {
     const { level, at } = counts.get(key) ?? { level: 0, at: 0 }

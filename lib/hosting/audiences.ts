@@ -1,8 +1,8 @@
 import { AllotError } from '../errors.ts'
-import type { Errands } from '../records/errands.ts'
+import type { Jobs } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import { audienceOfRepository } from './access.ts'
 
 /**
@@ -10,38 +10,38 @@ import { audienceOfRepository } from './access.ts'
  * to them: as many as one write may change in the same transaction, the rest by an errand, whose relations are judged by
  * the thing itself until then. A private thing is nowhere to be seen from the moment the change is acknowledged.
  */
-export const spreadAccountAudience = async (
-  tx: Change,
-  errands: Errands,
+export const updateAccountVisibility = async (
+  tx: WriteContext,
+  jobs: Jobs,
   account: Account,
 ): Promise<void> => {
-  let left = errands.bounds.inOne - (await errands.begin(tx, 'follows', account.id))
+  let left = jobs.bounds.maxPerTransaction - (await jobs.runNow(tx, 'follows', account.id))
   for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] }))) {
     const after = { ...repository, audience: audienceOfRepository(account, repository.private) }
-    left -= await saveTold(tx, errands, after, left)
+    left -= await saveTold(tx, jobs, after, left)
   }
 }
 
 /** Saves a repository that may have changed its owner or its privacy, and tells its stars and watches. */
-export const saveWithAudience = async (
-  tx: Change,
-  errands: Errands,
+export const saveWithVisibility = async (
+  tx: WriteContext,
+  jobs: Jobs,
   repository: Repository,
   audience: Audience,
 ): Promise<Repository> => {
   const after = { ...repository, audience }
-  await saveTold(tx, errands, after, errands.bounds.inOne)
+  await saveTold(tx, jobs, after, jobs.bounds.maxPerTransaction)
   return after
 }
 
 /** @returns how many relations have been told now, at most the limit. */
-const saveTold = async (tx: Change, errands: Errands, after: Repository, limit: number): Promise<number> => {
+const saveTold = async (tx: WriteContext, jobs: Jobs, after: Repository, limit: number): Promise<number> => {
   const before = await repositories.save(tx, after)
   if (before === undefined || before.audience === after.audience) return 0
-  return errands.begin(tx, 'relations', after.id, limit)
+  return jobs.runNow(tx, 'relations', after.id, limit)
 }
 
-export const ownerOf = async (tx: Change, repository: Repository): Promise<Account> => {
+export const ownerOf = async (tx: WriteContext, repository: Repository): Promise<Account> => {
   const owner = await accounts.get(tx, [repository.owner])
   if (owner === undefined) throw new AllotError('not_found', 'the owner is gone')
   return owner

@@ -6,12 +6,12 @@ import { now } from './clock.ts'
 import { issueIn } from './issues.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
-import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
+import { type InRepository, requireAuthorOrWriter, type SignedIn, writeAccess } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 import { checkTexts } from './texts.ts'
 
 /** A comment with the issue that it is on. */
-export type OnIssue<T> = In<T & { readonly issue: Issue }>
+export type OnIssue<T> = InRepository<T & { readonly issue: Issue }>
 
 /** Undefined answers stand for what is not there, or what the viewer may not know of. */
 export interface Comments {
@@ -48,7 +48,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
       checkTexts('comment', { body })
       const id = await store.sequences.next('comment')
       return store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         const before = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || before === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
@@ -78,10 +78,10 @@ export const createComments = (parts: AttachmentParts): Comments => {
       }),
     edit: (viewer, at, id, body) =>
       store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         const found = place && (await commentIn(tx, place.repository.id, id))
         if (place === undefined || found === undefined) return undefined
-        refuseOthers(viewer, place, found.comment.author)
+        requireAuthorOrWriter(viewer, place, found.comment.author)
         checkTexts('comment', { body })
         const comment = { ...found.comment, body, updatedAt: now() }
         await comments.save(tx, comment)
@@ -89,10 +89,10 @@ export const createComments = (parts: AttachmentParts): Comments => {
       }),
     async remove(viewer, at, id) {
       const removed = await store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         const found = place && (await commentIn(tx, place.repository.id, id))
         if (place === undefined || found === undefined) return false
-        refuseOthers(viewer, place, found.comment.author)
+        requireAuthorOrWriter(viewer, place, found.comment.author)
         await removeAttachments(tx, parts, { on: 'comment', id })
         await comments.remove(tx, [id])
         return true

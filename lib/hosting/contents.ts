@@ -1,6 +1,6 @@
-import type { Errands, Work } from '../records/errands.ts'
+import type { JobHandler, Jobs } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
-import { comments, issues, releases, trackers } from '../records/schema.ts'
+import { comments, issueSequences, issues, releases } from '../records/schema.ts'
 import { type AttachmentParts, removeAttachments } from './attached.ts'
 import { repositoryById } from './lookup.ts'
 
@@ -9,14 +9,14 @@ import { repositoryById } from './lookup.ts'
  * by its issue, and each issue and release by its repository.
  */
 
-export const sweepContents = (errands: Errands, parts: AttachmentParts): void => {
-  errands.on('comments', removingComments(parts))
-  errands.on('contents', removingContents(parts))
+export const registerContentRemoval = (jobs: Jobs, parts: AttachmentParts): void => {
+  jobs.handle('comments', removingComments(parts))
+  jobs.handle('contents', removingContents(parts))
 }
 
 /** Removes the comments of an issue that is gone. */
-const removingComments = (parts: AttachmentParts): Work => ({
-  before: parts.files.idle,
+const removingComments = (parts: AttachmentParts): JobHandler => ({
+  prepare: parts.files.idle,
   async step(tx, issue, limit) {
     if ((await issues.get(tx, [issue])) !== undefined) return 0
     return removeComments(parts)(tx, issue, limit)
@@ -24,8 +24,8 @@ const removingComments = (parts: AttachmentParts): Work => ({
 })
 
 /** Removes the issues and releases of a repository that is gone. */
-const removingContents = (parts: AttachmentParts): Work => ({
-  before: parts.files.idle,
+const removingContents = (parts: AttachmentParts): JobHandler => ({
+  prepare: parts.files.idle,
   async step(tx, repository, limit) {
     if ((await repositoryById(tx, repository)) !== undefined) return 0
     let did = 0
@@ -33,12 +33,12 @@ const removingContents = (parts: AttachmentParts): Work => ({
       did += await remove(tx, repository, limit - did)
       if (did >= limit) return did
     }
-    await trackers.remove(tx, [repository])
+    await issueSequences.remove(tx, [repository])
     return did
   },
 })
 
-type Removing = (parts: AttachmentParts) => Work['step']
+type Removing = (parts: AttachmentParts) => JobHandler['step']
 
 /** Each with its attachments, and none before those. */
 const removeComments: Removing = (parts) => async (tx, issue, limit) => {

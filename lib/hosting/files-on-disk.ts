@@ -8,21 +8,21 @@ import { lfsKey } from './lfs.ts'
 
 /** A file that is not as its record says, or has none. */
 export interface FileFault {
-  readonly says: string
+  readonly message: string
   /** To be run while nobody else is at work; answers false when only a person, or a backup, can mend it. */
-  mend(): Promise<boolean>
+  repair(): Promise<boolean>
 }
 
 /**
  * Holds every record against its file, and every file against its record. Others may add and remove files meanwhile: what
  * seems wrong is looked at again.
  */
-export const findFileFaults = async (
+export const checkFiles = async (
   driver: StorageDriver,
   disk: FileStore,
   found: (fault: FileFault) => void,
 ): Promise<void> => {
-  const letGo = disk.keep()
+  const letGo = disk.holdDeletions()
   try {
     await driver.read(async (tx) => {
       for await (const json of files.allJson(tx)) {
@@ -61,8 +61,8 @@ const recordOf = async (driver: StorageDriver, place: FilePlace): Promise<{ stat
 }
 
 const stray = (disk: FileStore, place: FilePlace): FileFault => ({
-  says: `${wordsFor(place)} is on the disk and belongs to nothing`,
-  async mend() {
+  message: `${wordsFor(place)} is on the disk and belongs to nothing`,
+  async repair() {
     await disk.remove(place)
     return true
   },
@@ -75,8 +75,8 @@ const missing = (
   file: StoredFile,
   size: number | undefined,
 ): FileFault => ({
-  says: `${wordsFor(file)} must have ${file.size} bytes, and ${size === undefined ? 'is not on the disk' : `has ${size}`}`,
-  async mend() {
+  message: `${wordsFor(file)} must have ${file.size} bytes, and ${size === undefined ? 'is not on the disk' : `has ${size}`}`,
+  async repair() {
     if (file.area !== 'lfs') return false
     await driver.write(async (tx) => {
       await files.remove(tx, idOf(file))

@@ -1,19 +1,19 @@
 import type { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import {
-  type Arrived,
   type ByteRange,
+  type ContentInfo,
   checkPlace,
-  type Expected,
-  type Facts,
+  type ExpectedContent,
   type FileArea,
   type FilePlace,
   type FileStore,
+  type StagedFile,
 } from '../files/index.ts'
-import type { Work } from '../records/errands.ts'
+import type { JobHandler } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import { files, repositories, type StoredFile } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'
@@ -34,17 +34,17 @@ export interface HostedFiles {
   add<T>(
     place: FilePlace,
     content: Readable,
-    expected: Expected,
-    save: (tx: Change, file: Facts) => Promise<T>,
+    expected: ExpectedContent,
+    save: (tx: WriteContext, file: ContentInfo) => Promise<T>,
   ): Promise<T>
   /** Undefined when there is none, or it is not kept yet or any more. */
   find(tx: ReadTransaction, place: FilePlace): Promise<StoredFile | undefined>
   /** The bytes of a file that was found, or some of them. @throws AllotError not_found when it is gone meanwhile */
   read(place: FilePlace, range?: ByteRange): Promise<Readable>
   /** Removes the file once the write is durable that takes away what it belongs to. */
-  release(tx: Change, place: FilePlace): Promise<void>
+  release(tx: WriteContext, place: FilePlace): Promise<void>
   /** The same for at most so many of a keeper's. @returns how many */
-  releaseAll(tx: Change, area: FileArea, keeper: number, limit: number): Promise<number>
+  releaseAll(tx: WriteContext, area: FileArea, keeper: number, limit: number): Promise<number>
   /** Resolves when every file that was released is removed, or has failed to be. */
   idle(): Promise<void>
   /** Removes what a kill has left; only before anything arrives. */
@@ -54,22 +54,22 @@ export interface HostedFiles {
 export interface HostedFilesOptions {
   store: Store
   disk: FileStore
-  failed: (error: unknown, fields: object) => void
+  onError: (error: unknown, fields: object) => void
 }
 
-export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): HostedFiles => {
-  const leaving = createLeaving(store, disk, failed)
+export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions): HostedFiles => {
+  const leaving = createLeaving(store, disk, onError)
 
-  const release = async (tx: Change, file: StoredFile) => {
+  const release = async (tx: WriteContext, file: StoredFile) => {
     await files.save(tx, { ...file, state: 'leaving', since: now() })
     // A record that may still be there keeps its file; the next start knows.
     tx.afterCommit((isKnown) => isKnown && leaving.add(file))
   }
 
   const settle = async <T>(
-    arrived: Arrived,
+    arrived: StagedFile,
     file: StoredFile,
-    save: (tx: Change) => Promise<T>,
+    save: (tx: WriteContext) => Promise<T>,
   ): Promise<T> => {
     let isKnown = true
     try {
@@ -93,7 +93,7 @@ export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): 
   return {
     async add(place, content, expected, save) {
       checkPlace(place)
-      const arrived = await disk.arrive(content, expected)
+      const arrived = await disk.stage(content, expected)
       try {
         const { size, sha256 } = arrived
         const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
@@ -125,7 +125,7 @@ export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): 
     async sweep() {
       // Where other processes work on the same store, what is young is theirs.
       const age = store.driver.shared ? GROWN : 0
-      await disk.sweep(age)
+      await disk.removeStale(age)
       const last = now() - age
       const left = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
       for (const file of left) if (file.since <= last) leaving.add(file)
@@ -135,8 +135,8 @@ export const createHostedFiles = ({ store, disk, failed }: HostedFilesOptions): 
 }
 
 /** Removes the files of a repository that is gone. */
-export const removingFiles = (hosted: HostedFiles): Work => ({
-  before: hosted.idle,
+export const removeFilesJob = (hosted: HostedFiles): JobHandler => ({
+  prepare: hosted.idle,
   async step(tx, id, limit) {
     if ((await repositories.get(tx, [id])) !== undefined) return 0
     let did = 0
@@ -150,12 +150,12 @@ const idOf = ({ area, keeper, name }: FilePlace) => [area, keeper, name]
 
 const placeIn = ({ area, keeper, name }: FilePlace): FilePlace => ({ area, keeper, name })
 
-const note = async (tx: Change, file: StoredFile): Promise<void> => {
+const note = async (tx: WriteContext, file: StoredFile): Promise<void> => {
   if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} is there already`)
 }
 
 /** Removes files one batch after another, each file before its record. */
-const createLeaving = (store: Store, disk: FileStore, failed: HostedFilesOptions['failed']) => {
+const createLeaving = (store: Store, disk: FileStore, failed: HostedFilesOptions['onError']) => {
   let due: FilePlace[] = []
   let working: Promise<void> | undefined
 
@@ -163,8 +163,8 @@ const createLeaving = (store: Store, disk: FileStore, failed: HostedFilesOptions
 
   const removeAll = async () => {
     while (due.length > 0) {
-      const batch = due.slice(0, AT_ONCE)
-      due = due.slice(AT_ONCE)
+      const batch = due.slice(0, BATCH_SIZE)
+      due = due.slice(BATCH_SIZE)
       await Promise.all(
         batch.map((place) =>
           disk.remove(place, () => forget(place)).catch((error) => failed(error, placeIn(place))),
@@ -183,7 +183,7 @@ const createLeaving = (store: Store, disk: FileStore, failed: HostedFilesOptions
     idle: async () => working,
   }
 }
-const AT_ONCE = 32
+const BATCH_SIZE = 32
 
 /** Seconds after which nobody is at work on it any more. */
 const GROWN = 24 * 3600

@@ -1,5 +1,5 @@
-import { strays } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import { pendingFolders } from '../records/schema.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'
 import type { RepositoryFiles } from './repositories.ts'
@@ -8,26 +8,29 @@ import type { RepositoryFiles } from './repositories.ts'
  * A repository's folder and its record cannot be written in one transaction. So a folder is noted as a stray for as long
  * as it may be there without a record, and what a kill leaves behind is known at the next start.
  */
-export interface Folders {
-  /** Notes the folder, then runs the work that makes it; the write that saves its record must call {@link settle}. */
-  making<T>(id: number, work: () => Promise<T>): Promise<T>
+export interface RepositoryStorage {
+  /** Notes the folder, then runs the work that makes it; the write that saves its record must call {@link confirmFolder}. */
+  create<T>(id: number, work: () => Promise<T>): Promise<T>
   /** Deletes the folder once the write is durable that takes its record away. */
-  release(tx: Change, id: number): Promise<void>
+  release(tx: WriteContext, id: number): Promise<void>
   /** Resolves when every folder that was released is deleted. @throws what the last of them could not be for. */
   idle(): Promise<void>
   /** Deletes what a kill has left; only before anything is being made. */
   sweep(): Promise<void>
 }
 
-export const createFolders = (store: Store, files: RepositoryFiles | undefined): Folders => {
+export const createRepositoryStorage = (
+  store: Store,
+  files: RepositoryFiles | undefined,
+): RepositoryStorage => {
   const discard = async (id: number) => {
     await files?.remove(id)
-    await store.write((tx) => settle(tx, id))
+    await store.write((tx) => confirmFolder(tx, id))
   }
 
   /** As long as it is a stray it has no record. */
   const discardStray = async (id: number) => {
-    if ((await store.read((tx) => strays.get(tx, [id]))) !== undefined) await discard(id)
+    if ((await store.read((tx) => pendingFolders.get(tx, [id]))) !== undefined) await discard(id)
   }
 
   let released: Promise<void> = Promise.resolve()
@@ -42,7 +45,7 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
   }
 
   return {
-    async making(id, work) {
+    async create(id, work) {
       if (files === undefined) return work()
       await store.write((tx) => leave(tx, id))
       try {
@@ -70,17 +73,18 @@ export const createFolders = (store: Store, files: RepositoryFiles | undefined):
 }
 
 /** The record of the folder is there. */
-export const settle = async (tx: Change, id: number): Promise<void> => void (await strays.remove(tx, [id]))
+export const confirmFolder = async (tx: WriteContext, id: number): Promise<void> =>
+  void (await pendingFolders.remove(tx, [id]))
 
 /** The folder has no record any more, or not yet. */
-const leave = async (tx: Change, id: number): Promise<void> =>
-  void (await strays.save(tx, { id, since: now() }))
+const leave = async (tx: WriteContext, id: number): Promise<void> =>
+  void (await pendingFolders.save(tx, { id, since: now() }))
 
 const strayIds = (store: Store, age: number): Promise<number[]> =>
   store.read(async (tx) => {
     const last = now() - age
     const ids: number[] = []
-    for await (const { id, since } of strays.all(tx)) if (since <= last) ids.push(id)
+    for await (const { id, since } of pendingFolders.all(tx)) if (since <= last) ids.push(id)
     return ids
   })
 /** Seconds after which nobody is at work on it any more. */

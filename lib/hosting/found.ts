@@ -1,20 +1,20 @@
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import { except, merge, pageOf, textOf } from '../records/merge.ts'
-import type { FoundEntries } from '../records/spread.ts'
+import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
+import type { SearchResult } from '../records/spread.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Page, Slice } from './listing.ts'
 
 /** A page, and what is worth keeping of how it was found. */
-interface Found<R> {
+interface SearchPage<R> {
   page: Page<R>
   learned: (() => void)[]
 }
 
 /** What is learned is kept once the read is over: what the work has seen may turn out not to hold, and it runs again. */
-export const learning = async <R>(
+export const readAndLearn = async <R>(
   store: Store,
-  work: (tx: ReadTransaction) => Promise<Found<R>>,
+  work: (tx: ReadTransaction) => Promise<SearchPage<R>>,
 ): Promise<Page<R>> => {
   const { page, learned } = await store.read(work)
   for (const learn of learned) learn()
@@ -22,13 +22,13 @@ export const learning = async <R>(
 }
 
 /** Entries in the order of their texts, and how many they are where that is known without looking. */
-export interface Listed {
+export interface OrderedListing {
   entries: AsyncIterable<IndexEntry>
   total?: number | undefined
 }
 
 /** Entries that are looked for. */
-export interface Sought {
+export interface SearchedListing {
   find: Find
   /** Where it is known from before. */
   total: number | undefined
@@ -37,12 +37,12 @@ export interface Sought {
 }
 
 /** The first entries, in the order of their texts; their number is right where it is asked for. */
-type Find = (most: number, isCounted: boolean) => Promise<FoundEntries>
+type Find = (most: number, isCounted: boolean) => Promise<SearchResult>
 
-export type FoundListing = Listed | Sought
+export type SearchListing = OrderedListing | SearchedListing
 
 /** What a listing has besides those records, all of which are in it. */
-export const without = (gone: ReadonlySet<string>, listing: FoundListing): FoundListing => {
+export const without = (gone: ReadonlySet<string>, listing: SearchListing): SearchListing => {
   if (gone.size === 0) return listing
   const total = listing.total === undefined ? undefined : listing.total - gone.size
   if ('entries' in listing) return { entries: except(gone, listing.entries), total }
@@ -58,9 +58,9 @@ const findWithout = async (
   find: Find,
   most: number,
   isCounted: boolean,
-): Promise<FoundEntries> => {
+): Promise<SearchResult> => {
   const { entries, total } = await find(most + gone.size, isCounted)
-  const there = entries.filter((entry) => !gone.has(textOf(entry)))
+  const there = entries.filter((entry) => !gone.has(recordKeyText(entry)))
   return { entries: there.slice(0, most), total: total - gone.size }
 }
 
@@ -68,9 +68,9 @@ const findWithout = async (
 export const pageOfListings = async <R>(
   tx: ReadTransaction,
   collection: Pick<Collection<R>, 'load'>,
-  listings: readonly FoundListing[],
+  listings: readonly SearchListing[],
   slice: Slice,
-): Promise<Found<R>> => {
+): Promise<SearchPage<R>> => {
   const most = slice.offset + slice.limit
   const learned: (() => void)[] = []
   const known = await Promise.all(
@@ -91,7 +91,7 @@ export const pageOfListings = async <R>(
 }
 
 /** The first entries of a listing, and its total where that is known or was counted. */
-export const firstIn = async (listing: FoundListing, most: number) => {
+export const firstIn = async (listing: SearchListing, most: number) => {
   const { total } = listing
   if ('find' in listing) {
     const found = await listing.find(most, total === undefined)
@@ -101,7 +101,7 @@ export const firstIn = async (listing: FoundListing, most: number) => {
 }
 
 /** So many of the first entries, and how many there are in all. */
-export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number): Promise<FoundEntries> => {
+export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number): Promise<SearchResult> => {
   const entries: IndexEntry[] = []
   let total = 0
   for await (const entry of listing) if (total++ < most) entries.push(entry)

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import { EVERY_SCOPE, type Identities, type Identity, refuseInactive, wrong } from './identity.ts'
+import { ALL_SCOPES, type Identities, type Identity, refuseInactive, unauthenticated } from './identity.ts'
 import { accountByName } from './lookup.ts'
 import { isName } from './names.ts'
 
@@ -22,7 +22,7 @@ export type HostAuthenticate = (
  * made for looking. Only this very object is taken for it, which no host is given.
  */
 export const OPERATOR: HostIdentity = { username: 'operator', admin: true }
-const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: EVERY_SCOPE }
+const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: ALL_SCOPES }
 
 /** A host's own login in the place of tokens and passwords. An account that is new to the store is made on first sight. */
 export const createHostIdentities = (
@@ -35,21 +35,21 @@ export const createHostIdentities = (
     if (host === null || host === undefined) return null
     if (host === OPERATOR) return operator
     if (typeof host.username !== 'string' || !isName(host.username))
-      throw wrong('the name that the host gave is no valid account name')
+      throw unauthenticated('the name that the host gave is no valid account name')
     const find = () => store.read((tx) => accountByName(tx, host.username))
     const account = (await find()) ?? (await joinIn(find, () => create(host.username, host.admin === true)))
-    if (account.kind !== 'user') throw wrong('an organization cannot sign in')
+    if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
     refuseInactive(account)
     return {
       id: account.id,
       username: account.name,
       admin: host.admin ?? account.admin,
-      scopes: host.scopes === undefined ? EVERY_SCOPE : new Set(host.scopes),
+      scopes: host.scopes === undefined ? ALL_SCOPES : new Set(host.scopes),
     }
   },
-  nameOf: () => undefined,
-  revoked: () => undefined,
-  changed: () => undefined,
+  cacheKeyOf: () => undefined,
+  onTokenRevoked: () => undefined,
+  onAccountChanged: () => undefined,
 })
 
 /** Of several first requests of a new user one makes the account, and the others find it then. */

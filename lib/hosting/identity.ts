@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import { namedCache, upTo } from '../caches.ts'
+import { maxEntries, namedCache } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { addressOf } from './addresses.ts'
-import type { Attempts } from './attempts.ts'
+import type { LoginThrottle } from './attempts.ts'
 import { createLogin, type Login } from './login.ts'
 import { hashToken } from './tokens.ts'
 
@@ -19,7 +19,7 @@ export interface Identity {
 }
 
 /** What somebody signed in with: the account's password as it was then, or a token. */
-export interface SignedIn {
+export interface Credential {
   readonly account: Account
   readonly token: Token | null
 }
@@ -28,16 +28,16 @@ export interface Identities {
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong; too_many_requests for too many. */
   authenticate(req: IncomingMessage): Identity | null | Promise<Identity | null>
   /** The same for the same credentials; undefined where more than records decides, as it does for passwords. */
-  nameOf(req: IncomingMessage): string | undefined
+  cacheKeyOf(req: IncomingMessage): string | undefined
   /**
    * For pages: a name or an email with a password, or a token. Undefined where the host has its own login.
    * @throws AllotError as `authenticate` does
    */
-  readonly signIn?: (req: IncomingMessage, name: string, secret: string) => Promise<SignedIn>
+  readonly signIn?: (req: IncomingMessage, name: string, secret: string) => Promise<Credential>
   /** Forgets what is memoized of a revoked token. */
-  revoked(hash: string): void
+  onTokenRevoked(hash: string): void
   /** Forgets what is memoized of an account that changed. */
-  changed(account: Account): void
+  onAccountChanged(account: Account): void
 }
 
 /** In a box of its own: a fetch of nothing that is dropped meanwhile is a failure to lru-cache. */
@@ -52,7 +52,7 @@ interface Last {
   readonly age: number
 }
 
-export const EVERY_SCOPE: ReadonlySet<string> = new Set(['all'])
+export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
 const REMEMBERED = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
 
@@ -61,13 +61,13 @@ const TOKEN = /^[0-9a-f]{40}$/
  * a client sends in it is never taken for accepted.
  * @param proxies how many reverse proxies say where a request comes from.
  */
-export const createIdentities = (store: Store, attempts: Attempts, proxies: number): Identities => {
+export const createIdentities = (store: Store, attempts: LoginThrottle, proxies: number): Identities => {
   const { shared } = store.driver
   const read = (hash: string) => identityOfToken(store, hash)
   const byToken = namedCache(
     'tokens',
     new LRUCache<string, Found>({
-      ...upTo(REMEMBERED),
+      ...maxEntries(REMEMBERED),
       fetchMethod: async (hash) => ({ identity: await read(hash) }),
       ignoreFetchAbort: true,
     }),
@@ -95,13 +95,13 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
     const identity = hash === undefined ? undefined : await lookUp(hash)
     if (identity !== undefined) return identity
     attempts.wrongToken(addressOf(req, proxies))
-    throw wrong(`the access token ${hash === undefined ? 'is malformed' : 'does not exist'}`)
+    throw unauthenticated(`the access token ${hash === undefined ? 'is malformed' : 'does not exist'}`)
   }
 
   const withBasic = async (value: string, req: IncomingMessage): Promise<Identity> => {
     const text = Buffer.from(value, 'base64').toString('utf8')
     const colon = text.indexOf(':')
-    if (colon === -1) throw wrong('the Basic credentials are malformed')
+    if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
     const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
     // Nothing forbids a password that looks like a token.
     const identity = TOKEN.test(password) ? await lookUp(hashToken(password)) : undefined
@@ -110,7 +110,7 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
     return identityOfPassword(login, { login: name, address: addressOf(req, proxies) }, password)
   }
 
-  const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<SignedIn> => {
+  const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<Credential> => {
     const address = addressOf(req, proxies)
     // A token is pasted, often with blanks around it; a password is taken as it is, as Basic takes it.
     const token = secret.trim()
@@ -118,7 +118,7 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
     if (found !== undefined) return found
     if (name === '') {
       attempts.wrongToken(address)
-      throw wrong('there is no such access token')
+      throw unauthenticated('there is no such access token')
     }
     return { account: await accountOf(login, { login: name, address }, secret), token: null }
   }
@@ -132,22 +132,23 @@ export const createIdentities = (store: Store, attempts: Attempts, proxies: numb
       const credentials = credentialsOf(req)
       if (credentials === undefined) return null
       const [scheme, value] = credentials
-      if (value === undefined) throw wrong('the Authorization header must have a scheme and one value')
+      if (value === undefined)
+        throw unauthenticated('the Authorization header must have a scheme and one value')
       if (isToken(scheme)) return withToken(value, req)
       if (scheme === 'basic') return withBasic(value, req)
-      throw wrong('the scheme of the Authorization header must be token, Bearer or Basic')
+      throw unauthenticated('the scheme of the Authorization header must be token, Bearer or Basic')
     },
-    nameOf(req) {
+    cacheKeyOf(req) {
       const credentials = credentialsOf(req)
       if (credentials === undefined) return 'nobody'
       const [scheme, value = ''] = credentials
       return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
     },
-    revoked(hash) {
+    onTokenRevoked(hash) {
       age++
       byToken.delete(hash)
     },
-    changed() {
+    onAccountChanged() {
       age++
       byToken.clear()
     },
@@ -164,7 +165,7 @@ const credentialsOf = (req: IncomingMessage): [scheme: string, value?: string] |
 
 const isToken = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 
-export const wrong = (message: string) => new AllotError('unauthenticated', message)
+export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
 
 export const refuseInactive = (account: Account) => {
   if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
@@ -180,20 +181,20 @@ const holderOf = (store: Store, hash: string): Promise<{ token: Token; account: 
   }, `holder of ${hash}`)
 
 const identityOfToken = async (store: Store, hash: string): Promise<Identity | undefined> => {
-  const holder = await holderOf(store, hash)
-  return holder && identityOf(holder)
+  const target = await holderOf(store, hash)
+  return target && identityOf(target)
 }
 
-export const identityOf = ({ account, token }: SignedIn): Identity => ({
+export const identityOf = ({ account, token }: Credential): Identity => ({
   id: account.id,
   username: account.name,
   admin: account.admin,
-  scopes: token === null ? EVERY_SCOPE : new Set(token.scopes),
+  scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
 })
 
 const accountOf = async (login: Login, attempt: Parameters<Login>[0], password: string): Promise<Account> => {
   const account = await login(attempt, password)
-  if (account === undefined) throw wrong('the user name or password is wrong')
+  if (account === undefined) throw unauthenticated('the user name or password is wrong')
   refuseInactive(account)
   return account
 }

@@ -1,48 +1,48 @@
 import type { FileStore } from '../files/index.ts'
 import { createKeyReader } from '../keys/reader.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Errands } from '../records/errands.ts'
+import type { Jobs } from '../records/errands.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { type Attachments, createAttachments } from './attachments.ts'
-import { type AttemptLimits, createAttempts, uncounted } from './attempts.ts'
+import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './attempts.ts'
 import { type Comments, createComments } from './comments.ts'
-import { sweepContents } from './contents.ts'
-import { createHostedFiles, type HostedFiles, removingFiles } from './files.ts'
-import { createFolders } from './folders.ts'
+import { registerContentRemoval } from './contents.ts'
+import { createHostedFiles, type HostedFiles, removeFilesJob } from './files.ts'
+import { createRepositoryStorage } from './folders.ts'
 import { createHostIdentities, type HostAuthenticate } from './host-identity.ts'
 import { createIdentities, type Identities } from './identity.ts'
 import { createIssues, type Issues } from './issues.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './keys.ts'
-import { createLandings, type Landings, type RepositoryDisk } from './landings.ts'
+import { createPushJournal, type PushJournal, type RepositoryDisk } from './landings.ts'
 import { createNamedLedger, type NamedLedger } from './ledger.ts'
 import { createLfs, type Lfs } from './lfs.ts'
-import { createRepositoryListings, type RepositoryListings } from './listings.ts'
+import { createRepositoryLists, type RepositoryLists } from './listings.ts'
 import { createMigrated, type MigratedRecords } from './migrated.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
-import { removingPackage } from './package-files.ts'
+import { removePackageJob } from './package-files.ts'
 import { createPackages, type Packages } from './packages.ts'
 import { createNamedPlans, type NamedPlans } from './plans.ts'
 import { createProfiles, type Profiles } from './profiles.ts'
 import { createRedirects, type Redirects } from './redirects.ts'
 import { createRelations, type Relations } from './relations.ts'
 import { createReleases, type Releases } from './releases.ts'
-import { createRemoval, type Removal, removingOwner } from './removal.ts'
+import { createRemoval, type Removal, removeOwnerJob } from './removal.ts'
 import { createRepositories, type Repositories, type RepositoryFiles } from './repositories.ts'
 import { createSearch, type Search } from './search.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { withSudo } from './sudo.ts'
 import { createTokens, type Tokens } from './tokens.ts'
-import { tellingFollows, tellingRelations } from './unsettled.ts'
-import { createUsageListings, type UsageListings } from './usage.ts'
+import { updateFollowsJob, updateRelationsJob } from './unsettled.ts'
+import { createUsageLists, type UsageLists } from './usage.ts'
 
 /** The domain: accounts and what they have to do with repositories, keys and each other. */
 export interface Hosting {
   readonly accounts: Accounts
   readonly organizations: Organizations
   readonly repositories: Repositories
-  readonly listings: RepositoryListings
+  readonly listings: RepositoryLists
   /** Former names of repositories. */
   readonly redirects: Redirects
   readonly relations: Relations
@@ -58,9 +58,9 @@ export interface Hosting {
   readonly sessions: Sessions
   readonly ledger: NamedLedger
   readonly plans: NamedPlans
-  readonly usage: UsageListings
+  readonly usage: UsageLists
   readonly identities: Identities
-  readonly landings: Landings
+  readonly pushJournal: PushJournal
   readonly files: HostedFiles
   readonly lfs: Lfs
   readonly packages: Packages
@@ -79,17 +79,17 @@ export interface Hosting {
 export interface HostingOptions {
   store: Store
   quota: QuotaEngine
-  errands: Errands
+  jobs: Jobs
   /** What makes and removes the git data of repositories. */
   folders: RepositoryFiles | undefined
   disk: RepositoryDisk | undefined
   files: FileStore
   /** Told of what could not be mended, which is tried again at the next start. */
-  failed: (error: unknown, fields: object) => void
+  onError: (error: unknown, fields: object) => void
   /** The host's own login, in the place of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
   /** How many failed logins are taken; false: the host counts elsewhere. */
-  login: AttemptLimits | false
+  login: LoginLimits | false
   /** How many reverse proxies say where a request comes from. */
   trustedProxies: number
   /** Seconds. */
@@ -97,58 +97,58 @@ export interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, errands, disk, failed, authenticate } = options
+  const { store, quota, jobs, disk, onError, authenticate } = options
   const told = {
-    changed: (account: Account) => identities.changed(account),
-    revoked: (hash: string) => identities.revoked(hash),
+    changed: (account: Account) => identities.onAccountChanged(account),
+    revoked: (hash: string) => identities.onTokenRevoked(hash),
   }
-  const accounts = createAccounts(store, errands, told.changed)
+  const accounts = createAccounts(store, jobs, told.changed)
   const identities = withSudo(
     store,
     authenticate === undefined
       ? createIdentities(store, attemptsIn(options), options.trustedProxies)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
   )
-  const folders = createFolders(store, options.folders)
-  const files = createHostedFiles({ store, disk: options.files, failed })
-  const landings = createLandings({ store, quota, disk, failed })
-  const parts = { quota, errands, folders, files }
+  const folders = createRepositoryStorage(store, options.folders)
+  const files = createHostedFiles({ store, disk: options.files, onError })
+  const landings = createPushJournal({ store, quota, disk, onError })
+  const parts = { quota, jobs, folders, files }
   const attached = { store, quota, files }
   const removal = createRemoval(store, parts, told)
   const keyReader = createKeyReader()
-  errands.on('owner', removingOwner(parts))
-  errands.on('relations', tellingRelations)
-  errands.on('follows', tellingFollows)
-  sweepContents(errands, attached)
-  errands.on('files', removingFiles(files))
-  errands.on('package', removingPackage(files))
+  jobs.handle('owner', removeOwnerJob(parts))
+  jobs.handle('relations', updateRelationsJob)
+  jobs.handle('follows', updateFollowsJob)
+  registerContentRemoval(jobs, attached)
+  jobs.handle('files', removeFilesJob(files))
+  jobs.handle('package', removePackageJob(files))
 
   return {
     accounts,
     identities,
-    landings,
+    pushJournal: landings,
     files,
     lfs: createLfs(store, quota, files),
     packages: createPackages(store, parts),
     migrated: (source) => createMigrated(store, source),
     organizations: createOrganizations(store, removal),
     repositories: createRepositories(store, options.folders, { ...parts, landings }),
-    listings: createRepositoryListings(store),
+    listings: createRepositoryLists(store),
     redirects: createRedirects(store),
     relations: createRelations(store),
     profiles: createProfiles(store),
     search: createSearch(store),
-    issues: createIssues(attached, errands),
+    issues: createIssues(attached, jobs),
     comments: createComments(attached),
     releases: createReleases(attached),
-    attachments: createAttachments(attached, errands.bounds.inOne),
+    attachments: createAttachments(attached, jobs.bounds.maxPerTransaction),
     sshKeys: createSshKeys(store, keyReader),
     gpgKeys: createGpgKeys(store, keyReader),
     tokens: createTokens(store, told.revoked),
     sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
-    usage: createUsageListings(store, quota),
+    usage: createUsageLists(store, quota),
     removeAccount: removal.remove,
     async sweep() {
       await folders.sweep()
@@ -163,4 +163,5 @@ export const createHosting = (options: HostingOptions): Hosting => {
   }
 }
 
-const attemptsIn = ({ login }: HostingOptions) => (login === false ? uncounted : createAttempts(login))
+const attemptsIn = ({ login }: HostingOptions) =>
+  login === false ? noLoginThrottle : createLoginThrottle(login)

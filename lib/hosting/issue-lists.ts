@@ -1,8 +1,8 @@
 import { invalid } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
-import { inAll, merge, pageOf } from '../records/merge.ts'
+import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issues } from '../records/schema.ts'
-import { wordsOf } from '../records/words.ts'
+import { tokenize } from '../records/words.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { firstOf } from './found.ts'
 import type { Page, Slice } from './listing.ts'
@@ -23,7 +23,7 @@ const WORDS_LIMIT = 16
  * @throws AllotError invalid for too many words
  */
 export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
-  const { length } = wordsOf(q)
+  const { length } = tokenize(q)
   if (length > WORDS_LIMIT)
     throw invalid(`q: at most ${WORDS_LIMIT} different words are looked for, got ${length}`)
   return length + (author === undefined ? 0 : 1) > 1
@@ -48,7 +48,7 @@ export const listIssues = async (
   slice: Slice,
 ): Promise<Page<Issue>> => {
   const states: States = state === 'all' ? ['open', 'closed'] : [state]
-  const words = wordsOf(q)
+  const words = tokenize(q)
   // What has no word in it is in no title.
   if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
   const conditions = [
@@ -68,7 +68,7 @@ const pageOfAll = async (
   conditions: readonly Condition[],
   { offset, limit }: Slice,
 ): Promise<Page<Issue>> => {
-  const both = inAll(
+  const both = intersect(
     conditions.map(({ entries }) => entries),
     true,
   )
@@ -98,7 +98,7 @@ const byWord = (tx: ReadTransaction, repository: number, states: States, word: s
   ),
   total: () =>
     sum(
-      states.map(async (state) => (await issues.countSpread(tx, 'words', [repository, state, word])).count),
+      states.map(async (state) => (await issues.countPostings(tx, 'words', [repository, state, word])).count),
     ),
 })
 

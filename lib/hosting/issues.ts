@@ -1,8 +1,8 @@
 import { createClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
-import type { Errands } from '../records/errands.ts'
-import { type Issue, issues, type Repository, trackers } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { Jobs } from '../records/errands.ts'
+import { type Issue, issueSequences, issues, type Repository } from '../records/schema.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
 import { given } from './accounts.ts'
@@ -11,7 +11,7 @@ import { now } from './clock.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-lists.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
-import { type In, refuseOthers, type SignedIn, writableIn } from './place.ts'
+import { type InRepository, requireAuthorOrWriter, type SignedIn, writeAccess } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 import { checkIssue } from './texts.ts'
 
@@ -30,8 +30,16 @@ export interface IssueEdit {
 /** Undefined answers stand for what is not there, or what the viewer may not know of. */
 export interface Issues {
   /** Whoever may read the repository may open one. */
-  create(viewer: SignedIn, at: RepositoryName, issue: NewIssue): Promise<In<{ issue: Issue }> | undefined>
-  find(viewer: Viewer, at: RepositoryName, number: number): Promise<In<{ issue: Issue }> | undefined>
+  create(
+    viewer: SignedIn,
+    at: RepositoryName,
+    issue: NewIssue,
+  ): Promise<InRepository<{ issue: Issue }> | undefined>
+  find(
+    viewer: Viewer,
+    at: RepositoryName,
+    number: number,
+  ): Promise<InRepository<{ issue: Issue }> | undefined>
   /**
    * The newest first.
    * @param client whose budget a search for several words counts against
@@ -43,19 +51,19 @@ export interface Issues {
     query: IssueQuery,
     slice: Slice,
     client?: string,
-  ): Promise<In<{ page: Page<Issue> }> | undefined>
+  ): Promise<InRepository<{ page: Page<Issue> }> | undefined>
   /** @throws AllotError forbidden for others than the author and those who may write to the repository */
   edit(
     viewer: SignedIn,
     at: RepositoryName,
     number: number,
     edit: IssueEdit,
-  ): Promise<In<{ issue: Issue }> | undefined>
+  ): Promise<InRepository<{ issue: Issue }> | undefined>
   /** With its comments, whatever their number. @throws AllotError forbidden for whoever does not administer the repository */
   remove(viewer: SignedIn, at: RepositoryName, number: number): Promise<boolean>
 }
 
-export const createIssues = (parts: AttachmentParts, errands: Errands): Issues => {
+export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
   const { store, files } = parts
   const searches = createClientBudget({
     slots: 4,
@@ -67,7 +75,7 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
       checkIssue({ title, body })
       const id = await store.sequences.next('issue')
       return store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         if (place === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
         const { repository } = place
@@ -96,10 +104,10 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
     },
     edit: (viewer, at, number, edit) =>
       store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         const before = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || before === undefined) return undefined
-        refuseOthers(viewer, place, before.author)
+        requireAuthorOrWriter(viewer, place, before.author)
         checkIssue(edit)
         const issue = edited(before, edit)
         await issues.save(tx, issue)
@@ -107,18 +115,18 @@ export const createIssues = (parts: AttachmentParts, errands: Errands): Issues =
       }),
     async remove(viewer, at, number) {
       const id = await store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at, 'issue')
+        const place = await writeAccess(tx, viewer, at, 'issue')
         const issue = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || issue === undefined) return undefined
         if (!place.may.admin)
           throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
         await issues.remove(tx, [issue.id])
         const did = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })
-        await errands.begin(tx, 'comments', issue.id, errands.bounds.inOne - did)
+        await jobs.runNow(tx, 'comments', issue.id, jobs.bounds.maxPerTransaction - did)
         return issue.id
       })
       if (id === undefined) return false
-      await errands.finish(store, 'comments', id)
+      await jobs.finish(store, 'comments', id)
       await files.idle()
       return true
     },
@@ -139,9 +147,9 @@ const edited = (before: Issue, edit: IssueEdit): Issue => {
 }
 
 /** The number of a deleted issue is not given again: what points to it must not lead to another. */
-const nextNumber = async (tx: Change, { id: repository }: Repository): Promise<number> => {
-  const last = ((await trackers.get(tx, [repository]))?.last ?? 0) + 1
-  await trackers.save(tx, { repository, last })
+const nextNumber = async (tx: WriteContext, { id: repository }: Repository): Promise<number> => {
+  const last = ((await issueSequences.get(tx, [repository]))?.last ?? 0) + 1
+  await issueSequences.save(tx, { repository, last })
   return last
 }
 

@@ -3,7 +3,7 @@ import type { OpenPgpKey } from '../keys/openpgp-key.ts'
 import type { KeyReader } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import { canSee } from './access.ts'
 import { now } from './clock.ts'
 import { pageOfOne } from './found.ts'
@@ -118,7 +118,7 @@ const keysIn = <K extends Owned>(
 const OTHERS_LIMIT = 20
 
 const refuseUsed = async <K extends Owned>(
-  tx: Change,
+  tx: WriteContext,
   collection: KeyCollection<K>,
   { account, fingerprint }: Owned,
   message: string,

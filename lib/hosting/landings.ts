@@ -1,8 +1,8 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { type Landing, landings, type Repository, repositories } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
-import { SerialQueue } from '../storage/serial-queue.ts'
+import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import { Mutex } from '../storage/serial-queue.ts'
 import { now } from './clock.ts'
 import { repositoryById } from './lookup.ts'
 
@@ -12,7 +12,7 @@ export interface RepositoryDisk {
   size(id: number): Promise<number>
   firstBranch(id: number, wanted: string): Promise<string | undefined>
   setBranch(id: number, branch: string): Promise<void>
-  mend(id: number, pid: number | null): Promise<void>
+  recover(id: number, pid: number | null): Promise<void>
 }
 
 /**
@@ -20,10 +20,10 @@ export interface RepositoryDisk {
  * noted before git may change it, and the note goes in the write that counts what it came to: what a kill leaves
  * uncounted is known at the next start.
  */
-export interface Landings {
+export interface PushJournal {
   /** A number for a note; to be asked for before the write that makes it. */
   number(): Promise<number>
-  note(tx: Change, landing: Omit<Landing, 'since'>): Promise<void>
+  note(tx: WriteContext, landing: Omit<PushJournalEntry, 'since'>): Promise<void>
   /** @returns the number of the note @throws AllotError not_found when the repository is gone */
   begin(repository: number, pid: number): Promise<number>
   /**
@@ -35,19 +35,19 @@ export interface Landings {
   resume(): Promise<void>
 }
 
-export interface LandingsOptions {
+export interface PushJournalOptions {
   store: Store
   quota: QuotaEngine
   disk: RepositoryDisk | undefined
-  failed: (error: unknown, fields: object) => void
+  onError: (error: unknown, fields: object) => void
 }
 
-export const createLandings = ({ store, quota, disk, failed }: LandingsOptions): Landings => {
-  const queues = new Map<number, { queue: SerialQueue; waiting: number }>()
+export const createPushJournal = ({ store, quota, disk, onError }: PushJournalOptions): PushJournal => {
+  const queues = new Map<number, { queue: Mutex; waiting: number }>()
 
   /** One after another for each repository: of two that measure at once the one that saves last may have measured first. */
   const inTurn = async <T>(repository: number, work: () => Promise<T>): Promise<T> => {
-    const turn = queues.get(repository) ?? { queue: new SerialQueue(), waiting: 0 }
+    const turn = queues.get(repository) ?? { queue: new Mutex(), waiting: 0 }
     queues.set(repository, turn)
     turn.waiting++
     try {
@@ -76,24 +76,24 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
     return store.write(async (tx) => {
       const current = await repositoryById(tx, id)
       if (!sameOnDisk(before, current)) return 'again'
-      await landings.remove(tx, [landing])
+      await pushJournal.remove(tx, [landing])
       if (current === undefined || found === undefined) return current
       const after = { ...current, ...found, updatedAt: updatedAt ?? current.updatedAt }
-      await quota.containers.resize(tx, id, found.size)
+      await quota.repositories.resize(tx, id, found.size)
       await repositories.save(tx, after)
       return after
     })
   }
 
-  const settle: Landings['settle'] = (landing, repository, updatedAt) =>
+  const settle: PushJournal['settle'] = (landing, repository, updatedAt) =>
     inTurn(repository, async () => {
       let agreed = await agree(landing, repository, updatedAt)
       while (agreed === 'again') agreed = await agree(landing, repository, updatedAt)
       return agreed
     })
 
-  const note: Landings['note'] = async (tx, landing) =>
-    void (await landings.save(tx, { ...landing, since: now() }))
+  const note: PushJournal['note'] = async (tx, landing) =>
+    void (await pushJournal.save(tx, { ...landing, since: now() }))
 
   return {
     number: () => store.sequences.next('landing'),
@@ -111,10 +111,10 @@ export const createLandings = ({ store, quota, disk, failed }: LandingsOptions):
     async resume() {
       for (const { id, repository, pid } of await leftIn(store))
         try {
-          await disk?.mend(repository, pid)
+          await disk?.recover(repository, pid)
           await settle(id, repository)
         } catch (error) {
-          failed(error, { repository })
+          onError(error, { repository })
         }
     },
   }
@@ -137,11 +137,11 @@ const sameOnDisk = (one: OnDisk | undefined, other: OnDisk | undefined): boolean
   one?.size === other?.size && one?.empty === other?.empty && one?.defaultBranch === other?.defaultBranch
 
 /** Where other processes work on the same store, young ones are theirs. */
-const leftIn = (store: Store): Promise<Landing[]> =>
+const leftIn = (store: Store): Promise<PushJournalEntry[]> =>
   store.read(async (tx) => {
     const last = store.driver.shared ? now() - GROWN : now()
-    const left: Landing[] = []
-    for await (const landing of landings.all(tx)) if (landing.since <= last) left.push(landing)
+    const left: PushJournalEntry[] = []
+    for await (const landing of pushJournal.all(tx)) if (landing.since <= last) left.push(landing)
     return left
   })
 const GROWN = 24 * 3600

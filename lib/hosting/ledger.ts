@@ -5,7 +5,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
 import { paced } from '../records/paced.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'
@@ -50,12 +50,12 @@ export interface NamedLedger {
 }
 
 export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger => {
-  const put = async (tx: Change, entry: NamedEntry) => {
+  const put = async (tx: WriteContext, entry: NamedEntry) => {
     const record = await recordOf(tx, entry)
     const { replaced } = await quota.ledger.put(tx, record)
     return { replaced, entry: await namedEntry(tx, record) }
   }
-  const apply = async (tx: Change, operation: LedgerOperation): Promise<unknown> => {
+  const apply = async (tx: WriteContext, operation: LedgerOperation): Promise<unknown> => {
     if (operation.op === 'put') {
       checkEntry(operation)
       return put(tx, operation)
@@ -81,14 +81,14 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
     batch: (operations) =>
       store.write(async (tx) => {
         for await (const [at, operation] of paced(operations.entries()))
-          await onLine(at + 1, () => apply(tx, operation))
+          await withLineNumber(at + 1, () => apply(tx, operation))
         return operations.length
       }),
   }
 }
 
 /** "a bad line is 422 naming the line" */
-export const onLine = async <T>(line: number, work: () => T | Promise<T>): Promise<T> => {
+export const withLineNumber = async <T>(line: number, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
@@ -99,7 +99,7 @@ export const onLine = async <T>(line: number, work: () => T | Promise<T>): Promi
 }
 
 /** How the keys of what lies on this server's own disk begin. */
-export const OWN = 'allot:'
+export const RESERVED_PREFIX = 'allot:'
 
 /** @throws AllotError invalid naming the member. */
 const checkEntry = (entry: NamedEntry) => {
@@ -119,7 +119,8 @@ export const checkLedgerKey = (key: string): void => {
 const refuseOwn = ({ kind, key }: LedgerName) => {
   if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
   if (typeof key !== 'string') throw invalid('key: expected a string')
-  if (key.startsWith(OWN)) throw invalid(`key: what begins with ${OWN} is counted by the server itself`)
+  if (key.startsWith(RESERVED_PREFIX))
+    throw invalid(`key: what begins with ${RESERVED_PREFIX} is counted by the server itself`)
 }
 
 const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {

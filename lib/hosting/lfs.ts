@@ -7,7 +7,7 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { now } from './clock.ts'
 import type { HostedFiles } from './files.ts'
-import { OWN } from './ledger.ts'
+import { RESERVED_PREFIX } from './ledger.ts'
 import { repositoryById } from './lookup.ts'
 
 /** What an LFS object is called: the SHA-256 of its content, and its size in bytes. */
@@ -62,6 +62,6 @@ const objectIn = (tx: ReadTransaction, repository: number, oid: string): Promise
   files.findBy(tx, 'content', [repository, oid])
 
 /** What counts it. */
-export const lfsKey = (repository: number, oid: string): string => `${OWN}${repository}/${oid}`
+export const lfsKey = (repository: number, oid: string): string => `${RESERVED_PREFIX}${repository}/${oid}`
 
 const nothingElse = { kind: 'lfs', on: null, index: null, run: null, type: null, version: null } as const

@@ -1,6 +1,6 @@
 import type { Collection, IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/keys.ts'
-import { except, merge, pageOf, textOf } from '../records/merge.ts'
+import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Audience } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { openAudiences, type Viewer } from './access.ts'
@@ -16,7 +16,7 @@ export interface Page<T> {
   total: number
 }
 
-interface Asked<R, O extends string> {
+interface VisiblePageQuery<R, O extends string> {
   relation: Collection<R, string, O, string>
   index: O
   prefix: KeyTuple
@@ -25,7 +25,7 @@ interface Asked<R, O extends string> {
   /** Those of the relations for a few that are to what a signed-in viewer belongs to; undefined: to look at all of them. */
   belonging: (viewer: NonNullable<Viewer>) => Promise<R[] | undefined>
   /** Relations whose place in the index may be wrong: they are judged by themselves. See unsettled.ts. */
-  unsettled: readonly R[]
+  pending: readonly R[]
 }
 
 type Entries = AsyncIterable<IndexEntry> | IndexEntry[]
@@ -35,9 +35,9 @@ type Entries = AsyncIterable<IndexEntry> | IndexEntry[]
  * and its counter, at a cost that does not grow. What is only for a few is found from what the viewer belongs to, which
  * others can make grow to a limit only, and not from the relations, of which others can add any number.
  */
-export const visibleRelations = async <R, O extends string>(
+export const visiblePage = async <R, O extends string>(
   tx: ReadTransaction,
-  asked: Asked<R, O>,
+  asked: VisiblePageQuery<R, O>,
   slice: Slice,
 ): Promise<Page<R>> => {
   const { relation, index, prefix } = asked
@@ -47,7 +47,7 @@ export const visibleRelations = async <R, O extends string>(
   const listings: Entries[] = open.map(entriesOf)
   let total = 0
   for (const audience of open) total += await relation.count(tx, index, [...prefix, audience])
-  total -= asked.unsettled.filter((one) => open.includes(audienceIn(asked, one))).length
+  total -= asked.pending.filter((one) => open.includes(audienceIn(asked, one))).length
   if (
     !open.includes(FEW) &&
     asked.viewer !== null &&
@@ -69,7 +69,7 @@ const FEW: Audience = 2
 
 const readableEntries = async <R, O extends string>(
   tx: ReadTransaction,
-  { relation, isReadable }: Asked<R, O>,
+  { relation, isReadable }: VisiblePageQuery<R, O>,
   entries: Entries,
 ): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
@@ -81,33 +81,42 @@ const readableEntries = async <R, O extends string>(
 }
 
 /** The audience under which the index has a relation. */
-const audienceIn = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): Audience =>
-  relation.options.ordered![index](one)![prefix.length] as Audience
+const audienceIn = <R, O extends string>(
+  { relation, index, prefix }: VisiblePageQuery<R, O>,
+  one: R,
+): Audience => relation.options.ordered![index](one)![prefix.length] as Audience
 
-const entryIn = <R, O extends string>({ relation, index, prefix }: Asked<R, O>, one: R): IndexEntry =>
-  relation.entryOf(index, prefix.length + 1, one)
+const entryIn = <R, O extends string>(
+  { relation, index, prefix }: VisiblePageQuery<R, O>,
+  one: R,
+): IndexEntry => relation.entryOf(index, prefix.length + 1, one)
 
 const settledOnly = <R, O extends string>(
-  asked: Asked<R, O>,
+  asked: VisiblePageQuery<R, O>,
   entries: AsyncIterable<IndexEntry>,
 ): AsyncIterable<IndexEntry> => {
-  if (asked.unsettled.length === 0) return entries
-  const held = new Set(asked.unsettled.map((one) => textOf(entryIn(asked, one))))
+  if (asked.pending.length === 0) return entries
+  const held = new Set(asked.pending.map((one) => recordKeyText(entryIn(asked, one))))
   return except(held, entries)
 }
 
 /** The entries of relations that are found otherwise, as those of the index are: in its order, without the unsettled. */
-const settledFew = <R, O extends string>(asked: Asked<R, O>, found: readonly R[]): IndexEntry[] => {
-  const held = new Set(asked.unsettled.map((one) => textOf(entryIn(asked, one))))
+const settledFew = <R, O extends string>(
+  asked: VisiblePageQuery<R, O>,
+  found: readonly R[],
+): IndexEntry[] => {
+  const held = new Set(asked.pending.map((one) => recordKeyText(entryIn(asked, one))))
   return found
     .filter((one) => audienceIn(asked, one) === FEW)
     .map((one) => entryIn(asked, one))
-    .filter((entry) => !held.has(textOf(entry)))
+    .filter((entry) => !held.has(recordKeyText(entry)))
     .sort((left, right) => Buffer.compare(left.order, right.order))
 }
 
-const readableUnsettled = async <R, O extends string>(asked: Asked<R, O>): Promise<IndexEntry[]> => {
+const readableUnsettled = async <R, O extends string>(
+  asked: VisiblePageQuery<R, O>,
+): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
-  for (const one of asked.unsettled) if (await asked.isReadable(one)) readable.push(entryIn(asked, one))
+  for (const one of asked.pending) if (await asked.isReadable(one)) readable.push(entryIn(asked, one))
   return readable.sort((one, other) => Buffer.compare(one.order, other.order))
 }

@@ -28,14 +28,14 @@ export const ORDERS = {
 } as const satisfies Record<string, readonly [OrderIndex, boolean]>
 export type RepositoryOrder = keyof typeof ORDERS
 
-export interface RepositoryListings {
+export interface RepositoryLists {
   /** An owner's repositories, as far as the viewer may know of them. */
   of(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
   /** The viewer's own and those of the viewer's organizations. */
   mine(viewer: NonNullable<Viewer>, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
 }
 
-export const createRepositoryListings = (store: Store): RepositoryListings => ({
+export const createRepositoryLists = (store: Store): RepositoryLists => ({
   of: (viewer, owner, order, slice) => store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice)),
   mine: (viewer, order, slice) => store.read((tx) => repositoriesFor(tx, viewer, order, slice)),
 })

@@ -1,22 +1,22 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { upTo } from '../caches.ts'
+import { maxEntries } from '../caches.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import type { Attempt, Attempts } from './attempts.ts'
+import type { LoginAttempt, LoginThrottle } from './attempts.ts'
 import { accountByEmail, accountByName } from './lookup.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
 
 /** Passwords that were right are taken for so long without scrypt, which is meant to be slow, but not for every request. */
-const PROVEN = { ...upTo(1000), ttl: 5 * 60_000 }
+const PROVEN = { ...maxEntries(1000), ttl: 5 * 60_000 }
 
 /**
  * Signs in by name or email and password; undefined when they do not fit.
  * @throws AllotError too_many_requests, unavailable when too many passwords wait to be checked.
  */
-export type Login = (attempt: Attempt, password: string) => Promise<Account | undefined>
+export type Login = (attempt: LoginAttempt, password: string) => Promise<Account | undefined>
 
-export const createLogin = (store: Store, attempts: Attempts): Login => {
+export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
   const proven = new LRUCache<string, true>(PROVEN)
   const underWay = new Map<string, Promise<boolean>>()
   const key = randomBytes(32)
@@ -42,23 +42,27 @@ export const createLogin = (store: Store, attempts: Attempts): Login => {
     return settled
   }
 
-  const isRight = async (attempt: Attempt, stored: string | null, password: string): Promise<boolean> => {
-    attempts.refuse(attempt)
+  const isRight = async (
+    attempt: LoginAttempt,
+    stored: string | null,
+    password: string,
+  ): Promise<boolean> => {
+    attempts.check(attempt)
     const proof = proofOf(stored, attempt.login, password)
     if (proven.get(proof) === true) return true
     const same = underWay.get(proof)
     // A charge for each of many right ones that come at once would refuse the last of them.
     if (same !== undefined) {
       const right = await same
-      if (!right) attempts.charge(attempt)
+      if (!right) attempts.consume(attempt)
       return right
     }
-    attempts.charge(attempt)
+    attempts.consume(attempt)
     let failed = false
     try {
       failed = !(await verify(proof, stored, password, attempt.address))
     } finally {
-      if (!failed) attempts.giveBack(attempt)
+      if (!failed) attempts.refund(attempt)
     }
     if (!failed) proven.set(proof, true)
     return !failed

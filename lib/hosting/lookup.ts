@@ -4,14 +4,14 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, canSee, type ReadFor, type Viewer } from './access.ts'
 
 /** No name is longer; a key could not hold what a request can. */
-const LONGEST = 255
+const MAX_LENGTH = 255
 
 /** Names are compared without case. */
 export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
-  name.length > LONGEST ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
+  name.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
 
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
-  email.length > LONGEST ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
+  email.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
 
 /** Within the write that adds something of an account's: it may have been deleted since the request was let in. */
 export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
@@ -46,7 +46,7 @@ export const repositoryByName = async (
   name: string,
 ): Promise<Repository | undefined> => {
   const owner = await accountByName(tx, ownerName)
-  if (name.length > LONGEST) return undefined
+  if (name.length > MAX_LENGTH) return undefined
   return owner && repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import { type Migrated, migrated } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 
 /** What was copied from one source: see bin/migrate/history.ts. */
 export interface MigratedRecords {
@@ -25,7 +25,7 @@ export const MAX_NAME = 512
 export const createMigrated = (store: Store, source: string): MigratedRecords => {
   const inBatches = async (
     records: readonly NewMigrated[],
-    write: (tx: Change, one: Migrated) => Promise<unknown>,
+    write: (tx: WriteContext, one: Migrated) => Promise<unknown>,
   ) => {
     for (let start = 0; start < records.length; start += BATCH_SIZE)
       await store.write(async (tx) => {

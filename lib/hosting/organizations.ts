@@ -6,7 +6,7 @@ import { canSee, membershipOf, type Viewer } from './access.ts'
 import { blankAccount, insertAccount } from './accounts.ts'
 import { now } from './clock.ts'
 import { existingAccount, visibleAccount, visibleOrganization } from './lookup.ts'
-import type { Which } from './permits.ts'
+import type { Target } from './permits.ts'
 import type { Removal, RemovalOptions } from './removal.ts'
 
 export interface NewOrganization {
@@ -38,8 +38,8 @@ export interface Organizations {
    * is the last owner and would be one no more, unless an administrator asks
    */
   setMember(
-    organization: Which<Account>,
-    member: Which<Account>,
+    organization: Target<Account>,
+    member: Target<Account>,
     options?: { owner?: boolean; by?: Viewer },
   ): Promise<void>
   /**
@@ -47,8 +47,8 @@ export interface Organizations {
    * @throws AllotError conflict when the founder is the last owner, unless an administrator asks
    */
   removeMember(
-    organization: Which<Account>,
-    member: Which<Account>,
+    organization: Target<Account>,
+    member: Target<Account>,
     options?: { by?: Viewer },
   ): Promise<boolean>
   /** All organizations by name, each with the number of its owners, which may be 0. */
@@ -59,7 +59,7 @@ export interface Organizations {
    * @returns whether the organization existed
    * @throws AllotError invalid when it still owns repositories or packages and `purge` is not set
    */
-  remove(organization: Which<Account>, options?: RemovalOptions): Promise<boolean>
+  remove(organization: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
 export interface OwnedOrganization {
@@ -147,7 +147,7 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
     }, options),
 })
 
-const chosen = async (tx: ReadTransaction, which: Which<Account>): Promise<Account> => {
+const chosen = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
   if (account === undefined) throw new AllotError('not_found', 'there is no such account')
   return account

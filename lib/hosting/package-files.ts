@@ -1,4 +1,4 @@
-import type { Work } from '../records/errands.ts'
+import type { JobHandler } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
   type Account,
@@ -7,7 +7,7 @@ import {
   packageFiles,
   packageVersions,
 } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { HostedFiles } from './files.ts'
 
@@ -19,14 +19,14 @@ export interface PackageName {
   readonly version: string
 }
 
-const LONGEST = 255
+const MAX_LENGTH = 255
 
 export const versionIn = async (
   tx: ReadTransaction,
   owner: Account,
   { type, name, version }: PackageName,
 ): Promise<PackageVersion | undefined> => {
-  if ([type, name, version].some((one) => one.length > LONGEST)) return undefined
+  if ([type, name, version].some((one) => one.length > MAX_LENGTH)) return undefined
   return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
 }
 
@@ -37,13 +37,13 @@ export const fileIn = async (
   name: string,
 ): Promise<PackageFile | undefined> => {
   const version = await versionIn(tx, owner, at)
-  if (version === undefined || name.length > LONGEST) return undefined
+  if (version === undefined || name.length > MAX_LENGTH) return undefined
   return packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
 }
 
 /** Removes the files of a version that is gone. */
-export const removingPackage = (hosted: HostedFiles): Work => ({
-  before: hosted.idle,
+export const removePackageJob = (hosted: HostedFiles): JobHandler => ({
+  prepare: hosted.idle,
   async step(tx, id, limit) {
     if ((await packageVersions.get(tx, [id])) !== undefined) return 0
     const found = await packageFiles.list(tx, 'version', { prefix: [id], limit })
@@ -53,7 +53,7 @@ export const removingPackage = (hosted: HostedFiles): Work => ({
 })
 
 export const removeFile = async (
-  tx: Change,
+  tx: WriteContext,
   hosted: HostedFiles,
   { id, owner, stored }: PackageFile,
 ): Promise<void> => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
-import type { Facts } from '../files/index.ts'
+import type { ContentInfo } from '../files/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Errands } from '../records/errands.ts'
+import type { Jobs } from '../records/errands.ts'
 import {
   type Account,
   type PackageFile,
@@ -11,12 +11,12 @@ import {
   packageFiles,
   packageVersions,
 } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { membershipOf, type Viewer } from './access.ts'
 import { now } from './clock.ts'
 import type { HostedFiles } from './files.ts'
-import { OWN } from './ledger.ts'
+import { RESERVED_PREFIX } from './ledger.ts'
 import type { Page, Slice } from './listing.ts'
 import { visibleAccount } from './lookup.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
@@ -57,13 +57,13 @@ export interface Packages {
 
 export interface PackageParts {
   quota: QuotaEngine
-  errands: Errands
+  jobs: Jobs
   files: HostedFiles
 }
 
-export const createPackages = (store: Store, { quota, errands, files }: PackageParts): Packages => {
+export const createPackages = (store: Store, { quota, jobs, files }: PackageParts): Packages => {
   /** A version that has changed counts as what it is now. */
-  const count = async (tx: Change, version: PackageVersion): Promise<void> => {
+  const count = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
     await packageVersions.save(tx, version)
     await quota.ledger.put(tx, {
       ...{ kind: 'packages', key: keyOf(version), owner: version.owner, container: null },
@@ -72,13 +72,13 @@ export const createPackages = (store: Store, { quota, errands, files }: PackageP
     })
   }
 
-  const removeVersion = async (tx: Change, version: PackageVersion): Promise<void> => {
+  const removeVersion = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
     await packageVersions.remove(tx, [version.id])
     await quota.ledger.remove(tx, 'packages', keyOf(version))
-    await errands.begin(tx, 'package', version.id)
+    await jobs.runNow(tx, 'package', version.id)
   }
 
-  const removed = async (work: (tx: Change) => Promise<boolean>): Promise<boolean> => {
+  const removed = async (work: (tx: WriteContext) => Promise<boolean>): Promise<boolean> => {
     const done = await store.write(work)
     if (done) await files.idle()
     return done
@@ -163,7 +163,7 @@ export const createPackages = (store: Store, { quota, errands, files }: PackageP
 }
 
 /** What counts a version. */
-const keyOf = ({ id }: PackageVersion): string => `${OWN}${id}`
+const keyOf = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}${id}`
 
 /** @throws AllotError forbidden */
 const writableBy = async (
@@ -194,7 +194,7 @@ const newVersion = (id: number, owner: Account, viewer: SignedIn, at: PackageNam
 
 const fileOf = (
   file: Pick<PackageFile, 'id' | 'version' | 'owner' | 'name' | 'stored'>,
-  { size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: Facts,
+  { size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo,
 ): PackageFile => ({ ...file, size, sha256, md5, sha1, sha512, createdAt: now() })
 
 const list = async (

@@ -8,10 +8,10 @@ import { accountByName, readableRepository, visibleAccount, visibleOrganization 
  * What is to be changed: the id of it, or how to find it and whether the change is allowed. That is asked within the
  * transaction of the change itself, so that nothing is done by whoever was allowed to only a moment before.
  */
-export type Which<T> = number | Permit<T>
+export type Target<T> = number | Authorizer<T>
 
 /** Undefined for whoever may not know that it is there. @throws AllotError forbidden for others who may not. */
-export type Permit<T> = (tx: ReadTransaction) => Promise<T | undefined>
+export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
 type SignedIn = NonNullable<Viewer>
 
@@ -19,8 +19,8 @@ const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number)
   viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
 
 /** A repository that the viewer may administer. */
-export const administeredRepository =
-  (viewer: SignedIn, owner: string, name: string): Permit<Repository> =>
+export const authorizeAdmin =
+  (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
   async (tx) => {
     const repository = await readableRepository(tx, viewer, owner, name)
     if (repository !== undefined && !(await permissionOn(tx, viewer, repository)).admin)
@@ -29,8 +29,8 @@ export const administeredRepository =
   }
 
 /** Nobody can be made to pay for a repository by a stranger: it goes to oneself or to an organization one owns. */
-export const receivingOwner =
-  (viewer: SignedIn, name: string): Permit<Account> =>
+export const authorizeTransferTo =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const owner = await visibleAccount(tx, viewer, name)
     if (owner !== undefined && !(await isOwnerOf(tx, viewer, owner.id)))
@@ -42,8 +42,8 @@ export const receivingOwner =
   }
 
 /** An organization that the viewer may create repositories in. */
-export const joinedOrganization =
-  (viewer: SignedIn, name: string): Permit<Account> =>
+export const authorizeCreateIn =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const organization = await visibleOrganization(tx, viewer, name)
     if (organization === undefined || viewer.admin) return organization
@@ -53,8 +53,8 @@ export const joinedOrganization =
   }
 
 /** An organization whose members the viewer may change. */
-export const ownedOrganization =
-  (viewer: SignedIn, name: string): Permit<Account> =>
+export const authorizeMembersOf =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const organization = await visibleOrganization(tx, viewer, name)
     if (organization !== undefined && !(await isOwnerOf(tx, viewer, organization.id)))
@@ -63,15 +63,15 @@ export const ownedOrganization =
   }
 
 /** An organization that a member may be taken out of: owners may take out anyone, and everyone may leave. */
-export const leftOrganization =
-  (viewer: SignedIn, name: string, member: string): Permit<Account> =>
+export const authorizeRemoveMember =
+  (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
   async (tx) => {
     const isSelf = (await accountByName(tx, member))?.id === viewer.id
-    return isSelf ? visibleOrganization(tx, viewer, name) : ownedOrganization(viewer, name)(tx)
+    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeMembersOf(viewer, name)(tx)
   }
 
 export const visibleUser =
-  (viewer: SignedIn, name: string): Permit<Account> =>
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
     const account = await visibleAccount(tx, viewer, name)
     return account?.kind === 'user' ? account : undefined
@@ -79,6 +79,6 @@ export const visibleUser =
 
 /** Also one that has hidden itself since it joined: owners can still let it go. */
 export const anyAccount =
-  (name: string): Permit<Account> =>
+  (name: string): Authorizer<Account> =>
   (tx) =>
     accountByName(tx, name)

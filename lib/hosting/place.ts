@@ -8,21 +8,21 @@ import type { RepositoryName } from './relations.ts'
 export type SignedIn = NonNullable<Viewer>
 
 /** A thing with the repository that it is in. */
-export type In<T> = T & { readonly repository: Repository }
+export type InRepository<T> = T & { readonly repository: Repository }
 
 /** A repository that something is to be changed in, and what the viewer may do there. */
-export type Writable = In<{ readonly may: Permission }>
+export type WriteAccess = InRepository<{ readonly may: Permission }>
 
 /**
  * Undefined for whoever may not know of the repository.
  * @throws AllotError forbidden when it is archived
  */
-export const writableIn = async (
+export const writeAccess = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   { owner, name }: RepositoryName,
   readFor?: ReadFor,
-): Promise<Writable | undefined> => {
+): Promise<WriteAccess | undefined> => {
   const repository = await readableRepository(tx, viewer, owner, name, readFor)
   if (repository === undefined) return undefined
   if (repository.archived)
@@ -31,12 +31,12 @@ export const writableIn = async (
 }
 
 /** @throws AllotError forbidden for whoever is neither the author nor may write to the repository */
-export const refuseOthers = (viewer: SignedIn, { may }: Writable, author: number): void => {
+export const requireAuthorOrWriter = (viewer: SignedIn, { may }: WriteAccess, author: number): void => {
   if (!may.push && viewer.id !== author)
     throw new AllotError('forbidden', 'only the author and whoever may write to the repository may do this')
 }
 
 /** @throws AllotError forbidden */
-export const refuseReaders = ({ may }: Writable): void => {
+export const requireWriter = ({ may }: WriteAccess): void => {
   if (!may.push) throw new AllotError('forbidden', 'only whoever may write to the repository may do this')
 }

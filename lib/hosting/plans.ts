@@ -4,7 +4,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Difference, Differences, QuotaPlan } from '../quota/plan.ts'
 import type { ChangedOwner, PlanNumbers } from '../quota/plans.ts'
 import { accounts } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { accountByName } from './lookup.ts'
 
@@ -34,8 +34,8 @@ export interface NamedPlans {
 }
 
 export const createNamedPlans = (store: Store, { plans }: QuotaEngine): NamedPlans => {
-  const carryOut = async (tx: Change, plan: NamedPlan, numbers: PlanNumbers) =>
-    named(tx, await plans.carryOut(tx, await resolved(tx, plan), numbers))
+  const carryOut = async (tx: WriteContext, plan: NamedPlan, numbers: PlanNumbers) =>
+    named(tx, await plans.apply(tx, await resolved(tx, plan), numbers))
 
   return {
     async apply(plan, { dryRun = false } = {}) {

@@ -1,5 +1,5 @@
 import { accounts, type Redirect, type Repository, redirects } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, type Viewer } from './access.ts'
 import { now } from './clock.ts'
@@ -37,7 +37,7 @@ const findRedirect = async (
 }
 
 /** Moves a repository to another name or owner: its former name becomes a redirect, and its new one is none any more. */
-export const redirect = async (tx: Change, before: Repository, after: Repository): Promise<void> => {
+export const redirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
   const [from, to] = [keyOf(before), keyOf(after)]
   await redirects.remove(tx, to)
   if (from[0] === to[0] && from[1] === to[1]) return
@@ -48,16 +48,16 @@ export const redirect = async (tx: Change, before: Repository, after: Repository
 }
 
 /** Ends the redirect of a name that a repository takes. */
-export const takeName = async (tx: Change, repository: Repository): Promise<void> => {
+export const takeName = async (tx: WriteContext, repository: Repository): Promise<void> => {
   await redirects.remove(tx, keyOf(repository))
 }
 
 /** Removes the former names of a repository that is deleted. */
-export const removeRedirects = async (tx: Change, repository: number): Promise<void> =>
+export const removeRedirects = async (tx: WriteContext, repository: number): Promise<void> =>
   removeAll(tx, await redirectsTo(tx, repository))
 
 /** Removes at most so many of the former names below an owner that is gone. @returns how many */
-export const removeRedirectsOf = async (tx: Change, owner: number, limit: number): Promise<number> => {
+export const removeRedirectsOf = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
   const found: Redirect[] = []
   for await (const one of redirects.all(tx, [owner])) {
     if (found.length >= limit) break
@@ -70,7 +70,7 @@ export const removeRedirectsOf = async (tx: Change, owner: number, limit: number
 const redirectsTo = (tx: ReadTransaction, repository: number, limit = MAX_REDIRECTS): Promise<Redirect[]> =>
   redirects.list(tx, 'repository', { prefix: [repository], limit })
 
-const removeAll = async (tx: Change, found: readonly Redirect[]): Promise<void> => {
+const removeAll = async (tx: WriteContext, found: readonly Redirect[]): Promise<void> => {
   for (const { owner, name } of found) await redirects.remove(tx, [owner, name])
 }
 

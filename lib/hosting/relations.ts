@@ -10,12 +10,12 @@ import {
   stars,
   watches,
 } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, canRead, canSee, ownersFor, repositoryViewer, type Viewer } from './access.ts'
 import { relationsToOwn } from './belonging.ts'
 import { now } from './clock.ts'
-import { type Page, type Slice, visibleRelations } from './listing.ts'
+import { type Page, type Slice, visiblePage } from './listing.ts'
 import {
   accountByName,
   existingAccount,
@@ -23,7 +23,7 @@ import {
   repositoryById,
   visibleAccount,
 } from './lookup.ts'
-import { unsettledFollows, unsettledRelations } from './unsettled.ts'
+import { pendingFollows, pendingRelations } from './unsettled.ts'
 
 /** Which repository, by its names. */
 export interface RepositoryName {
@@ -109,13 +109,13 @@ const relationsOf = async (
     const repository = await repositoryById(tx, one.repository)
     return repository !== undefined && canRead(tx, viewer, repository)
   }
-  const unsettled = await unsettledRelations(tx, relation, account)
+  const pending = await pendingRelations(tx, relation, account)
   const asked = {
     ...{ relation, index: 'account' as const, prefix: [account], viewer: repositoryViewer(viewer) },
-    ...{ isReadable, unsettled },
+    ...{ isReadable, pending: pending },
     belonging: (viewer: NonNullable<Viewer>) => relationsToOwn(tx, relation, viewer, account),
   }
-  return visibleRelations(tx, asked, slice)
+  return visiblePage(tx, asked, slice)
 }
 
 const NONE: Slice = { offset: 0, limit: 0 }
@@ -134,7 +134,7 @@ export const followTotal = async (
 
 /** Saves the relation if it is not there, and counts it. */
 const relate = async (
-  tx: Change,
+  tx: WriteContext,
   relation: RelationCollection,
   count: Count,
   account: number,
@@ -150,7 +150,7 @@ const relate = async (
 }
 
 export const unrelate = async (
-  tx: Change,
+  tx: WriteContext,
   relation: RelationCollection,
   count: Count,
   account: number,
@@ -162,7 +162,7 @@ export const unrelate = async (
   return counted
 }
 
-export const watch = (tx: Change, account: number, repository: Repository): Promise<Repository> =>
+export const watch = (tx: WriteContext, account: number, repository: Repository): Promise<Repository> =>
   relate(tx, watches, 'watchers', account, repository)
 
 const createFollows = (store: Store): Follows => ({
@@ -195,7 +195,7 @@ const createFollows = (store: Store): Follows => ({
     store.read((tx) => accountsOf(tx, 'following', viewer, account, slice)),
 })
 
-const saveFollow = async (tx: Change, follower: Account, followed: Account) => {
+const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
   if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
   await follows.save(tx, {
     follower: follower.id,
@@ -235,7 +235,7 @@ const followsOf = async (
     const found = await accounts.get(tx, [otherIn(follow, index)])
     return found !== undefined && canSee(tx, viewer, found)
   }
-  const unsettled = await unsettledFollows(tx, index, account)
+  const pending = await pendingFollows(tx, index, account)
   // Of the accounts for a few, a viewer may see itself and the organizations that it belongs to.
   const belonging = async ({ id }: NonNullable<Viewer>) => {
     const places = (await ownersFor(tx, id)).map((own) =>
@@ -243,6 +243,14 @@ const followsOf = async (
     )
     return (await follows.getMany(tx, places)).filter((one) => one !== undefined)
   }
-  const asked = { relation: follows, index, prefix: [account], viewer, isReadable, belonging, unsettled }
-  return visibleRelations(tx, asked, slice)
+  const asked = {
+    relation: follows,
+    index,
+    prefix: [account],
+    viewer,
+    isReadable,
+    belonging,
+    pending: pending,
+  }
+  return visiblePage(tx, asked, slice)
 }

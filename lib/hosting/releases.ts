@@ -9,7 +9,7 @@ import { now } from './clock.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount, readableRepository } from './lookup.ts'
 import { isRefName } from './names.ts'
-import { type In, refuseReaders, type SignedIn, writableIn } from './place.ts'
+import { type InRepository, requireWriter, type SignedIn, writeAccess } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 import { checkTexts } from './texts.ts'
 
@@ -40,22 +40,26 @@ export interface Releases {
     viewer: SignedIn,
     at: RepositoryName,
     release: ReleaseEdit & { tag: string },
-  ): Promise<In<{ release: Release }> | undefined>
-  find(viewer: Viewer, at: RepositoryName, which: WhichRelease): Promise<In<{ release: Release }> | undefined>
+  ): Promise<InRepository<{ release: Release }> | undefined>
+  find(
+    viewer: Viewer,
+    at: RepositoryName,
+    which: WhichRelease,
+  ): Promise<InRepository<{ release: Release }> | undefined>
   /** The newest first. */
   list(
     viewer: Viewer,
     at: RepositoryName,
     query: ReleaseQuery,
     slice: Slice,
-  ): Promise<In<{ page: Page<Release> }> | undefined>
+  ): Promise<InRepository<{ page: Page<Release> }> | undefined>
   /** @throws AllotError conflict and forbidden, likewise */
   edit(
     viewer: SignedIn,
     at: RepositoryName,
     id: number,
     edit: ReleaseEdit,
-  ): Promise<In<{ release: Release }> | undefined>
+  ): Promise<InRepository<{ release: Release }> | undefined>
   remove(viewer: SignedIn, at: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
 }
 
@@ -66,9 +70,9 @@ export const createReleases = (parts: AttachmentParts): Releases => {
       checkTexts('release', { tag, target, name, body })
       const id = await store.sequences.next('release')
       return store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writeAccess(tx, viewer, at)
         if (place === undefined) return undefined
-        refuseReaders(place)
+        requireWriter(place)
         const { repository } = place
         const { id: author } = await existingAccount(tx, viewer.id)
         checkTag(tag)
@@ -99,11 +103,11 @@ export const createReleases = (parts: AttachmentParts): Releases => {
       }),
     edit: (viewer, at, id, edit) =>
       store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writeAccess(tx, viewer, at)
         const before = place && (await releaseIn(tx, place.repository, { id }))
         if (place === undefined || before === undefined) return undefined
         if (before.draft && !place.may.push) return undefined
-        refuseReaders(place)
+        requireWriter(place)
         checkTexts('release', edit)
         const release = edited(before, edit)
         if (release.tag !== before.tag) {
@@ -115,11 +119,11 @@ export const createReleases = (parts: AttachmentParts): Releases => {
       }),
     async remove(viewer, at, which) {
       const removed = await store.write(async (tx) => {
-        const place = await writableIn(tx, viewer, at)
+        const place = await writeAccess(tx, viewer, at)
         const release = place && (await releaseIn(tx, place.repository, which))
         if (place === undefined || release === undefined) return false
         if (release.draft && !place.may.push) return false
-        refuseReaders(place)
+        requireWriter(place)
         await removeAttachments(tx, parts, { on: 'release', id: release.id })
         await releases.remove(tx, [release.id])
         return true

@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts'
-import type { Work } from '../records/errands.ts'
+import type { JobHandler } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
   type Account,
@@ -15,11 +15,11 @@ import {
   tokens,
   watches,
 } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { ownsRepositories } from './accounts.ts'
 import { ownsPackages } from './package-files.ts'
-import type { Permit, Which } from './permits.ts'
+import type { Authorizer, Target } from './permits.ts'
 import { removeRedirects, removeRedirectsOf } from './redirects.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'
@@ -40,7 +40,7 @@ export interface Removal {
    * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
    * organization that it founded, and `purge` is not set
    */
-  remove(which: Which<Account>, options?: RemovalOptions): Promise<boolean>
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
 export const createRemoval = (
@@ -48,7 +48,7 @@ export const createRemoval = (
   parts: RepositoryParts,
   told: { changed: (account: Account) => void; revoked: (hash: string) => void },
 ): Removal => {
-  const removeAccount = async (tx: Change, account: Account, purge: boolean): Promise<void> => {
+  const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
     const { id } = account
     if (!purge) await refuseOwner(tx, account)
     await leaveOrganizations(tx, id)
@@ -57,14 +57,14 @@ export const createRemoval = (
     await endSessions(tx, id)
     for (const key of await sshKeys.list(tx, 'account', { prefix: [id] })) await sshKeys.remove(tx, [key.id])
     for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] })) await gpgKeys.remove(tx, [key.id])
-    await parts.quota.forget(tx, id)
+    await parts.quota.unassignOwner(tx, id)
     await accounts.remove(tx, [id])
-    await parts.errands.begin(tx, 'owner', id)
+    await parts.jobs.runNow(tx, 'owner', id)
     tx.afterCommit(() => told.changed(account))
   }
 
   /** @returns the organizations to delete first, or whether the account existed. */
-  const attempt = (which: Which<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
+  const attempt = (which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
     store.write(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
@@ -118,13 +118,13 @@ const isSoleOwner = async (tx: ReadTransaction, { organization, owner }: Members
 
 /** The organization, unless it has another owner by now. */
 const stillSolelyOwned =
-  ({ organization, member }: Membership): Permit<Account> =>
+  ({ organization, member }: Membership): Authorizer<Account> =>
   async (tx) => {
     const now = await memberships.get(tx, [organization, member])
     return now !== undefined && (await isSoleOwner(tx, now)) ? accounts.get(tx, [organization]) : undefined
   }
 
-const leaveOrganizations = async (tx: Change, account: number): Promise<void> => {
+const leaveOrganizations = async (tx: WriteContext, account: number): Promise<void> => {
   for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
     await memberships.remove(tx, [one.organization, one.member])
 }
@@ -134,8 +134,8 @@ const leaveOrganizations = async (tx: Change, account: number): Promise<void> =>
  * @returns how many records went
  */
 export const removeRepository = async (
-  tx: Change,
-  { quota, errands, folders }: RepositoryParts,
+  tx: WriteContext,
+  { quota, jobs, folders }: RepositoryParts,
   id: number,
   limit: number,
 ): Promise<number> => {
@@ -143,18 +143,18 @@ export const removeRepository = async (
   await removeRedirects(tx, id)
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
-  const entries = await quota.containers.close(tx, id, limit)
-  const told = await errands.begin(tx, 'relations', id, limit - entries)
-  const inside = await errands.begin(tx, 'contents', id, limit - entries - told)
-  const released = await errands.begin(tx, 'files', id, limit - entries - told - inside)
+  const entries = await quota.repositories.remove(tx, id, limit)
+  const told = await jobs.runNow(tx, 'relations', id, limit - entries)
+  const inside = await jobs.runNow(tx, 'contents', id, limit - entries - told)
+  const released = await jobs.runNow(tx, 'files', id, limit - entries - told - inside)
   await folders.release(tx, id)
   return 1 + entries + told + inside + released
 }
 
 /** Removes what is left of an account that is gone. */
-export const removingOwner = (parts: RepositoryParts): Work => ({
+export const removeOwnerJob = (parts: RepositoryParts): JobHandler => ({
   // The folders of the last step.
-  before: parts.folders.idle,
+  prepare: parts.folders.idle,
   async step(tx, id, limit) {
     if ((await accounts.get(tx, [id])) !== undefined) return 0
     let did = 0
@@ -165,7 +165,7 @@ export const removingOwner = (parts: RepositoryParts): Work => ({
       removeFollows,
       removeMembers,
       removeRedirectsOf,
-      parts.quota.clear,
+      parts.quota.removeOwnerEntries,
     ]) {
       did += await remove(tx, id, limit - did)
       if (did >= limit) break
@@ -174,7 +174,7 @@ export const removingOwner = (parts: RepositoryParts): Work => ({
   },
 })
 
-type Removing = Work['step']
+type Removing = JobHandler['step']
 
 const removeRepositories =
   (parts: RepositoryParts): Removing =>
@@ -189,13 +189,13 @@ const removeRepositories =
   }
 
 const removePackages =
-  ({ errands }: RepositoryParts): Removing =>
+  ({ jobs }: RepositoryParts): Removing =>
   async (tx, owner, limit) => {
     let did = 0
     const owned = await packageVersions.list(tx, 'created', { prefix: [owner], limit })
     for await (const { id } of paced(owned)) {
       await packageVersions.remove(tx, [id])
-      did += 1 + (await errands.begin(tx, 'package', id, limit - did - 1))
+      did += 1 + (await jobs.runNow(tx, 'package', id, limit - did - 1))
       if (did >= limit) break
     }
     return did

@@ -1,20 +1,20 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
-import type { Errands } from '../records/errands.ts'
+import type { Jobs } from '../records/errands.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, audienceOfRepository, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
-import { ownerOf, saveWithAudience } from './audiences.ts'
+import { ownerOf, saveWithVisibility } from './audiences.ts'
 import { now } from './clock.ts'
 import type { HostedFiles } from './files.ts'
-import { type Folders, settle } from './folders.ts'
-import type { Landings } from './landings.ts'
+import { confirmFolder, type RepositoryStorage } from './folders.ts'
+import type { PushJournal } from './landings.ts'
 import { readableRepository, repositoryById } from './lookup.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
-import type { Permit, Which } from './permits.ts'
+import type { Authorizer, Target } from './permits.ts'
 import { redirect, takeName } from './redirects.ts'
 import { watch } from './relations.ts'
 import { removeRepository } from './removal.ts'
@@ -56,29 +56,33 @@ export interface RepositoryFiles {
 /** What repositories are kept with. */
 export interface RepositoryParts {
   quota: QuotaEngine
-  errands: Errands
-  folders: Folders
+  jobs: Jobs
+  folders: RepositoryStorage
   files: HostedFiles
 }
 
 export interface Repositories {
   /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
-  create(owner: Account | Permit<Account>, creator: Account, repository: NewRepository): Promise<Repository>
+  create(
+    owner: Account | Authorizer<Account>,
+    creator: Account,
+    repository: NewRepository,
+  ): Promise<Repository>
   byId(id: number): Promise<Repository | undefined>
   /** The repository if the viewer may know that it exists. */
   find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
-  edit(which: Which<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
+  edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
   /** Gives it to another owner, with its usage, in one write. */
-  transfer(which: Which<Repository>, owner: Which<Account>): Promise<Repository | undefined>
+  transfer(which: Target<Repository>, owner: Target<Account>): Promise<Repository | undefined>
   /** What git data it takes now, in bytes: for hosts that keep repositories themselves. */
   resize(id: number, size: number): Promise<Repository | undefined>
-  remove(which: Which<Repository>): Promise<boolean>
+  remove(which: Target<Repository>): Promise<boolean>
 }
 
 export const createRepositories = (
   store: Store,
   disk: RepositoryFiles | undefined,
-  { quota, errands, folders, files, landings }: RepositoryParts & { landings: Landings },
+  { quota, jobs, folders, files, landings }: RepositoryParts & { landings: PushJournal },
 ): Repositories => ({
   async create(into, creator, repository) {
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
@@ -92,7 +96,7 @@ export const createRepositories = (
     await disk?.check(repository)
     if (isTaken) throw taken(repository.name)
     const id = await store.sequences.next('repository')
-    return folders.making(id, async () => {
+    return folders.create(id, async () => {
       const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
       return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
     })
@@ -109,11 +113,11 @@ export const createRepositories = (
       if (after.name !== before.name) checkRepositoryName(after.name)
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
-      if (after.private !== before.private) await quota.containers.setPrivate(tx, before.id, after.private)
+      if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
       if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
       if (after.name !== before.name) await redirect(tx, before, after)
       const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
-      return saveWithAudience(tx, errands, after, audience)
+      return saveWithVisibility(tx, jobs, after, audience)
     })
     return edited === undefined || landing === undefined ? edited : landings.settle(landing, edited.id)
   },
@@ -124,14 +128,14 @@ export const createRepositories = (
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
       await redirect(tx, before, after)
-      await quota.containers.move(tx, before.id, owner)
+      await quota.repositories.move(tx, before.id, owner)
       const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
-      return saveWithAudience(tx, errands, after, audience)
+      return saveWithVisibility(tx, jobs, after, audience)
     }),
   resize: (id, size) =>
     change(store, id, async (tx, before) => {
       const after = { ...before, size, empty: size === 0, updatedAt: now() }
-      await quota.containers.resize(tx, id, size)
+      await quota.repositories.resize(tx, id, size)
       await repositories.save(tx, after)
       return after
     }),
@@ -139,7 +143,12 @@ export const createRepositories = (
     const removed = await store.write(async (tx) => {
       const repository = await chosen(tx, which)
       if (repository === undefined) return false
-      await removeRepository(tx, { quota, errands, folders, files }, repository.id, errands.bounds.inOne)
+      await removeRepository(
+        tx,
+        { quota, jobs, folders, files },
+        repository.id,
+        jobs.bounds.maxPerTransaction,
+      )
       return true
     })
     if (removed) await Promise.all([folders.idle(), files.idle()])
@@ -159,18 +168,18 @@ export const keepLfs: LfsChanged = async (tx, id, lfs) => {
 
 const change = (
   store: Store,
-  which: Which<Repository>,
-  work: (tx: Change, before: Repository) => Promise<Repository>,
+  which: Target<Repository>,
+  work: (tx: WriteContext, before: Repository) => Promise<Repository>,
 ): Promise<Repository | undefined> =>
   store.write(async (tx) => {
     const before = await chosen(tx, which)
     return before && work(tx, before)
   })
 
-const chosen = (tx: ReadTransaction, which: Which<Repository>): Promise<Repository | undefined> =>
+const chosen = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
   typeof which === 'number' ? repositoryById(tx, which) : which(tx)
 
-const existing = async (tx: ReadTransaction, find: Permit<Account>): Promise<Account> => {
+const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {
   const owner = await find(tx)
   if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
   return owner
@@ -200,9 +209,9 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
 
 /** Finds the owner again: it may have been hidden or deleted since, or have become closed to the creator. */
 const insert = async (
-  tx: Change,
+  tx: WriteContext,
   quota: QuotaEngine,
-  find: Permit<Account>,
+  find: Authorizer<Account>,
   creator: Account,
   repository: Repository,
 ) => {
@@ -212,8 +221,8 @@ const insert = async (
   const record = { ...repository, owner: owner.id, audience }
   await takeName(tx, record)
   await repositories.save(tx, record)
-  await settle(tx, record.id)
-  await quota.containers.open(tx, {
+  await confirmFolder(tx, record.id)
+  await quota.repositories.create(tx, {
     id: record.id,
     owner: owner.id,
     private: record.private,

@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { invalid } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
-import { merge, textOf } from '../records/merge.ts'
+import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, type Viewer } from './access.ts'
-import { type FoundListing, firstIn } from './found.ts'
+import { firstIn, type SearchListing } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 
 /**
@@ -58,7 +58,7 @@ export const isFiltered = (filter: RepositoryFilter): boolean =>
 export const filteredPage = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  listings: readonly FoundListing[],
+  listings: readonly SearchListing[],
   filter: RepositoryFilter,
   { offset, limit }: Slice,
 ): Promise<Page<Repository>> => {
@@ -74,12 +74,12 @@ export const filteredPage = async (
   return { items: found.slice(offset, offset + limit), total: found.length }
 }
 
-const batchesOf = async (listings: readonly FoundListing[]): Promise<IndexEntry[][]> => {
+const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry[][]> => {
   const known = await Promise.all(listings.map((listing) => firstIn(listing, MAX_MATCHES + 1)))
   const batches: IndexEntry[][] = [[]]
   const seen = new Set<string>()
   for await (const entry of merge(known.map(({ entries }) => entries))) {
-    const record = textOf(entry)
+    const record = recordKeyText(entry)
     if (seen.has(record)) continue
     if (seen.add(record).size > MAX_MATCHES)
       throw invalid(

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import { namedCache, upTo } from '../caches.ts'
+import { maxEntries, namedCache } from '../caches.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import { underWay } from '../records/errands.ts'
-import { folded, gramsToFind, isGram } from '../records/grams.ts'
+import { pendingIds } from '../records/errands.ts'
+import { folded, isTrigram, queryTrigrams } from '../records/grams.ts'
 import { encodeKey } from '../records/keys.ts'
 import { recordKey } from '../records/layout.ts'
-import { textOf } from '../records/merge.ts'
-import { hasWord } from '../records/packed.ts'
+import { recordKeyText } from '../records/merge.ts'
+import { containsWord } from '../records/packed.ts'
 import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
@@ -21,7 +21,7 @@ import {
   repositoryViewer,
   type Viewer,
 } from './access.ts'
-import { type FoundListing, learning, pageOfListings, pageOfOne, without } from './found.ts'
+import { pageOfListings, pageOfOne, readAndLearn, type SearchListing, without } from './found.ts'
 import type { Page, Slice } from './listing.ts'
 import { accountByName } from './lookup.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
@@ -60,7 +60,7 @@ export interface Search {
  * for among those of its rarest gram, which lie together in packs, and its total is remembered.
  */
 export const createSearch = (store: Store): Search => {
-  const totals: Totals = namedCache('search totals', new LRUCache(upTo(TOTALS)))
+  const totals: Totals = namedCache('search totals', new LRUCache(maxEntries(TOTALS)))
   const searches = createClientBudget({
     slots: 2,
     queue: 100,
@@ -72,7 +72,7 @@ export const createSearch = (store: Store): Search => {
       const parts = partsOf(q)
       const readsAll = isFiltered(filter) || parts.length > 1
       const search = () =>
-        learning(store, async (tx) => {
+        readAndLearn(store, async (tx) => {
           const listings = (
             await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
           ).flat()
@@ -83,7 +83,7 @@ export const createSearch = (store: Store): Search => {
       return readsAll ? searches.run(client, search) : search()
     },
     users: (viewer, { q = '', id }, slice) =>
-      learning(store, async (tx) => {
+      readAndLearn(store, async (tx) => {
         if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }
         const listings = await openListings(tx, accounts, totals, viewer, q, nobody)
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
@@ -117,7 +117,7 @@ const repositoryListings = async (
   viewer: Viewer,
   { word, ownerName }: Part,
   owner: number | undefined,
-): Promise<FoundListing[]> => {
+): Promise<SearchListing[]> => {
   const named = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
   if (ownerName !== undefined && (named === undefined || named !== (owner ?? named))) return []
   if (named !== undefined) return ownersListings(tx, viewer, named, word)
@@ -135,7 +135,7 @@ type Totals = LRUCache<string, { stamp: number; total: number }>
 const TOTALS = 10_000
 
 /** No name and no full name is longer, so a search for a longer word finds nothing; a key could not hold the word. */
-const LONGEST = 255
+const MAX_LENGTH = 255
 async function* nothing(): AsyncGenerator<IndexEntry> {}
 
 /** What the viewer may know without being named. */
@@ -146,7 +146,7 @@ const openListings = async <R>(
   viewer: Viewer,
   word: string,
   gone: Gone,
-): Promise<FoundListing[]> =>
+): Promise<SearchListing[]> =>
   Promise.all(
     openAudiences(viewer).map(async (audience) =>
       without(await gone(tx, audience, word), await openListing(tx, collection, totals, audience, word)),
@@ -161,9 +161,9 @@ const nobody: Gone = async () => new Set()
 /** The repositories of owners that are gone, which an errand removes in steps. */
 const leftBehind: Gone = async (tx, audience, word) => {
   const gone = new Set<string>()
-  for (const owner of await underWay(tx, 'owner'))
+  for (const owner of await pendingIds(tx, 'owner'))
     for await (const entry of holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })))
-      gone.add(textOf(entry))
+      gone.add(recordKeyText(entry))
   return gone
 }
 
@@ -175,10 +175,10 @@ const openListing = async <R>(
   totals: Totals,
   audience: Audience,
   word: string,
-): Promise<FoundListing> => {
-  if (word.length > LONGEST) return { entries: nothing(), total: 0 }
+): Promise<SearchListing> => {
+  if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
   const { gram, count, stamp } = await rarestGram(tx, collection, audience, word)
-  if (isGram(word)) return { entries: collection.listed(tx, 'grams', [gram, audience]), total: count }
+  if (isTrigram(word)) return { entries: collection.postings(tx, 'grams', [gram, audience]), total: count }
   const key = JSON.stringify([collection.options.name, audience, folded(word)])
   const known = totals.get(key)
   return {
@@ -195,16 +195,16 @@ const rarestGram = async <R>(
   word: string,
 ) => {
   const counted = await Promise.all(
-    gramsToFind(word).map(async (gram) => ({
-      gram,
-      ...(await collection.countSpread(tx, 'grams', [gram, audience])),
+    queryTrigrams(word).map(async (trigram) => ({
+      gram: trigram,
+      ...(await collection.countPostings(tx, 'grams', [trigram, audience])),
     })),
   )
   return counted.reduce((rarest, one) => (one.count < rarest.count ? one : rarest))
 }
 
 /** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
-const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
+const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(2)) return []
   const owners = await ownersFor(tx, viewer.id)
   const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
@@ -220,13 +220,13 @@ const ownersListings = async (
   viewer: Viewer,
   owner: number,
   word: string,
-): Promise<FoundListing[]> =>
+): Promise<SearchListing[]> =>
   (await audiencesOf(tx, viewer, owner)).map((audience) => ({
     entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
   }))
 
 /** Whoever hides from all others still finds themself. */
-const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<FoundListing[]> => {
+const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
   const texts = [folded(self.name), folded(self.fullName)]
@@ -249,7 +249,7 @@ async function* holding(
   word: string,
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
-  if (word.length > LONGEST) return
+  if (word.length > MAX_LENGTH) return
   const bytes = Buffer.from(encodeKey([folded(word)]))
-  for await (const entry of entries) if (word === '' || hasWord(entry.order, bytes)) yield entry
+  for await (const entry of entries) if (word === '' || containsWord(entry.order, bytes)) yield entry
 }

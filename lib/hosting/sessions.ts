@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Account, accounts, type Session, sessions, tokens } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { now } from './clock.ts'
-import { type Identity, identityOf, type SignedIn, wrong } from './identity.ts'
+import { type Credential, type Identity, identityOf, unauthenticated } from './identity.ts'
 
 /** Who is signed in to the pages, by a secret that the browser keeps and the store does not. */
 export interface Sessions {
@@ -13,7 +13,7 @@ export interface Sessions {
    * @returns the secret
    * @throws AllotError unauthenticated when what was signed in with is no longer good.
    */
-  begin(who: SignedIn): Promise<string>
+  begin(who: Credential): Promise<string>
   /** Undefined for one that is over: it has expired or was ended, or what it was begun with is no longer good. */
   find(secret: string): Promise<Identity | undefined>
   end(secret: string): Promise<void>
@@ -22,7 +22,7 @@ export interface Sessions {
 }
 
 /** Whoever begins more of them ends the oldest. */
-const MOST = 50
+const MAX = 50
 /** Of the expired ones so many go with each that begins, so that they never pile up. */
 const SWEPT = 10
 
@@ -40,7 +40,8 @@ export const createSessions = (store: Store, lifetime: number): Sessions => ({
       expiresAt: createdAt + lifetime,
     }
     await store.write(async (tx) => {
-      if ((await holderOf(tx, session)) === undefined) throw wrong('these credentials have just been changed')
+      if ((await holderOf(tx, session)) === undefined)
+        throw unauthenticated('these credentials have just been changed')
       await makeRoom(tx, account.id)
       await sessions.save(tx, session)
     })
@@ -49,15 +50,15 @@ export const createSessions = (store: Store, lifetime: number): Sessions => ({
   find: (secret) =>
     store.read(async (tx) => {
       const session = await sessions.get(tx, [hashOf(secret)])
-      const holder = session && (await holderOf(tx, session))
-      return holder && identityOf(holder)
+      const target = session && (await holderOf(tx, session))
+      return target && identityOf(target)
     }),
   end: (secret) => store.write(async (tx) => void (await sessions.remove(tx, [hashOf(secret)]))),
   endAll: (account) => store.write((tx) => endSessions(tx, account)),
 })
 
 /** Of an account that is being deleted, too. */
-export const endSessions = async (tx: Change, account: number): Promise<void> => {
+export const endSessions = async (tx: WriteContext, account: number): Promise<void> => {
   for (const { hash } of await sessions.list(tx, 'account', { prefix: [account] }))
     await sessions.remove(tx, [hash])
 }
@@ -66,7 +67,7 @@ export const endSessions = async (tx: Change, account: number): Promise<void> =>
  * A session is held against what it was begun with whenever it is used, so that a revoked token, a changed password and
  * a deleted account end it from that moment on, whoever changed them and by whatever way.
  */
-const holderOf = async (tx: ReadTransaction, session: Session): Promise<SignedIn | undefined> => {
+const holderOf = async (tx: ReadTransaction, session: Session): Promise<Credential | undefined> => {
   if (session.expiresAt <= now()) return undefined
   const [account, token] = await Promise.all([
     accounts.get(tx, [session.account]),
@@ -77,9 +78,9 @@ const holderOf = async (tx: ReadTransaction, session: Session): Promise<SignedIn
   return { account, token }
 }
 
-const makeRoom = async (tx: Change, account: number): Promise<void> => {
+const makeRoom = async (tx: WriteContext, account: number): Promise<void> => {
   const own = await sessions.list(tx, 'account', { prefix: [account] })
-  const oldest = own.slice(0, Math.max(0, own.length - MOST + 1))
+  const oldest = own.slice(0, Math.max(0, own.length - MAX + 1))
   const first = await sessions.list(tx, 'expiry', { prefix: [], limit: SWEPT })
   const expired = first.filter(({ expiresAt }) => expiresAt <= now())
   for (const { hash } of [...oldest, ...expired]) await sessions.remove(tx, [hash])

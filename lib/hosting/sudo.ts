@@ -17,7 +17,7 @@ export const withSudo = (store: Store, identities: Identities): Identities => ({
     return name === undefined ? identity : actAs(store, req, identity, name)
   },
   // The answer follows from the credentials and the other user.
-  nameOf: (req) => (sudoIn(req) === undefined ? identities.nameOf(req) : undefined),
+  cacheKeyOf: (req) => (sudoIn(req) === undefined ? identities.cacheKeyOf(req) : undefined),
 })
 
 /** A query that may have the parameter: its letters can be percent-encoded. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { AllotError } from '../errors.ts'
 import { checkName } from '../quota/checks.ts'
 import { type Token, tokens } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import { now } from './clock.ts'
 import type { Page, Slice } from './listing.ts'
 import { existingAccount } from './lookup.ts'
@@ -77,7 +77,7 @@ export const createTokens = (store: Store, revoked: (hash: string) => void): Tok
 export const hashToken = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 export const removeToken = async (
-  tx: Change,
+  tx: WriteContext,
   token: Token,
   revoked: (hash: string) => void,
 ): Promise<void> => {
@@ -85,7 +85,7 @@ export const removeToken = async (
   tx.afterCommit(() => revoked(token.hash))
 }
 
-const findToken = async (tx: Change, account: number, idOrName: string): Promise<Token | undefined> => {
+const findToken = async (tx: WriteContext, account: number, idOrName: string): Promise<Token | undefined> => {
   const byId = /^\d{1,15}$/.test(idOrName) ? await tokens.get(tx, [Number(idOrName)]) : undefined
   if (byId?.account === account) return byId
   return tokens.findBy(tx, 'name', [account, idOrName])

@@ -1,4 +1,4 @@
-import { underWay, type Work } from '../records/errands.ts'
+import { type JobHandler, pendingIds } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
   type Audience,
@@ -23,14 +23,14 @@ import { repositoryById } from './lookup.ts'
  */
 
 /** Those of an account's stars or watches that may be in the wrong place. */
-export const unsettledRelations = async (
+export const pendingRelations = async (
   tx: ReadTransaction,
   relation: RelationCollection,
   account: number,
 ): Promise<Relation[]> => {
   // Which of the account's repositories are those of an owner that is gone is not known without a look at each.
-  if ((await underWay(tx, 'owner')).length > 0) return relation.list(tx, 'account', { prefix: [account] })
-  const ids = await underWay(tx, 'relations')
+  if ((await pendingIds(tx, 'owner')).length > 0) return relation.list(tx, 'account', { prefix: [account] })
+  const ids = await pendingIds(tx, 'relations')
   return found(
     await relation.getMany(
       tx,
@@ -40,12 +40,12 @@ export const unsettledRelations = async (
 }
 
 /** Those of an account's followers, or of whom it follows. */
-export const unsettledFollows = async (
+export const pendingFollows = async (
   tx: ReadTransaction,
   index: 'followers' | 'following',
   account: number,
 ): Promise<Follow[]> => {
-  const ids = new Set([...(await underWay(tx, 'follows')), ...(await underWay(tx, 'owner'))])
+  const ids = new Set([...(await pendingIds(tx, 'follows')), ...(await pendingIds(tx, 'owner'))])
   return found(
     await follows.getMany(
       tx,
@@ -58,8 +58,8 @@ export const unsettledFollows = async (
  * The repository without the stars and watches of accounts that are gone, which an errand takes back in steps. (Its
  * place in a list that is ordered by stars follows those steps.)
  */
-export const settledCounts = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
-  const gone = (await underWay(tx, 'owner')).map((account) => [account, repository.id])
+export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
+  const gone = (await pendingIds(tx, 'owner')).map((account) => [account, repository.id])
   if (gone.length === 0) return repository
   // Of this snapshot, for the record may be older than the steps that it is compared with.
   const now = (await repositories.get(tx, [repository.id])) ?? repository
@@ -75,7 +75,7 @@ const found = <T>(records: readonly (T | undefined)[]): T[] => records.filter((o
 const AUDIENCES: readonly Audience[] = [0, 1, 2]
 
 /** Tells the stars and watches of a repository whom it is known to, or removes them when it is gone. */
-export const tellingRelations: Work = {
+export const updateRelationsJob: JobHandler = {
   async step(tx, id, limit) {
     const audience = (await repositoryById(tx, id))?.audience
     let did = 0
@@ -92,7 +92,7 @@ export const tellingRelations: Work = {
 }
 
 /** Tells those that an account follows, and those that follow it, whom it is known to. */
-export const tellingFollows: Work = {
+export const updateFollowsJob: JobHandler = {
   async step(tx, id, limit) {
     const account = await accounts.get(tx, [id])
     // The errand that removes the account removes its relations too.

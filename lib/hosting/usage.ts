@@ -35,12 +35,12 @@ export interface Attached {
   readonly tag: string | undefined
 }
 
-export interface UsageListings {
+export interface UsageLists {
   /** Largest first, with the names and the total of one snapshot; the same object while nothing of it has changed. */
   used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
-export const createUsageListings = (store: Store, { ledger }: QuotaEngine): UsageListings => ({
+export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLists => ({
   used(viewer, owner, kind, slice) {
     const isBounded = repositoryViewer(viewer) === null
     return store.read(

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { AllotError, invalid } from '../errors.ts'
-import { ClientGone } from './gone.ts'
+import { ClientDisconnected } from './gone.ts'
 import { parseJson, withoutNulls } from './json.ts'
 import type { Route } from './route.ts'
-import { isOneFile, uploadOf } from './upload.ts'
-import { validated } from './validate.ts'
+import { isFileField, readUpload } from './upload.ts'
+import { validate } from './validate.ts'
 
 /** What reading a body needs to know of its route. */
 type Described = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
@@ -13,10 +13,10 @@ type Described = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
 export const readBody = async (req: IncomingMessage, route: Described, limit: number): Promise<unknown> => {
   checkType(req, route)
   const { body } = route
-  if (isOneFile(body)) return uploadOf(req, body)
+  if (isFileField(body)) return readUpload(req, body)
   const given = req.readableEnded ? readBefore(req) : await readBytes(req, route.bodyLimit ?? limit)
   const text = given instanceof Uint8Array ? decoded(given) : given
-  return validated(body!, route.accepts === undefined ? members(text) : text)
+  return validate(body!, route.accepts === undefined ? members(text) : text)
 }
 
 /** "another content type than the operation takes gets 415 (absent is fine)" */
@@ -55,7 +55,7 @@ const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
   })
 }
 
-const gone = () => new ClientGone('the request ended before its body did')
+const gone = () => new ClientDisconnected('the request ended before its body did')
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

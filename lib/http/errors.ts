@@ -54,7 +54,7 @@ export interface Failure {
 }
 
 /** The request that failed, as the log has it. */
-export interface Failed {
+export interface FailedRequest {
   method: string
   /** Without what follows a question mark, which may be a secret. */
   path: string
@@ -62,13 +62,13 @@ export interface Failed {
   requestId?: string | undefined
 }
 
-export const failedOf = (req: IncomingMessage, res: ServerResponse, path: string): Failed => {
+export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: string): FailedRequest => {
   const given = res.getHeader('x-request-id')
   return { method: req.method ?? '', path, requestId: typeof given === 'string' ? given : undefined }
 }
 
 /** The one translator. What is unknown is a 500 that says nothing of the inside; the log has it, under the same id. */
-export const translate = (error: unknown, log: Log, failed: Failed): Failure => {
+export const toFailure = (error: unknown, log: Log, failed: FailedRequest): Failure => {
   if (error instanceof AllotError) {
     const status = statuses[error.code]
     if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, failed)
@@ -91,7 +91,7 @@ interface Refusals {
 const refusalsOf = new WeakMap<Log, Map<string, Refusals>>()
 
 /** Clients that are refused because they ask for too much must not fill the log as well, nor keep the server busy with it. */
-const logRefusal = ({ message }: AllotError, log: Log, failed: Failed): void => {
+const logRefusal = ({ message }: AllotError, log: Log, failed: FailedRequest): void => {
   const byMessage = refusalsOf.get(log) ?? new Map<string, Refusals>()
   refusalsOf.set(log, byMessage)
   const refusals = byMessage.get(message) ?? { loggedAt: Number.NEGATIVE_INFINITY, count: 0 }
@@ -103,7 +103,10 @@ const logRefusal = ({ message }: AllotError, log: Log, failed: Failed): void => 
 }
 
 /** A route for the signed-in that declares no 404 names nothing but them: what is gone is the account, deleted meanwhile. */
-export const asDeclared = (error: unknown, route: Pick<Route, 'auth' | 'responses'> | undefined): unknown => {
+export const withDeclaredStatus = (
+  error: unknown,
+  route: Pick<Route, 'auth' | 'responses'> | undefined,
+): unknown => {
   const isMissing = error instanceof AllotError && error.code === 'not_found'
   if (!isMissing || route === undefined || route.auth === 'optional' || 404 in route.responses) return error
   return new AllotError('unauthenticated', error.message, { cause: error })

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Location } from './location.ts'
+import type { RequestUrl } from './location.ts'
 
 /** One request on its way through the steps. */
-export interface Exchange {
+export interface RequestContext {
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  readonly location: Location
+  readonly location: RequestUrl
   /** Where the service is as this client reaches it, without a slash at the end. */
   readonly baseUrl: string
 }

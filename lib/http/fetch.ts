@@ -5,7 +5,7 @@ import type { ReadableStream } from 'node:stream/web'
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 /** What a request does not say of itself. */
-export interface FetchFacts {
+export interface FetchOptions {
   /** Where it comes from, for the limits on failed logins. */
   remoteAddress?: string | undefined
 }
@@ -19,7 +19,7 @@ const BODILESS = [204, 205, 304]
  */
 export const fetchOf =
   (handler: Listener) =>
-  async (request: Request, { remoteAddress }: FetchFacts = {}): Promise<Response> => {
+  async (request: Request, { remoteAddress }: FetchOptions = {}): Promise<Response> => {
     // A host that has sockets does without it.
     const { inject } = await import('light-my-request')
     request.signal.throwIfAborted()

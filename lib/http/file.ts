@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { StreamReply } from './streamed.ts'
 
 /** A file as it is sent: its content never changes while it has this tag. */
-export interface SentFile {
+export interface FileContent {
   /** Bytes */
   readonly size: number
   /** Of its content, without quotes. */
@@ -19,7 +19,7 @@ export interface SentFile {
  * Answers with a file: whole, the one range that is asked for, or 304 for whoever has it. It is never shown by a browser as
  * a page of this service.
  */
-export const fileReply = async (headers: IncomingHttpHeaders, file: SentFile): Promise<StreamReply> => {
+export const fileReply = async (headers: IncomingHttpHeaders, file: FileContent): Promise<StreamReply> => {
   const { size } = file
   const tag = `"${file.tag}"`
   const about = { ...ABOUT, ETag: tag, ...describing(file) }
@@ -52,7 +52,7 @@ const ABOUT = {
 const SNIFFED = { 'X-Content-Type-Options': 'nosniff' }
 
 /** RFC 6266: a name that every client can read, and the one that it has. */
-const describing = ({ type, name }: SentFile): Record<string, string> => ({
+const describing = ({ type, name }: FileContent): Record<string, string> => ({
   'Content-Type': type ?? 'application/octet-stream',
   'Content-Disposition':
     name === undefined

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
 /** Knows the answers that are not out yet, so that a server can wait for them before it stops. */
-export const countFlights = () => {
+export const trackInFlight = () => {
   const flying = new Set<ServerResponse>()
   function ended(this: ServerResponse): void {
     flying.delete(this)

@@ -5,7 +5,7 @@ import { AllotError } from '../errors.ts'
  * What is wrong with a request that a proxy in front may have read as another one: node:http is strict about where a
  * body ends and where a header does, and hands these few on. Nothing else on such a connection can be believed.
  */
-export const framingFault = ({
+export const smugglingFault = ({
   headers,
   rawHeaders,
   httpVersionMinor,

@@ -1,2 +1,2 @@
 /** The client went away: there is nobody to answer. */
-export class ClientGone extends Error {}
+export class ClientDisconnected extends Error {}

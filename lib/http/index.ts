@@ -1,8 +1,8 @@
 export type { Failure, Log } from './errors.ts'
-export { type FetchFacts, fetchOf } from './fetch.ts'
-export { fileReply, type SentFile } from './file.ts'
+export { type FetchOptions, fetchOf } from './fetch.ts'
+export { type FileContent, fileReply } from './file.ts'
 export { parseJson, withoutNulls } from './json.ts'
-export { type DocumentFacts, impliedStatuses, openApiDocument } from './openapi.ts'
+export { type DocumentInfo, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
 export { recordOf } from './record.ts'
 export {
@@ -13,14 +13,14 @@ export {
   Ndjson,
   NotFound,
   type Produce,
-  ReadyJson,
   type Reply,
-  readyFor,
+  SerializedJson,
+  serializeOnce,
   ValidationError,
 } from './responses.ts'
 export { type Identity, type Method, type Route, routesFor } from './route.ts'
 export { checkScopes } from './scopes.ts'
-export { createServing, type Next, type Serving } from './serving.ts'
+export { createDispatcher, type Dispatcher, type Next } from './serving.ts'
 export { type StreamReply, type StreamRequest, type StreamRoute, streamsFor } from './streamed.ts'
-export { createStreaming, type Streaming } from './streaming.ts'
-export { oneFile, type Upload, type UploadedFile } from './upload.ts'
+export { createStreamDispatcher, type StreamDispatcher } from './streaming.ts'
+export { fileField, type Upload, type UploadedFile } from './upload.ts'

@@ -9,7 +9,7 @@ const LINGER = 3000
  * Where the connection ends with the answer, to close at once would reset it under a client that still sends, and many
  * clients read nothing before they have sent all.
  */
-export const endWithRequest = (res: ServerResponse, bytes: Buffer): void => {
+export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
   const { req, shouldKeepAlive } = res
   if (!isStillSending(req)) return void res.end(bytes)
   if (shouldKeepAlive) res.end(bytes)

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import { AllotError } from '../errors.ts'
 
 /** Where a request points. */
-export interface Location {
+export interface RequestUrl {
   /** Relative to the base path, still percent-encoded. */
   readonly path: string
   /** What follows the question mark. */
@@ -14,7 +14,7 @@ export interface Location {
 }
 
 /** The location of a request below the base path; undefined for any other. */
-export const locate = (req: IncomingMessage, basePath: string): Location | undefined => {
+export const parseRequestUrl = (req: IncomingMessage, basePath: string): RequestUrl | undefined => {
   const url = originForm(req.url ?? '/')
   if (!url.startsWith(basePath)) return undefined
   const after = url.charCodeAt(basePath.length)

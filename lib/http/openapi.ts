@@ -4,11 +4,11 @@ import { statusTexts } from './errors.ts'
 import { movedStatus, namesRepository } from './moved.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import type { Identity, Route } from './route.ts'
-import { isOneFile, type OneFile } from './upload.ts'
+import { type FileField, isFileField } from './upload.ts'
 import { coercionOf } from './validate.ts'
 
 /** What the document says beyond the routes. */
-export interface DocumentFacts {
+export interface DocumentInfo {
   title: string
   /** Of the interface. */
   version: string
@@ -24,7 +24,7 @@ type Json = Record<string, unknown>
 export const openApiDocument = <I extends Identity, S>(
   routes: readonly Route<I, S>[],
   apiUrl: string,
-  { title, version, serverVersion, definitions }: DocumentFacts,
+  { title, version, serverVersion, definitions }: DocumentInfo,
 ): Json => {
   const named = { Error: ErrorBody, ...definitions }
   const schemaOf = converter(named)
@@ -119,9 +119,9 @@ const requestBody = (
   route: Route<never, never>,
   body: NonNullable<Route['body']>,
   schemaOf: Convert,
-): Json => (isOneFile(body) ? formBody(body) : schemaBody(route, body, schemaOf))
+): Json => (isFileField(body) ? formBody(body) : schemaBody(route, body, schemaOf))
 
-const formBody = ({ field }: OneFile): Json => ({
+const formBody = ({ field }: FileField): Json => ({
   required: true,
   content: {
     'multipart/form-data': {

@@ -1,44 +1,44 @@
 import { AllotError } from '../errors.ts'
-import { asDeclared, failedOf, type Log, translate } from './errors.ts'
-import type { Exchange } from './exchange.ts'
-import { ClientGone } from './gone.ts'
+import { failedRequest, type Log, toFailure, withDeclaredStatus } from './errors.ts'
+import type { RequestContext } from './exchange.ts'
+import { ClientDisconnected } from './gone.ts'
 import { REFERENCE_PATH } from './reference.ts'
 import type { Route } from './route.ts'
 import type { Router } from './router.ts'
 import { sendEmpty, sendJson } from './send.ts'
 
-interface RefusalOptions {
+interface ErrorResponseOptions {
   /** Whether 404 has a `{message,url}` body. */
   readonly notFoundBody: boolean
   readonly log: Log
 }
 
 /** The answers to requests that are not done. */
-export const createRefusals = (
-  options: RefusalOptions,
+export const createErrorResponses = (
+  options: ErrorResponseOptions,
   router: Pick<Router<never, never>, 'allowed' | 'find'>,
 ) => {
-  const notFound = ({ res, baseUrl }: Exchange, message: string): void =>
+  const notFound = ({ res, baseUrl }: RequestContext, message: string): void =>
     options.notFoundBody ? sendJson(res, 404, { message, url: referenceOf(baseUrl) }) : sendEmpty(res, 404)
 
   const fail = (
-    exchange: Exchange,
+    context: RequestContext,
     error: unknown,
     route?: Pick<Route, 'auth' | 'failure' | 'responses'>,
   ): void => {
-    const { req, res, location, baseUrl } = exchange
-    if (error instanceof ClientGone) return void res.destroy()
+    const { req, res, location, baseUrl } = context
+    if (error instanceof ClientDisconnected) return void res.destroy()
     try {
-      const { status, message, retryAfter } = translate(
-        asDeclared(error, route),
+      const { status, message, retryAfter } = toFailure(
+        withDeclaredStatus(error, route),
         options.log,
-        failedOf(req, res, location.path),
+        failedRequest(req, res, location.path),
       )
       // What has begun cannot be taken back: an answer that breaks off is no whole one.
       if (res.headersSent) return void res.destroy()
-      if (status === 404) return notFound(exchange, message)
+      if (status === 404) return notFound(context, message)
       const body = { message, url: referenceOf(baseUrl) }
-      const own = failureOf(exchange, route)?.(message)
+      const own = failureOf(context, route)?.(message)
       sendJson(res, status, bodyOf(status, body, own), extraHeaders(status, retryAfter))
     } catch {
       // The host's own log threw: there is nobody left to tell, but the client must not wait for ever.
@@ -48,7 +48,7 @@ export const createRefusals = (
 
   /** Looked up by the path when the request failed before its route was known, as it does when its credentials cannot be read. */
   const failureOf = (
-    { req, location }: Exchange,
+    { req, location }: RequestContext,
     route: Pick<Route, 'failure'> | undefined,
   ): Route['failure'] => {
     if (route !== undefined) return route.failure
@@ -56,15 +56,15 @@ export const createRefusals = (
     return typeof match === 'object' ? match.served.route.failure : undefined
   }
 
-  const malformed = (exchange: Exchange): void =>
-    fail(exchange, new AllotError('bad_request', 'the path is not well encoded'))
+  const malformed = (context: RequestContext): void =>
+    fail(context, new AllotError('bad_request', 'the path is not well encoded'))
 
   /** A path that is unknown, or does not take the method. */
-  const unmatched = (exchange: Exchange): void => {
-    const { req, res, location, baseUrl } = exchange
+  const unmatched = (context: RequestContext): void => {
+    const { req, res, location, baseUrl } = context
     const allowed = router.allowed(location.path)
-    if (allowed === 'malformed') return malformed(exchange)
-    if (allowed.length === 0) return notFound(exchange, 'there is nothing at this path')
+    if (allowed === 'malformed') return malformed(context)
+    if (allowed.length === 0) return notFound(context, 'there is nothing at this path')
     const headers = ['Allow', allowed.join(', ')]
     if (req.method === 'OPTIONS') return sendEmpty(res, 204, headers)
     const message = `this path takes ${allowed.join(', ')}, not ${req.method}`
@@ -72,9 +72,9 @@ export const createRefusals = (
   }
 
   /** A moment later, for node:http may be about to find fault with the same request, and then answers itself. */
-  const refuseConnection = (exchange: Exchange, fault: AllotError): void => {
-    exchange.res.shouldKeepAlive = false
-    setImmediate(() => fail(exchange, fault))
+  const refuseConnection = (context: RequestContext, fault: AllotError): void => {
+    context.res.shouldKeepAlive = false
+    setImmediate(() => fail(context, fault))
   }
 
   return { fail, malformed, notFound, refuseConnection, unmatched }

@@ -24,7 +24,7 @@ export type ResponseKind = v.GenericSchema | typeof Html | typeof Ndjson | typeo
 export type Responses = Readonly<Record<number, ResponseKind>>
 
 /** JSON that is serialised already; the type says what it holds. */
-export class ReadyJson<T> {
+export class SerializedJson<T> {
   readonly bytes: Buffer
   declare readonly holds: T
   #tag: string | undefined
@@ -44,29 +44,29 @@ export class ReadyJson<T> {
  * for things that stay the same objects while they are what they are.
  * @param textOf tells variants apart
  */
-export const readyFor = <K extends object, T, V = string>(
+export const serializeOnce = <K extends object, T, V = string>(
   make: (thing: K, variant: V) => T,
   textOf: (variant: V) => string = String,
-): ((thing: K, variant?: V) => ReadyJson<T>) => {
-  const kept = new WeakMap<K, { text: string; ready: ReadyJson<T> }>()
+): ((thing: K, variant?: V) => SerializedJson<T>) => {
+  const kept = new WeakMap<K, { text: string; ready: SerializedJson<T> }>()
   return (thing, variant = '' as V) => {
     const known = kept.get(thing)
     const text = textOf(variant)
     if (known?.text === text) return known.ready
-    const ready = new ReadyJson(make(thing, variant))
+    const ready = new SerializedJson(make(thing, variant))
     kept.set(thing, { text, ready })
     return ready
   }
 }
 
 /** What may be sent several times is serialised once. */
-export const readied = (reply: Reply): Reply =>
-  reply.body === undefined || reply.body instanceof ReadyJson
+export const serializeReply = (reply: Reply): Reply =>
+  reply.body === undefined || reply.body instanceof SerializedJson
     ? reply
-    : { ...reply, body: new ReadyJson(reply.body) }
+    : { ...reply, body: new SerializedJson(reply.body) }
 
 type BodyOf<K> = K extends v.GenericSchema
-  ? v.InferOutput<K> | ReadyJson<v.InferOutput<K>>
+  ? v.InferOutput<K> | SerializedJson<v.InferOutput<K>>
   : K extends typeof Html
     ? string
     : K extends typeof Ndjson

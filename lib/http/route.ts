@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import type { PageRequest, Paging } from './paging.ts'
-import type { ReadyJson, Reply, ReplyOf, Responses } from './responses.ts'
-import type { OneFile, Upload } from './upload.ts'
+import type { Reply, ReplyOf, Responses, SerializedJson } from './responses.ts'
+import type { FileField, Upload } from './upload.ts'
 
 /** Who sent a request. `all` among the scopes grants everything, and `write:x` implies `read:x`. */
 export interface Identity {
@@ -18,7 +18,7 @@ export type Auth = 'optional' | 'required' | 'admin'
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
 /** What a route says of itself: the router, the checks, the documents and the specs are all made from it. */
-export interface Facts {
+export interface RouteDeclaration {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */
   path: string
@@ -41,16 +41,16 @@ export interface Facts {
    * Of a GET: the answer follows from the request and the records alone, no clock and no disk, so that the one before may be
    * given again while the records that it was made of are what they were.
    */
-  ofRecords?: boolean
+  cacheable?: boolean
   /** The body of every failure, where it is not the usual one. */
   failure?: (message: string) => object
 }
 
 /** A declaration as the serving works with it. */
-export interface Route<I extends Identity = Identity, S = unknown> extends Facts {
+export interface Route<I extends Identity = Identity, S = unknown> extends RouteDeclaration {
   params?: ObjectSchema
   query?: ObjectSchema
-  body?: v.GenericSchema | OneFile
+  body?: v.GenericSchema | FileField
   responses: Responses
   /** Whether what the path names exists. It is checked before the body is read, so 404 precedes every 413, 415 and 422. */
   exists?: (params: unknown, services: S) => Promise<boolean>
@@ -77,7 +77,7 @@ type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: st
 
 type Output<Schema, Otherwise> = Schema extends v.GenericSchema
   ? v.InferOutput<Schema>
-  : Schema extends OneFile
+  : Schema extends FileField
     ? Upload
     : Otherwise
 
@@ -93,7 +93,7 @@ export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G
 }
 
 type Declaration<I, S, Path extends string, A extends Auth, R extends Responses, P, Q, B, G> = Omit<
-  Facts,
+  RouteDeclaration,
   'path' | 'auth' | 'paging'
 > & {
   path: Path
@@ -125,14 +125,14 @@ export const routesFor = <I extends Identity, S>() => ({
     const R extends Responses,
     P extends ObjectSchema | undefined = undefined,
     Q extends ObjectSchema | undefined = undefined,
-    B extends v.GenericSchema | OneFile | undefined = undefined,
+    B extends v.GenericSchema | FileField | undefined = undefined,
     G extends Paging | undefined = undefined,
   >(
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
   ): Route<I, S> => declaration as unknown as Route<I, S>,
   reply,
   /** A page of a list, and how many items there are in all. */
-  pageOf: <B extends unknown[] | ReadyJson<unknown[]>>(items: B, total: number): Reply<200, B> => ({
+  pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(items: B, total: number): Reply<200, B> => ({
     status: 200,
     body: items,
     total,

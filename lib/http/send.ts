@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { jsonOf } from '../integers.ts'
-import { endWithRequest } from './linger.ts'
-import { ReadyJson } from './responses.ts'
+import { endAfterDrain } from './linger.ts'
+import { SerializedJson } from './responses.ts'
 
 const JSON_TYPE = 'application/json;charset=utf-8'
 const HTML_TYPE = 'text/html;charset=utf-8'
@@ -21,7 +21,7 @@ const send = (
   // RFC 9110, 8.6: no Content-Length in a 204, nor in a 304 that does not know the one of a 200.
   res.writeHead(status, headersOf(type, status === 204 || status === 304 ? undefined : bytes, more))
   // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
-  endWithRequest(res, bytes)
+  endAfterDrain(res, bytes)
 }
 
 const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: string[]): string[] => {
@@ -38,13 +38,13 @@ const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: st
 }
 
 const bytesOf = (value: unknown): Buffer =>
-  value instanceof ReadyJson ? value.bytes : Buffer.from(jsonOf(value))
+  value instanceof SerializedJson ? value.bytes : Buffer.from(jsonOf(value))
 
-const readyOf = (value: unknown): ReadyJson<unknown> =>
-  value instanceof ReadyJson ? value : new ReadyJson(value)
+const readyOf = (value: unknown): SerializedJson<unknown> =>
+  value instanceof SerializedJson ? value : new SerializedJson(value)
 
 /** JSON with a tag of its content, or 304 for whoever has that content already. */
-export const sendTagged = (
+export const sendWithETag = (
   req: IncomingMessage,
   res: ServerResponse,
   status: number,
@@ -76,12 +76,17 @@ export const sendEmpty = (res: ServerResponse, status: number, more: string[] = 
   send(res, status, undefined, NOTHING, more)
 
 /** Text, with every header that it is to have but its length. */
-export const sendTyped = (res: ServerResponse, status: number, text: string, headers: string[]): void => {
+export const sendWithHeaders = (
+  res: ServerResponse,
+  status: number,
+  text: string,
+  headers: string[],
+): void => {
   if (res.headersSent || res.destroyed) return void res.end()
   const bytes = Buffer.from(text)
   const length = status === 204 || status === 304 ? [] : ['Content-Length', String(bytes.length)]
   res.writeHead(status, ['X-Content-Type-Options', 'nosniff', ...length, ...headers])
-  endWithRequest(res, bytes)
+  endAfterDrain(res, bytes)
 }
 
 /** What is no answer of the API: a page, a script. */
@@ -95,5 +100,5 @@ export const sendFile = (res: ServerResponse, type: string, bytes: Buffer, more:
     String(bytes.length),
   ]
   res.writeHead(200, [...headers, ...more])
-  endWithRequest(res, bytes)
+  endAfterDrain(res, bytes)
 }

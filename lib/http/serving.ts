@@ -3,25 +3,25 @@ import { AllotError } from '../errors.ts'
 import { readBody } from './body.ts'
 import { allowOrigin } from './cors.ts'
 import type { Log } from './errors.ts'
-import type { Exchange } from './exchange.ts'
-import { countFlights } from './flights.ts'
-import { framingFault } from './framing.ts'
-import { baseUrlOf, type Location, locate, mountOf } from './location.ts'
+import type { RequestContext } from './exchange.ts'
+import { trackInFlight } from './flights.ts'
+import { smugglingFault } from './framing.ts'
+import { baseUrlOf, mountOf, parseRequestUrl, type RequestUrl } from './location.ts'
 import { type FindMoved, movedPath, movedStatus } from './moved.ts'
 import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
 import { serveReference } from './reference.ts'
-import { createRefusals } from './refusals.ts'
-import { Html, Ndjson, type Produce, type Reply, readied } from './responses.ts'
+import { createErrorResponses } from './refusals.ts'
+import { Html, Ndjson, type Produce, type Reply, serializeReply } from './responses.ts'
 import type { Identity, Route, RouteRequest } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { checkIdentity, checkScopes } from './scopes.ts'
-import { sendEmpty, sendHtml, sendJson, sendTagged } from './send.ts'
+import { sendEmpty, sendHtml, sendJson, sendWithETag } from './send.ts'
 import { sendStream } from './stream.ts'
-import { nameOf, type Together } from './together.ts'
-import { inTurn } from './turns.ts'
-import { coerced, pathParams } from './validate.ts'
+import { cacheKeyOf, type SharedReads } from './together.ts'
+import { inPipelineOrder } from './turns.ts'
+import { coerce, pathParams } from './validate.ts'
 
-export interface ServingOptions<I extends Identity, S> {
+export interface DispatcherOptions<I extends Identity, S> {
   routes: readonly Route<I, S>[]
   services: S
   /** @throws AllotError unauthenticated for credentials that are sent and are wrong. */
@@ -31,7 +31,7 @@ export interface ServingOptions<I extends Identity, S> {
   /** Where repositories that have moved are now. */
   moved?: FindMoved<I> | undefined
   /** Where the data is far away: what a GET reads is read together. */
-  together?: Together | undefined
+  together?: SharedReads | undefined
   /** Such as `/api/v1`. */
   basePath: string
   /** Where the service is, when the Host header does not tell. */
@@ -45,12 +45,12 @@ export interface ServingOptions<I extends Identity, S> {
   pageLimits: PageLimits
   log: Log
   /** What is served beside the API: answers what it knows, and says false for the rest. */
-  beside?: (req: IncomingMessage, res: ServerResponse) => boolean
+  fallback?: (req: IncomingMessage, res: ServerResponse) => boolean
 }
 
 export type Next = (error?: unknown) => void
 
-export interface Serving {
+export interface Dispatcher {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** Resolves when nothing is in flight. */
@@ -63,86 +63,86 @@ interface Asked extends Pick<RouteRequest, 'params' | 'query' | 'page'> {
   readonly members: URLSearchParams | undefined
 }
 
-export const createServing = <I extends Identity, S>(options: ServingOptions<I, S>): Serving => {
+export const createDispatcher = <I extends Identity, S>(options: DispatcherOptions<I, S>): Dispatcher => {
   const { services, authenticate, clientOf, together, basePath, corsOrigins } = options
   const router = createRouter(options.routes)
-  const flights = countFlights()
-  const { fail, malformed, notFound, refuseConnection, unmatched } = createRefusals(options, router)
+  const flights = trackInFlight()
+  const { fail, malformed, notFound, refuseConnection, unmatched } = createErrorResponses(options, router)
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
-    const location = locate(req, basePath)
+    const location = parseRequestUrl(req, basePath)
     if (location === undefined) return outside(req, res, next)
-    inTurn(req, res, () => begin(req, res, location))
+    inPipelineOrder(req, res, () => begin(req, res, location))
   }
 
-  const begin = (req: IncomingMessage, res: ServerResponse, location: Location): void => {
+  const begin = (req: IncomingMessage, res: ServerResponse, location: RequestUrl): void => {
     flights.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-    let exchange: Exchange = { req, res, location, baseUrl: options.baseUrl ?? '' }
-    const fault = framingFault(req)
-    if (fault !== undefined) return refuseConnection(exchange, fault)
+    let context: RequestContext = { req, res, location, baseUrl: options.baseUrl ?? '' }
+    const fault = smugglingFault(req)
+    if (fault !== undefined) return refuseConnection(context, fault)
     try {
-      if (options.baseUrl === undefined) exchange = { ...exchange, baseUrl: baseUrlOf(req, location.mount) }
+      if (options.baseUrl === undefined) context = { ...context, baseUrl: baseUrlOf(req, location.mount) }
       const match = together?.withCredentials ? router.find(req.method ?? 'GET', location.path) : undefined
-      if (typeof match === 'object' && match.served.route.method === 'GET') return read(exchange, match)
+      if (typeof match === 'object' && match.served.route.method === 'GET') return read(context, match)
       const identity = authenticate(req)
       if (identity instanceof Promise)
-        identity.then((found) => serve(exchange, found)).catch((error) => fail(exchange, error))
-      else serve(exchange, identity)
+        identity.then((found) => serve(context, found)).catch((error) => fail(context, error))
+      else serve(context, identity)
     } catch (error) {
-      fail(exchange, error)
+      fail(context, error)
     }
   }
 
   /** All that a GET does before it is answered. */
-  const read = (exchange: Exchange, match: Match<I, S>): void => {
+  const read = (context: RequestContext, match: Match<I, S>): void => {
     const { route } = match.served
-    const name = route.ofRecords ? nameOf(together!, exchange) : undefined
+    const name = route.cacheable ? cacheKeyOf(together!, context) : undefined
     let known: Route<I, S> | undefined
     let viewer: I | null = null
     const work = async () => {
-      const identity = await authenticate(exchange.req)
+      const identity = await authenticate(context.req)
       known = route
       viewer = identity
       if (identity !== null) checkScopes(identity, route)
       checkIdentity(identity, route)
-      const asked = askedOf(exchange, match)
-      const reply = await route.handle(requestOf(exchange, asked, identity, undefined), services)
-      return { asked, reply: name === undefined ? reply : readied(reply) }
+      const asked = askedOf(context, match)
+      const reply = await route.handle(requestOf(context, asked, identity, undefined), services)
+      return { asked, reply: name === undefined ? reply : serializeReply(reply) }
     }
     together!
       .read(work, name)
-      .then(({ asked, reply }) => sendOrRedirect(exchange, route, reply, asked, viewer))
-      .catch((error) => failOrRedirect(exchange, error, known, viewer))
+      .then(({ asked, reply }) => sendOrRedirect(context, route, reply, asked, viewer))
+      .catch((error) => failOrRedirect(context, error, known, viewer))
   }
 
   /** The reference page is at a path of its own; the rest belongs to the host. */
   const outside = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const isRead = req.method === 'GET' || req.method === 'HEAD'
     if (isRead && serveReference(req, res, mountOf(req, req.url ?? ''), basePath)) return
-    if (options.beside?.(req, res) === true) return
+    if (options.fallback?.(req, res) === true) return
     if (next === undefined) sendEmpty(res, 404)
     else next()
   }
 
   /** Credentials are checked by now: they are wrong wherever they are sent. */
-  const serve = (exchange: Exchange, identity: I | null): void => {
-    const { req, location } = exchange
+  const serve = (context: RequestContext, identity: I | null): void => {
+    const { req, location } = context
     const match = router.find(req.method ?? 'GET', location.path)
-    if (match === 'malformed') return malformed(exchange)
-    if (match === undefined) return unmatched(exchange)
+    if (match === 'malformed') return malformed(context)
+    if (match === undefined) return unmatched(context)
     const { route } = match.served
     try {
       if (identity !== null) checkScopes(identity, route)
       checkIdentity(identity, route)
-      const asked = askedOf(exchange, match)
-      if (route.body === undefined) return handle(exchange, route, asked, identity, undefined)
+      const asked = askedOf(context, match)
+      if (route.body === undefined) return handle(context, route, asked, identity, undefined)
       checkExists(route, asked.params)
         .then(() => readBody(req, route, options.bodyLimit))
-        .then((body) => handle(exchange, route, asked, identity, body))
-        .catch((error) => fail(exchange, error, route))
+        .then((body) => handle(context, route, asked, identity, body))
+        .catch((error) => fail(context, error, route))
     } catch (error) {
-      fail(exchange, error, route)
+      fail(context, error, route)
     }
   }
 
@@ -151,19 +151,19 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
       throw new AllotError('not_found', 'there is nothing at this path')
   }
 
-  const askedOf = ({ location }: Exchange, { served, params }: Match<I, S>): Asked => {
+  const askedOf = ({ location }: RequestContext, { served, params }: Match<I, S>): Asked => {
     const { paging, query } = served.route
     const members = query || paging ? new URLSearchParams(location.search) : undefined
     return {
       params: served.params ? pathParams(served.params, params) : params,
-      query: served.query && coerced(served.query, (name) => members!.get(name)),
+      query: served.query && coerce(served.query, (name) => members!.get(name)),
       page: paging && pageRequest(members!, paging, options.pageLimits),
       members,
     }
   }
 
   const requestOf = (
-    { req, baseUrl }: Exchange,
+    { req, baseUrl }: RequestContext,
     { params, query, page }: Asked,
     user: I | null,
     body: unknown,
@@ -176,48 +176,53 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
   })
 
   const handle = (
-    exchange: Exchange,
+    context: RequestContext,
     route: Route<I, S>,
     asked: Asked,
     user: I | null,
     body: unknown,
   ): void => {
-    const request = requestOf(exchange, asked, user, body)
+    const request = requestOf(context, asked, user, body)
     const work = () => route.handle(request, services)
     const answer = together !== undefined && route.method === 'GET' ? together.read(work) : work()
     if (answer instanceof Promise)
       answer
-        .then((reply) => sendOrRedirect(exchange, route, reply, asked, user))
-        .catch((error) => failOrRedirect(exchange, error, route, user))
-    else sendOrRedirect(exchange, route, answer, asked, user)
+        .then((reply) => sendOrRedirect(context, route, reply, asked, user))
+        .catch((error) => failOrRedirect(context, error, route, user))
+    else sendOrRedirect(context, route, answer, asked, user)
   }
 
   const sendOrRedirect = (
-    exchange: Exchange,
+    context: RequestContext,
     route: Route<I, S>,
     reply: Reply,
     asked: Asked,
     user: I | null,
   ): void => {
-    if (reply.status === 404) redirect(exchange, route, user, () => send(exchange, route, reply, asked))
-    else send(exchange, route, reply, asked)
+    if (reply.status === 404) redirect(context, route, user, () => send(context, route, reply, asked))
+    else send(context, route, reply, asked)
   }
 
   const failOrRedirect = (
-    exchange: Exchange,
+    context: RequestContext,
     error: unknown,
     route: Route<I, S> | undefined,
     user: I | null,
   ): void => {
     const isMissing = error instanceof AllotError && error.code === 'not_found'
     if (isMissing && route !== undefined && 404 in route.responses)
-      redirect(exchange, route, user, () => fail(exchange, error, route))
-    else fail(exchange, error, route)
+      redirect(context, route, user, () => fail(context, error, route))
+    else fail(context, error, route)
   }
 
   /** Answers with the new path of a repository that has moved, and otherwise as `notFound` does. */
-  const redirect = (exchange: Exchange, route: Route<I, S>, user: I | null, notFound: () => void): void => {
-    const { req, res, location, baseUrl } = exchange
+  const redirect = (
+    context: RequestContext,
+    route: Route<I, S>,
+    user: I | null,
+    notFound: () => void,
+  ): void => {
+    const { req, res, location, baseUrl } = context
     if (options.moved === undefined) return notFound()
     movedPath(options.moved, user, route.path, location.path)
       .then((path) => {
@@ -225,25 +230,25 @@ export const createServing = <I extends Identity, S>(options: ServingOptions<I, 
         const search = location.search === '' ? '' : `?${location.search}`
         sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])
       })
-      .catch((error) => fail(exchange, error, route))
+      .catch((error) => fail(context, error, route))
   }
 
   const send = (
-    exchange: Exchange,
+    context: RequestContext,
     route: Route<I, S>,
     { status, body, total }: Reply,
     { page, query, members }: Asked,
   ): void => {
-    const { req, res, location, baseUrl } = exchange
-    if (status === 404) return notFound(exchange, "The target couldn't be found.")
+    const { req, res, location, baseUrl } = context
+    if (status === 404) return notFound(context, "The target couldn't be found.")
     if (body === undefined) return sendEmpty(res, status)
     if (route.responses[status] === Html) return sendHtml(res, status, body as string)
     if (route.responses[status] === Ndjson)
-      return void sendStream(req, res, status, body as Produce).catch((error) => fail(exchange, error, route))
+      return void sendStream(req, res, status, body as Produce).catch((error) => fail(context, error, route))
     const url = baseUrl + basePath + location.path
     const more =
       page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!, query)
-    if (route.method === 'GET') sendTagged(req, res, status, body, more)
+    if (route.method === 'GET') sendWithETag(req, res, status, body, more)
     else sendJson(res, status, body, more)
   }
 

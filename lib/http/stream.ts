@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { ClientGone } from './gone.ts'
+import { ClientDisconnected } from './gone.ts'
 import type { Produce } from './responses.ts'
 
 const HEADERS = [
@@ -17,18 +17,18 @@ export const sendStream = async (
   produce: Produce,
 ): Promise<void> => {
   const begin = () => res.headersSent || res.writeHead(status, HEADERS)
-  const patience = patienceOf(res)
+  const timeouts = patienceOf(res)
   if (req.method !== 'HEAD') {
-    patience.withOurselves()
+    timeouts.withOurselves()
     await produce(async (bytes) => {
       if (res.destroyed) throw gone()
       begin()
       if (res.write(bytes)) return
-      patience.withClient()
+      timeouts.withClient()
       await drained(res)
-      patience.withOurselves()
+      timeouts.withOurselves()
     })
-    patience.withClient()
+    timeouts.withClient()
   }
   begin()
   res.end()
@@ -54,4 +54,4 @@ const drained = (res: ServerResponse): Promise<void> =>
     res.once('drain', onDrain).once('close', onClose)
   })
 
-const gone = () => new ClientGone('the client went away before its answer was whole')
+const gone = () => new ClientDisconnected('the client went away before its answer was whole')

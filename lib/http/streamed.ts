@@ -9,7 +9,7 @@ export interface StreamReply {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readable | string
   /** Rejects when the body has ended before it was whole, so that nobody takes it for that. */
-  readonly whole?: Promise<unknown>
+  readonly completed?: Promise<unknown>
 }
 
 export interface StreamRequest<I extends Identity = Identity, Name extends string = string> {

@@ -4,18 +4,18 @@ import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
 import { AllotError } from '../errors.ts'
 import { allowOrigin } from './cors.ts'
-import { failedOf, type Log, translate } from './errors.ts'
-import { countFlights } from './flights.ts'
-import { framingFault } from './framing.ts'
+import { failedRequest, type Log, toFailure } from './errors.ts'
+import { trackInFlight } from './flights.ts'
+import { smugglingFault } from './framing.ts'
 import { baseUrlOf, mountOf, originForm } from './location.ts'
 import { type FindMoved, movedPath, movedStatus } from './moved.ts'
 import type { Identity } from './route.ts'
-import { sendEmpty, sendText, sendTyped } from './send.ts'
+import { sendEmpty, sendText, sendWithHeaders } from './send.ts'
 import type { StreamReply, StreamRoute } from './streamed.ts'
-import { inTurn } from './turns.ts'
-import { bodyOf } from './unpack.ts'
+import { inPipelineOrder } from './turns.ts'
+import { decompressedBody } from './unpack.ts'
 
-export interface StreamingOptions<I extends Identity, S> {
+export interface StreamDispatcherOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
@@ -28,9 +28,9 @@ export interface StreamingOptions<I extends Identity, S> {
   log: Log
 }
 
-export interface Streaming {
+export interface StreamDispatcher {
   /** Answers what it knows; false for any other path. */
-  take(req: IncomingMessage, res: ServerResponse): boolean
+  handle(req: IncomingMessage, res: ServerResponse): boolean
   /** Resolves when nothing is in flight. */
   idle(): Promise<void>
 }
@@ -41,17 +41,19 @@ interface Match<I extends Identity, S> {
   readonly search: string
 }
 
-export const createStreaming = <I extends Identity, S>(options: StreamingOptions<I, S>): Streaming => {
+export const createStreamDispatcher = <I extends Identity, S>(
+  options: StreamDispatcherOptions<I, S>,
+): StreamDispatcher => {
   const { routes, services, corsOrigins, log } = options
-  const ways = findMyWay({ maxParamLength: 255, onBadUrl: () => undefined })
+  const router = findMyWay({ maxParamLength: 255, onBadUrl: () => undefined })
   for (const route of routes)
-    ways.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, route)
+    router.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, route)
   const methods = [...new Set(routes.map(({ method }) => method))]
-  const flights = countFlights()
+  const flights = trackInFlight()
 
   const find = (method: (typeof methods)[number], url: string): Match<I, S> | undefined => {
     const [path, search = ''] = url.split('?', 2) as [string, string?]
-    const found = ways.find(method, path)
+    const found = router.find(method, path)
     const route = found?.store as StreamRoute<I, S> | null | undefined
     return found && route ? { route, params: found.params as Record<string, string>, search } : undefined
   }
@@ -61,7 +63,7 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
     res.once('close', () => gone.abort())
     const baseUrl = options.baseUrl ?? baseUrlOf(req, mountOf(req, req.url!))
     const user = await options.authenticate(req)
-    const { body, size } = bodyOf(req, route)
+    const { body, size } = decompressedBody(req, route)
     const query = new URLSearchParams(search)
     const client = options.clientOf(req, user)
     const asked = { params, query, headers: req.headers, body, size, baseUrl }
@@ -100,15 +102,15 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   ): void => {
     if (res.headersSent || res.destroyed) return void res.destroy()
     try {
-      const failed = failedOf(req, res, (req.url ?? '').split('?', 1)[0]!)
-      const failure = translate(error, log, failed)
+      const failed = failedRequest(req, res, (req.url ?? '').split('?', 1)[0]!)
+      const failure = toFailure(error, log, failed)
       const { status, message, retryAfter } = failure
       // The rest of a refused body is not waited for.
       if (!req.complete) res.shouldKeepAlive = false
       const extra = extraHeaders(status, retryAfter)
       const refusal = route?.refusal?.(failure)
       if (refusal === undefined) return sendText(res, status, `${message}\n`, extra)
-      sendTyped(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...extra])
+      sendWithHeaders(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...extra])
     } catch {
       res.destroy()
     }
@@ -117,7 +119,7 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   const begin = (req: IncomingMessage, res: ServerResponse, url: string, allowed: string[]): void => {
     flights.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-    const fault = framingFault(req)
+    const fault = smugglingFault(req)
     if (fault !== undefined) {
       res.shouldKeepAlive = false
       return void setImmediate(() => refuse(req, res, fault))
@@ -128,11 +130,11 @@ export const createStreaming = <I extends Identity, S>(options: StreamingOptions
   }
 
   return {
-    take(req, res) {
+    handle(req, res) {
       const url = originForm(req.url ?? '/')
       const allowed = methods.filter((method) => find(method, url) !== undefined)
       if (allowed.length === 0) return false
-      inTurn(req, res, () => begin(req, res, url, allowed))
+      inPipelineOrder(req, res, () => begin(req, res, url, allowed))
       return true
     },
     idle: flights.idle,
@@ -148,18 +150,18 @@ const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): 
 /** The status is said with the first byte: until then what fails can still be told. */
 const deliver = async (
   res: ServerResponse,
-  { status, headers, body, whole }: StreamReply,
+  { status, headers, body, completed }: StreamReply,
   broken: Promise<never>,
 ): Promise<void> => {
-  whole?.catch(() => undefined)
-  if (typeof body === 'string') return sendTyped(res, status, body, Object.entries(headers).flat())
+  completed?.catch(() => undefined)
+  if (typeof body === 'string') return sendWithHeaders(res, status, body, Object.entries(headers).flat())
   await Promise.race([firstByte(body), broken]).catch((error) => {
     body.destroy()
     throw error
   })
   res.writeHead(status, Object.entries(headers).flat())
   await pipeline(body, res, { end: false })
-  await whole
+  await completed
   res.end()
 }
 

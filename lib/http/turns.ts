@@ -22,7 +22,7 @@ const lines = new WeakMap<Socket, Line>()
  * answer before it is out. Otherwise a few kilobytes of requests from a client that never reads would pile up as many
  * answers as there are requests.
  */
-export const inTurn = (req: IncomingMessage, res: ServerResponse, begin: () => void): void => {
+export const inPipelineOrder = (req: IncomingMessage, res: ServerResponse, begin: () => void): void => {
   // Streams of HTTP/2 share a connection, and are bounded by its flow control.
   if (req.httpVersionMajor > 1) return begin()
   let line = lines.get(req.socket)

@@ -12,18 +12,18 @@ export interface Body {
 }
 
 /** @throws AllotError unsupported_media_type, too_large */
-export const bodyOf = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
+export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
   const type = (req.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   if (accepts !== undefined && type !== accepts)
     throw new AllotError('unsupported_media_type', `this takes ${accepts}`)
-  const isPacked = packing(req.headers['content-encoding'])
+  const isPacked = compactor(req.headers['content-encoding'])
   const length = req.headers['content-length']
   const size = length === undefined || isPacked ? undefined : Number(length)
   if (size !== undefined && bodyLimit !== undefined && size > bodyLimit) throw tooLarge(bodyLimit)
   return { body: isPacked || bodyLimit !== undefined ? metered(req, isPacked, bodyLimit) : req, size }
 }
 
-const packing = (encoding = 'identity'): boolean => {
+const compactor = (encoding = 'identity'): boolean => {
   if (/^(?:x-)?gzip$/i.test(encoding.trim())) return true
   if (encoding.trim().toLowerCase() === 'identity') return false
   throw new AllotError('unsupported_media_type', `the content encoding ${encoding} is not taken: gzip is`)

@@ -2,16 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
-import { ClientGone } from './gone.ts'
+import { ClientDisconnected } from './gone.ts'
 
 /** A body of `multipart/form-data` with one file, as a route declares it. */
-export interface OneFile {
+export interface FileField {
   readonly kind: 'file'
   /** The name of the member that is the file. */
   readonly field: string
 }
-export const oneFile = (field: string): OneFile => ({ kind: 'file', field })
-export const isOneFile = (body: unknown): body is OneFile => (body as OneFile | undefined)?.kind === 'file'
+export const fileField = (field: string): FileField => ({ kind: 'file', field })
+export const isFileField = (body: unknown): body is FileField =>
+  (body as FileField | undefined)?.kind === 'file'
 
 /** The same as a handler is given it: nothing of it is read before it is asked for. */
 export interface Upload {
@@ -32,7 +33,7 @@ export interface UploadedFile {
   readonly content: Readable
 }
 
-export const uploadOf = (req: IncomingMessage, { field }: OneFile): Upload => {
+export const readUpload = (req: IncomingMessage, { field }: FileField): Upload => {
   const length = req.headers['content-length']
   return { size: length === undefined ? undefined : Number(length), file: () => fileIn(req, field) }
 }
@@ -63,7 +64,7 @@ const fileIn = async (req: IncomingMessage, field: string): Promise<UploadedFile
         fail(new AllotError('invalid', 'the body is no whole multipart/form-data', { cause })),
       )
       parser.on('finish', () => (file === undefined ? fail(invalid(`${field}: a file is required`)) : end()))
-      const gone = () => fail(new ClientGone('the request ended before its body did'))
+      const gone = () => fail(new ClientDisconnected('the request ended before its body did'))
       req.once('error', gone).once('close', () => req.readableEnded || gone())
       if (req.destroyed) gone()
     })

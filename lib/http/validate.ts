@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 
 /** What the schema describes, out of what came. @throws AllotError invalid naming the first member that does not fit. */
-export const validated = (schema: v.GenericSchema, input: unknown): unknown => {
+export const validate = (schema: v.GenericSchema, input: unknown): unknown => {
   const result = v.safeParse(schema, input, { abortEarly: true })
   if (result.success) return result.output
   throw invalid(sentence(result.issues[0]))
@@ -87,7 +87,7 @@ const kindOf = (schema: v.GenericSchema): Kind => {
 }
 
 /** The first value wins; text that is not an integer or a boolean counts as absent. */
-export const coerced = (
+export const coerce = (
   { schema, members }: Coercion,
   read: (name: string) => string | null | undefined,
 ): unknown => {
@@ -99,7 +99,7 @@ export const coerced = (
     if (value !== undefined) input[name] = value
     else if (!optional) input[name] = text
   }
-  return validated(schema, input)
+  return validate(schema, input)
 }
 
 const readAs = (kind: Kind, text: string): unknown => {
@@ -125,7 +125,7 @@ export const pathParams = (coercion: Coercion, params: Record<string, string | u
     new AllotError('not_found', 'there is nothing at this path', { cause })
   let read: object
   try {
-    read = coerced(coercion, (name) => params[name]) as object
+    read = coerce(coercion, (name) => params[name]) as object
   } catch (cause) {
     throw notFound(cause)
   }

@@ -3,9 +3,9 @@ import { AllotError, invalid } from '../errors.ts'
 import { countPackets } from './packets.ts'
 
 /** The OpenPGP library, imported when first used: it takes longer to load than the rest of a server to start. */
-export type Library = typeof import('openpgp')
+export type OpenPgpLibrary = typeof import('openpgp')
 
-const LONGEST = 256 * 1024
+const MAX_LENGTH = 256 * 1024
 /** Of every kind, the signatures of others among them: 256 KiB hold about a thousand of these. */
 const MOST_PACKETS = 2000
 /** User ids and subkeys; no key in use comes near. */
@@ -21,7 +21,7 @@ const WIDEST: Record<string, number> = { n: 2048, e: 8, p: 512, q: 32, g: 512, y
  * The first public key of an armoured text, nothing of it verified yet: like Forgejo, it ignores further keys and blocks.
  * @throws AllotError invalid when there is none, and when any key of the text is a private one
  */
-export const readArmored = async (pgp: Library, armored: string): Promise<Key> => {
+export const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> => {
   refuseOtherFormats(armored)
   const keys = await readKeys(pgp, armored.trim())
   if (keys.some((one) => one.isPrivate())) throw privateKey()
@@ -35,8 +35,8 @@ export const readArmored = async (pgp: Library, armored: string): Promise<Key> =
 
 /** The library itself would accept a private key. */
 const refuseOtherFormats = (armored: string) => {
-  if (armored.length > LONGEST)
-    throw invalid(`armored_public_key: must not be longer than ${LONGEST} characters`)
+  if (armored.length > MAX_LENGTH)
+    throw invalid(`armored_public_key: must not be longer than ${MAX_LENGTH} characters`)
   if (/^-----BEGIN PGP PRIVATE KEY BLOCK-----/m.test(armored)) throw privateKey()
   const [first] = armored.trim().match(/^-----BEGIN PGP [^\n-]{0,99}-----/m) ?? []
   if (first !== '-----BEGIN PGP PUBLIC KEY BLOCK-----')
@@ -45,7 +45,7 @@ const refuseOtherFormats = (armored: string) => {
     )
 }
 
-const readKeys = async (pgp: Library, armored: string): Promise<Key[]> => {
+const readKeys = async (pgp: OpenPgpLibrary, armored: string): Promise<Key[]> => {
   try {
     const { data } = await pgp.unarmor(armored)
     if (!(data instanceof Uint8Array)) throw new Error('a text was read as a stream')

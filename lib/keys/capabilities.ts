@@ -1,5 +1,5 @@
 import type { PublicKeyPacket, PublicSubkeyPacket } from 'openpgp'
-import type { Library } from './armor.ts'
+import type { OpenPgpLibrary } from './armor.ts'
 import type { Capabilities } from './openpgp-key.ts'
 
 /** The key flags of RFC 9580, section 5.2.3.29. */
@@ -11,7 +11,7 @@ const ENCRYPT = ENCRYPT_COMMS | ENCRYPT_STORAGE
 
 /** What a key may be used for: what it says, as far as its algorithm can do it; all that this can when it says nothing. */
 export const capabilitiesOf = (
-  { enums: { packet: tags, publicKey: algorithms } }: Library,
+  { enums: { packet: tags, publicKey: algorithms } }: OpenPgpLibrary,
   packet: PublicKeyPacket | PublicSubkeyPacket,
   flags: Uint8Array | null | undefined,
 ): Capabilities => {
@@ -26,7 +26,7 @@ export const capabilitiesOf = (
   }
 }
 
-const abilities = (algorithms: Library['enums']['publicKey'], algorithm: number | null): number => {
+const abilities = (algorithms: OpenPgpLibrary['enums']['publicKey'], algorithm: number | null): number => {
   const { rsaEncryptSign, rsaEncrypt, elgamal, ecdh, x25519, x448 } = algorithms
   if (algorithm === rsaEncryptSign) return CERTIFY | SIGN | ENCRYPT
   const encrypts = [rsaEncrypt, elgamal, ecdh, x25519, x448].some((one) => one === algorithm)

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
-import type { Library } from './armor.ts'
+import type { OpenPgpLibrary } from './armor.ts'
 
 type Packet = PublicKeyPacket | PublicSubkeyPacket
 
@@ -29,7 +29,7 @@ export const isUncheckedCurve = (packet: Packet): boolean => {
 
 /** Whether a signature by such a key holds, whatever its date: what `SignaturePacket.verify` tells of other keys. */
 export const holdsOnCurve = async (
-  pgp: Library,
+  pgp: OpenPgpLibrary,
   signature: SignaturePacket,
   signer: Packet,
   type: number,

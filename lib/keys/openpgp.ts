@@ -1,11 +1,11 @@
 import type { PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
 import { invalid } from '../errors.ts'
-import { type Library, readArmored } from './armor.ts'
+import { type OpenPgpLibrary, readArmored } from './armor.ts'
 import { capabilitiesOf } from './capabilities.ts'
 import type { OpenPgpKey, OpenPgpPart } from './openpgp-key.ts'
 import { type Bound, SelfSignatures } from './signatures.ts'
 
-let library: Promise<Library> | undefined
+let library: Promise<OpenPgpLibrary> | undefined
 
 /**
  * The first public key of an armoured text. As at a Forgejo its state does not matter: a revoked or an expired key and
@@ -34,14 +34,14 @@ const distinct = (emails: string[]): string[] => {
   return emails.filter((email) => email !== '' && known.get(email.toLowerCase()) === email)
 }
 
-const subkeyOf = (pgp: Library, { subkey, binding, crossSigned }: Bound): OpenPgpPart => {
+const subkeyOf = (pgp: OpenPgpLibrary, { subkey, binding, crossSigned }: Bound): OpenPgpPart => {
   const part = partOf(pgp, subkey.keyPacket as PublicSubkeyPacket, [binding])
   return { ...part, canSign: part.canSign && crossSigned }
 }
 
 /** @param statements what the key says of itself; of two that speak of one thing, the first counts. */
 const partOf = (
-  pgp: Library,
+  pgp: OpenPgpLibrary,
   packet: PublicKeyPacket | PublicSubkeyPacket,
   statements: (SignaturePacket | undefined)[],
 ): OpenPgpPart => ({
@@ -63,7 +63,7 @@ const expiryOf = ({ created }: { created: Date }, statement: SignaturePacket | u
 
 const keyIdOf = (key: { getKeyID(): { toHex(): string } }) => key.getKeyID().toHex().toUpperCase()
 
-const encoded = (pgp: Library, packet: PublicKeyPacket | PublicSubkeyPacket): string => {
+const encoded = (pgp: OpenPgpLibrary, packet: PublicKeyPacket | PublicSubkeyPacket): string => {
   const list = new pgp.PacketList<PublicKeyPacket | PublicSubkeyPacket>()
   list.push(packet)
   return Buffer.from(list.write()).toString('base64')

@@ -1,6 +1,6 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
 import { invalid } from '../errors.ts'
-import type { Library } from './armor.ts'
+import type { OpenPgpLibrary } from './armor.ts'
 import { holdsOnCurve, isUncheckedCurve } from './curves.ts'
 
 /**
@@ -29,13 +29,13 @@ type Packet = PublicKeyPacket | PublicSubkeyPacket
  * certification against every revocation: a hostile key of 256 KiB would cost millions of checks.
  */
 export class SelfSignatures {
-  readonly #pgp: Library
+  readonly #pgp: OpenPgpLibrary
   readonly #key: Key
   readonly #primary: Packet
-  readonly #types: Library['enums']['signature']
+  readonly #types: OpenPgpLibrary['enums']['signature']
   #checks = 0
 
-  constructor(pgp: Library, key: Key) {
+  constructor(pgp: OpenPgpLibrary, key: Key) {
     this.#pgp = pgp
     this.#key = key
     this.#primary = key.keyPacket as PublicKeyPacket

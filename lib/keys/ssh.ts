@@ -16,13 +16,13 @@ export interface SshKey {
   fingerprint: string
 }
 
-const LONGEST = 16 * 1024
+const MAX_LENGTH = 16 * 1024
 
 /** One public key. @throws AllotError invalid that says why it is none. */
 export const parseSshKey = (input: string): SshKey => {
   const given = input.trim()
   if (given === '') throw invalid('Key is required')
-  if (given.length > LONGEST) throw invalid(`key: must not be longer than ${LONGEST} characters`)
+  if (given.length > MAX_LENGTH) throw invalid(`key: must not be longer than ${MAX_LENGTH} characters`)
   const line = readSshFormat(given)
   if (line.type !== '') refuseOtherTypes(line.type, given)
   const { blob } = line

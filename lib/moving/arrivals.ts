@@ -1,12 +1,12 @@
 import { AllotError, invalid } from '../errors.ts'
-import type { Incoming } from '../git/incoming.ts'
+import type { BundleImport } from '../git/incoming.ts'
 import type { GitStore } from '../git/index.ts'
 import { repositories } from '../records/schema.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import type { Moved } from './export.ts'
+import type { TransferParts } from './export.ts'
 
 /** Repositories that come in one after another, each in parts and at last its HEAD. */
-export interface Arrivals {
+export interface RepositoryImport {
   part(repository: number, part: Uint8Array): Promise<void>
   head(repository: number, head: string): Promise<void>
   /** @throws AllotError invalid when one has not come in whole. */
@@ -15,10 +15,10 @@ export interface Arrivals {
   abandon(): Promise<void>
 }
 
-export const repositoryArrivals = ({ driver, git }: Moved): Arrivals => {
-  let current: { id: number; incoming: Incoming } | undefined
+export const createRepositoryImport = ({ driver, git }: TransferParts): RepositoryImport => {
+  let current: { id: number; incoming: BundleImport } | undefined
 
-  const arriving = async (id: number): Promise<Incoming> => {
+  const arriving = async (id: number): Promise<BundleImport> => {
     if (current === undefined) {
       await checkKnown(driver, id)
       current = { id, incoming: await accepting(git).receive(id) }

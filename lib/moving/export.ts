@@ -1,14 +1,14 @@
 import type { FileStore } from '../files/index.ts'
 import type { GitStore } from '../git/index.ts'
-import { SCHEMA } from '../records/migrations.ts'
+import { LAYOUT_VERSION } from '../records/migrations.ts'
 import { collections, files, repositories } from '../records/schema.ts'
 import { sequencesIn } from '../records/sequence.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
-import { type FirstLine, FORMAT, type LastLine, PART, timeNow, VERSION } from './format.ts'
-import { type LineWriter, lineWriter, type Told, type Write } from './lines.ts'
+import { type FirstLine, FORMAT, type LastLine, PART_BYTES, timeNow, VERSION } from './format.ts'
+import { type LineWriter, lineWriter, type OnProgress, type Write } from './lines.ts'
 
 /** What is moved: the records, and the repositories and files unless the host keeps them itself. */
-export interface Moved {
+export interface TransferParts {
   driver: StorageDriver
   git: GitStore | undefined
   files: FileStore | undefined
@@ -20,11 +20,11 @@ export interface Moved {
  * @returns what the last line says
  */
 export const exportStore = async (
-  { driver, git, files: disk }: Moved,
+  { driver, git, files: disk }: TransferParts,
   write: Write,
-  told: Told = () => undefined,
+  told: OnProgress = () => undefined,
 ): Promise<LastLine> => {
-  const [letGo, letFilesGo] = [git?.keep(), disk?.keep()]
+  const [letGo, letFilesGo] = [git?.keep(), disk?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
       const to = lineWriter(write, told)
@@ -43,7 +43,7 @@ export const exportStore = async (
 const firstLine = (): FirstLine => ({
   format: FORMAT,
   version: VERSION,
-  schema: SCHEMA,
+  schema: LAYOUT_VERSION,
   time: timeNow(),
 })
 
@@ -85,7 +85,7 @@ async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
     rest = Buffer.concat([rest, chunk])
-    for (; rest.length >= PART; rest = rest.subarray(PART)) yield rest.subarray(0, PART)
+    for (; rest.length >= PART_BYTES; rest = rest.subarray(PART_BYTES)) yield rest.subarray(0, PART_BYTES)
   }
   if (rest.length > 0) yield rest
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { invalid } from '../errors.ts'
-import type { Arrived } from '../files/arriving.ts'
+import type { StagedFile } from '../files/arriving.ts'
 import type { FilePlace, FileStore } from '../files/index.ts'
 import { files } from '../records/schema.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import type { Moved } from './export.ts'
+import type { TransferParts } from './export.ts'
 
 /** Files that come in one after another, each in parts and at last that it is whole. */
-export interface FileArrivals {
+export interface FileImport {
   part(place: FilePlace, part: Uint8Array): Promise<void>
   /** @throws AllotError invalid when it is not what its record says. */
   whole(place: FilePlace): Promise<void>
@@ -21,10 +21,10 @@ export interface FileArrivals {
 interface Arriving {
   readonly place: FilePlace
   readonly content: PassThrough
-  readonly arrived: Promise<Arrived>
+  readonly arrived: Promise<StagedFile>
 }
 
-export const fileArrivals = ({ driver, files: disk }: Moved): FileArrivals => {
+export const createFileImport = ({ driver, files: disk }: TransferParts): FileImport => {
   let current: Arriving | undefined
 
   const arriving = async (place: FilePlace): Promise<Arriving> => {
@@ -58,7 +58,7 @@ export const fileArrivals = ({ driver, files: disk }: Moved): FileArrivals => {
 const begin = (disk: FileStore, place: FilePlace, file: { size: number; sha256: string }): Arriving => {
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
-  const arrived = disk.arrive(content, file)
+  const arrived = disk.stage(content, file)
   arrived.catch(() => undefined)
   return { place, content, arrived }
 }

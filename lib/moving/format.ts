@@ -48,10 +48,10 @@ export const FilePartLine = v.strictObject({ file, part: v.pipe(v.string(), v.ba
 export const FileWholeLine = v.strictObject({ file, whole: v.literal(true) })
 
 /** Bytes of a bundle or a file in one line. */
-export const PART = 48 * 1024
+export const PART_BYTES = 48 * 1024
 
 /** Bytes that no line needs: the largest record that the API takes is far below this. */
-export const LONGEST_LINE = 16 * 1024 * 1024
+export const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /** RFC 3339 in UTC with whole seconds. */
 export const timeNow = (): string => `${new Date().toISOString().slice(0, 19)}Z`

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type LastLine, LONGEST_LINE } from './format.ts'
+import { type LastLine, MAX_LINE_BYTES } from './format.ts'
 
 /** Takes bytes, and resolves when it wants more. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
 /** How much has gone through, for whoever wants to show it. */
-export type Told = (progress: { records: number; bytes: number }) => void
+export type OnProgress = (progress: { records: number; bytes: number }) => void
 
 /** Bytes that are gathered before they are handed on. */
 const GATHERED = 64 * 1024
@@ -16,7 +16,7 @@ export interface LineWriter {
 }
 
 /** Writes lines and counts them; what it holds is bounded, whatever a line brings. */
-export const lineWriter = (write: Write, told: Told): LineWriter => {
+export const lineWriter = (write: Write, told: OnProgress): LineWriter => {
   const hash = createHash('sha256')
   let gathered: Uint8Array[] = []
   let [size, lines, bytes] = [0, 0, 0]
@@ -68,7 +68,7 @@ export const lineSplitter = () => {
         start = end + 1
       }
       length += chunk.length - start
-      if (length > LONGEST_LINE) throw new RangeError(`a line of more than ${LONGEST_LINE} bytes`)
+      if (length > MAX_LINE_BYTES) throw new RangeError(`a line of more than ${MAX_LINE_BYTES} bytes`)
       if (start < chunk.length) rest.push(Buffer.from(chunk.subarray(start)))
       return lines
     },

@@ -10,7 +10,7 @@ export interface Line {
   text: Buffer
 }
 
-export interface Reader {
+export interface ExportReader {
   /** The lines that are known by this chunk not to be the last one. @throws AllotError invalid naming the line. */
   push(chunk: Uint8Array): Line[]
   /** To be called after the last chunk. @throws AllotError invalid when the file is not whole, or not as it was written. */
@@ -21,7 +21,7 @@ export interface Reader {
  * Reads an export as it comes; what was read is to be trusted when the end has been.
  * @param accept looks at the first line before anything else is read
  */
-export const exportReader = (accept: (first: FirstLine) => void = () => undefined): Reader => {
+export const exportReader = (accept: (first: FirstLine) => void = () => undefined): ExportReader => {
   const splitter = lineSplitter()
   const hash = createHash('sha256')
   let number = 0

@@ -11,7 +11,7 @@ import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLi
 import type { Line } from './reader.ts'
 
 /** What a line holds: something for the store, or a piece of a repository or a file. */
-export type Content =
+export type ParsedLine =
   | { kind: 'stored'; save(tx: WriteTransaction): Promise<void> }
   | { kind: 'part'; repository: number; part: Buffer }
   | { kind: 'head'; repository: number; head: string }
@@ -23,9 +23,9 @@ const named = new Map(
 )
 
 /** @throws AllotError invalid that names the line. */
-export const contentOf = ({ number, text }: Line): Content => onLine(number, () => read(objectIn(text)))
+export const parseLine = ({ number, text }: Line): ParsedLine => withLine(number, () => read(objectIn(text)))
 
-const read = (value: object): Content => {
+const read = (value: object): ParsedLine => {
   if ('collection' in value) return recordOf(parsed(RecordLine, value))
   if ('sequence' in value) {
     const { sequence, next } = parsed(SequenceLine, value)
@@ -37,7 +37,7 @@ const read = (value: object): Content => {
   return { kind: 'part', repository, part: Buffer.from(part, 'base64') }
 }
 
-const fileOf = (value: object): Content => {
+const fileOf = (value: object): ParsedLine => {
   const { file, ...rest } = parsed('whole' in value ? FileWholeLine : FilePartLine, value)
   const [area, keeper, name] = file
   const place = { area, keeper, name }
@@ -46,7 +46,7 @@ const fileOf = (value: object): Content => {
     : { kind: 'fileWhole', file: place }
 }
 
-const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): Content => {
+const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): ParsedLine => {
   const collection = named.get(name)
   if (collection === undefined) throw invalid(`there is no collection ${name}`)
   const { issues } = v.safeParse(collection.options.schema, record, { abortEarly: true })
@@ -78,7 +78,7 @@ export const saveAll = (
   driver.write(async (tx) => {
     for (const { number, save } of all)
       await save(tx).catch((error) => {
-        throw onItsLine(number, error)
+        throw errorWithLine(number, error)
       })
   })
 
@@ -107,16 +107,16 @@ const sentence = (issue: v.BaseIssue<unknown>): string => {
   return path === null ? issue.message : `${path}: ${issue.message}`
 }
 
-export const onLine = <T>(number: number, work: () => T): T => {
+export const withLine = <T>(number: number, work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    throw onItsLine(number, error)
+    throw errorWithLine(number, error)
   }
 }
 
 /** What the input is to blame for names its line; everything else is as it was. */
-export const onItsLine = (number: number, error: unknown): unknown =>
+export const errorWithLine = (number: number, error: unknown): unknown =>
   error instanceof AllotError && (error.code === 'invalid' || error.code === 'conflict')
     ? new AllotError('invalid', `line ${number}: ${error.message}`, { cause: error })
     : error

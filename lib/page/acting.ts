@@ -3,21 +3,21 @@ import type { Identity } from '../hosting/identity.ts'
 import type { NamedPlan } from '../hosting/plans.ts'
 import { checkScopes } from '../http/scopes.ts'
 import type { Form } from './form.ts'
-import type { Frame, Onward, PageReply, PageServices, View } from './route.ts'
-import { type Changed, simulationView } from './views/simulation.tsx'
+import type { PageContext, PageReply, PageServices, Redirect, View } from './route.ts'
+import { type ChangedOwnerView, simulationView } from './views/simulation.tsx'
 
 /** What a form of an administrator is sent for. */
-export interface Action {
+export interface AdminAction {
   readonly form: Form
-  readonly frame: Frame
+  readonly frame: PageContext
   readonly user: Identity
   /** Where the form was sent. */
   readonly path: string
   /** What it comes to, to see whom that would change before it is done. */
   plan(): NamedPlan | Promise<NamedPlan>
-  act(): Promise<Onward>
+  apply(): Promise<Redirect>
   /** The form again, with what is wrong. */
-  again(failure: string): View | Promise<View>
+  showAgain(failure: string): View | Promise<View>
 }
 
 /** The value of the button that only shows what would change. */
@@ -27,24 +27,24 @@ export const SIMULATE = 'simulate'
 const NAMED = 100
 
 /** Does what a form asks for, or shows whom it would change; what is wrong with it is said above the same form. */
-export const carryOut = async (services: PageServices, action: Action): Promise<PageReply> => {
+export const runAdminAction = async (services: PageServices, action: AdminAction): Promise<PageReply> => {
   const isSimulated = action.form.text('do') === SIMULATE
   if (!isSimulated) checkScopes(action.user, { scope: 'write:admin' })
   try {
-    return isSimulated ? await simulate(services, action) : await action.act()
+    return isSimulated ? await simulate(services, action) : await action.apply()
   } catch (error) {
     if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
-    return { ...(await action.again(error.message)), status: error.code === 'conflict' ? 409 : 422 }
+    return { ...(await action.showAgain(error.message)), status: error.code === 'conflict' ? 409 : 422 }
   }
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found', 'bad_request'])
 
-const simulate = async ({ hosting }: PageServices, action: Action): Promise<View> => {
+const simulate = async ({ hosting }: PageServices, action: AdminAction): Promise<View> => {
   const { items, total } = await hosting.plans.simulate(await action.plan(), { offset: 0, limit: NAMED })
   const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
-  const changed = items.flatMap(({ owner, answers }): Changed[] => {
+  const changed = items.flatMap(({ owner, answers }): ChangedOwnerView[] => {
     const name = names.get(owner)
     return name === undefined ? [] : [{ name, answers }]
   })

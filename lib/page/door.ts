@@ -1,13 +1,13 @@
 import type { Log, Next } from '../http/index.ts'
-import type { PageFacts } from './index.ts'
-import { pathIn } from './place.ts'
-import type { PageServing } from './serving.ts'
+import type { PagesOptions } from './index.ts'
+import { requestPath } from './place.ts'
+import type { PageDispatcher } from './serving.ts'
 
 /** The pages, which are loaded when the first of them is asked for: a server that shows none starts without them. */
-export const createPageDoor = (facts: PageFacts): PageServing => {
-  let pages: PageServing | undefined
-  let coming: Promise<PageServing> | undefined
-  const load = async (): Promise<PageServing> => {
+export const createLazyPages = (facts: PagesOptions): PageDispatcher => {
+  let pages: PageDispatcher | undefined
+  let coming: Promise<PageDispatcher> | undefined
+  const load = async (): Promise<PageDispatcher> => {
     const { createPages } = await import('./index.ts')
     pages = createPages(facts)
     return pages
@@ -15,7 +15,7 @@ export const createPageDoor = (facts: PageFacts): PageServing => {
 
   return {
     handler(req, res, next) {
-      if (!isPage(pathIn(req))) return elsewhere(res, next)
+      if (!isPage(requestPath(req))) return elsewhere(res, next)
       if (pages !== undefined) return pages.handler(req, res, next)
       coming ??= load()
       coming.then(
@@ -27,7 +27,7 @@ export const createPageDoor = (facts: PageFacts): PageServing => {
   }
 }
 
-type Answer = Parameters<PageServing['handler']>[1]
+type Answer = Parameters<PageDispatcher['handler']>[1]
 
 /** Every page is at the root, or below what no owner can be named. */
 const isPage = (path: string): boolean => path === '/' || path.startsWith('/-/')

@@ -1,10 +1,10 @@
 import type { Sum } from '../integers.ts'
 import { usedBy } from '../quota/subjects.ts'
-import type { PastUsage } from '../records/schema.ts'
-import { slicesOf } from './parts.ts'
+import type { DailyUsage } from '../records/schema.ts'
+import { usagePartsOf } from './parts.ts'
 
 /** What was used over time: from the begin of one day to the begin of another. */
-export interface Span {
+export interface HistorySpan {
   readonly from: number
   readonly to: number
   /** Bytes. */
@@ -14,18 +14,18 @@ export interface Span {
 }
 
 /** Between one day on which it changed and the next it was the same; the last goes on to the end of today. */
-export const spansOf = (series: readonly PastUsage[], today: number): Span[] =>
+export const historySpans = (series: readonly DailyUsage[], today: number): HistorySpan[] =>
   series.map((one, at) => ({
     from: one.day,
     to: Math.max(one.day + 1, series[at + 1]?.day ?? today + 1),
     used: usedBy('size:all', one),
-    slices: slicesOf(one).map(({ bytes }) => Number(bytes)),
+    slices: usagePartsOf(one).map(({ bytes }) => Number(bytes)),
   }))
 
 /** A drawing has points of this many in its width and its height, whatever size it is shown at. */
 export const CANVAS = { width: 1000, height: 240 }
 
-export interface Drawing {
+export interface HistoryChart {
   /** The outline of each part, standing on the one before. */
   readonly areas: readonly string[]
   /** Bytes at the upper edge. */
@@ -34,14 +34,14 @@ export interface Drawing {
   readonly limit: number | undefined
 }
 
-export const drawingOf = (spans: readonly Span[], limit: number | undefined): Drawing => {
+export const historyChart = (spans: readonly HistorySpan[], limit: number | undefined): HistoryChart => {
   const most = Math.max(1, ...spans.map(({ used }) => Number(used)))
   const isInSight = limit !== undefined && limit >= 0 && limit <= 2 * most
   const top = isInSight ? Math.max(most, limit) * 1.05 : most
   const [begin, end] = [spans[0]?.from ?? 0, spans.at(-1)?.to ?? 1]
   const x = (day: number) => round((CANVAS.width * (day - begin)) / (end - begin))
   const y = (bytes: number) => round(CANVAS.height * (1 - bytes / top))
-  const below = (span: Span, part: number) =>
+  const below = (span: HistorySpan, part: number) =>
     span.slices.slice(0, part).reduce((sum, bytes) => sum + bytes, 0)
   const area = (part: number): string => {
     if (spans.every(({ slices }) => slices[part] === 0)) return ''

@@ -6,12 +6,12 @@ import { repositoryRoutes } from './routes/repository.ts'
 import { ruleRoutes } from './routes/rules.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { storageRoutes } from './routes/storage.ts'
-import { createPageServing, type PageServing } from './serving.ts'
+import { createPageDispatcher, type PageDispatcher } from './serving.ts'
 import { icon, style } from './style.ts'
 import { documentOf } from './views/document.tsx'
 import { failureView } from './views/failure.tsx'
 
-export interface PageFacts {
+export interface PagesOptions {
   services: PageServices
   baseUrl: string | undefined
   hasOwnLogin: boolean
@@ -29,11 +29,11 @@ export const pageRoutes = [
 ]
 
 /** The pages for people: what somebody uses and has left, from the same functions as the API. */
-export const createPages = (facts: PageFacts): PageServing =>
-  createPageServing({
+export const createPages = (facts: PagesOptions): PageDispatcher =>
+  createPageDispatcher({
     ...facts,
     routes: [...pageRoutes, ...(facts.hasOwnLogin ? [] : signInRoutes)],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },
-    failed: failureView,
+    failureView: failureView,
     render: documentOf,
   })

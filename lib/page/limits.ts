@@ -7,14 +7,14 @@ const UNITS = ['TiB', 'GiB', 'MiB', 'KiB'] as const
 const SIZES = { TiB: 1024 ** 4, GiB: 1024 ** 3, MiB: 1024 ** 2, KiB: 1024 }
 
 /** `2 GiB`, a number of bytes, or `unlimited`: what a limit is written as, to the byte. */
-export const limitText = (limit: number): string => {
+export const formatLimit = (limit: number): string => {
   if (limit === UNLIMITED) return 'unlimited'
   const unit = UNITS.find((one) => limit > 0 && limit % SIZES[one] === 0)
   return unit === undefined ? String(limit) : `${limit / SIZES[unit]} ${unit}`
 }
 
 /** @throws AllotError invalid for what is no size */
-export const limitIn = (text: string): number => {
+export const parseLimit = (text: string): number => {
   if (/^unlimited$/i.test(text)) return UNLIMITED
   const plain = text.replace(/(?<=\d)[,_ ](?=\d{3})/g, '')
   const size = plain.replace(

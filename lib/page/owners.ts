@@ -9,7 +9,11 @@ import type { PageServices } from './route.ts'
  * @throws AllotError not_found for what is not there and for what the user may not know of, alike; forbidden for an
  * organization that the user does not own.
  */
-export const ownerFor = async ({ hosting }: PageServices, user: Identity, name: string): Promise<Account> => {
+export const accessibleOwner = async (
+  { hosting }: PageServices,
+  user: Identity,
+  name: string,
+): Promise<Account> => {
   const account = await hosting.accounts.find(user, name)
   if (account?.id === user.id) return scoped(user, account, 'read:user')
   if (account !== undefined && user.admin) return scoped(user, account, 'read:admin')
@@ -28,7 +32,7 @@ const scoped = (user: Identity, account: Account, scope: string): Account => {
 const SHOWN = 50
 
 /** The organizations that somebody owns, by their names. */
-export const ownedBy = async ({ hosting }: PageServices, user: Identity): Promise<Account[]> => {
+export const ownedOrganizations = async ({ hosting }: PageServices, user: Identity): Promise<Account[]> => {
   const { items } = await hosting.organizations.of(user, user.id, { offset: 0, limit: 1000 })
   const owned = await Promise.all(
     items.map(async (one) => ((await hosting.organizations.isOwner(one.id, user.id)) ? [one] : [])),

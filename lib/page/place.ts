@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { baseUrlOf, mountOf, originForm } from '../http/location.ts'
 
 /** Where a request of a page points, and how the visitor's browser got there. */
-export interface Place {
+export interface PageUrl {
   /** Among the pages. */
   readonly path: string
   readonly query: URLSearchParams
@@ -15,16 +15,16 @@ export interface Place {
   readonly site: string | undefined
 }
 
-export const pathIn = (req: IncomingMessage): string => targetOf(req).split('?', 1)[0]!
+export const requestPath = (req: IncomingMessage): string => targetOf(req).split('?', 1)[0]!
 
 /** @throws AllotError bad_request for a malformed Host header */
-export const placeOf = (req: IncomingMessage, baseUrl: string | undefined): Place => {
+export const pageUrl = (req: IncomingMessage, baseUrl: string | undefined): PageUrl => {
   const target = targetOf(req)
   const mark = target.indexOf('?')
   const mount = mountIn(req, target)
   const origin = baseUrl === undefined ? baseUrlOf(req, '') : new URL(baseUrl).origin
   return {
-    path: pathIn(req),
+    path: requestPath(req),
     query: new URLSearchParams(mark === -1 ? '' : target.slice(mark + 1)),
     mount,
     origin,
@@ -43,6 +43,6 @@ const targetOf = (req: IncomingMessage): string => {
 const mountIn = (req: IncomingMessage, target: string): string => {
   const { originalUrl } = req as { originalUrl?: string }
   const [whole] = originForm(originalUrl ?? '').split('?', 1)
-  const isBare = pathIn(req) === '/' && whole !== '' && !whole!.endsWith('/')
+  const isBare = requestPath(req) === '/' && whole !== '' && !whole!.endsWith('/')
   return isBare ? whole! : mountOf(req, target)
 }

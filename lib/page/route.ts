@@ -24,7 +24,7 @@ export interface PageSettings {
 }
 
 /** What a page says of where it is and to whom it is shown. */
-export interface Frame {
+export interface PageContext {
   /** Where a path of the pages is, for links and forms. */
   at(path: string): string
   /** What every form has to send along. */
@@ -38,7 +38,7 @@ export interface Frame {
 
 export interface PageRequest<Name extends string = string, User = Identity | null> {
   readonly user: User
-  readonly frame: Frame
+  readonly frame: PageContext
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly form: Form
@@ -56,13 +56,13 @@ export interface View {
 }
 
 /** Onward to another path of the pages. */
-export interface Onward {
+export interface Redirect {
   readonly to: string
   /** A new secret for the visitor, and the seconds that it lasts. */
   readonly secret?: { readonly value: string; readonly seconds?: number }
 }
 
-export type PageReply = View | Onward
+export type PageReply = View | Redirect
 
 export interface PageRoute {
   readonly method: 'GET' | 'POST'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { endWithRequest } from '../http/linger.ts'
+import { endAfterDrain } from '../http/linger.ts'
 
 /** Nothing runs, nothing is loaded but what this server sends, nothing is sent elsewhere, and nobody frames it. */
 const POLICY =
@@ -22,7 +22,7 @@ const send = (res: ServerResponse, status: number, text: string, headers: readon
   if (status === 413) res.shouldKeepAlive = false
   const length = status === 304 ? [] : ['Content-Length', String(bytes.length)]
   res.writeHead(status, [...GUARDED, ...headers, ...length])
-  endWithRequest(res, bytes)
+  endAfterDrain(res, bytes)
 }
 
 /** Pages say who one is and what one has: no cache keeps them. */
@@ -34,7 +34,7 @@ export const sendPage = (
 ): void =>
   send(res, status, html, ['Content-Type', 'text/html;charset=utf-8', 'Cache-Control', 'no-store', ...more])
 
-export const sendOn = (res: ServerResponse, to: string, more: readonly string[] = []): void =>
+export const sendRedirect = (res: ServerResponse, to: string, more: readonly string[] = []): void =>
   send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store', ...more])
 
 /** What is the same for everyone. */

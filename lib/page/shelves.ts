@@ -3,18 +3,18 @@ import type { Slice } from '../hosting/listing.ts'
 import type { UsedEntry } from '../hosting/usage.ts'
 import type { Account, Repository } from '../records/schema.ts'
 import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../resources/quota.ts'
-import type { Frame, PageServices } from './route.ts'
-import type { Item, Kind, ShelfFacts } from './views/shelf.tsx'
+import type { PageContext, PageServices } from './route.ts'
+import type { Item, UsageKind, UsageListData } from './views/shelf.tsx'
 
 /** A page of what an owner has of a kind, largest first. */
-export const shelfOf = async (
+export const usageList = async (
   services: PageServices,
-  frame: Frame,
+  frame: PageContext,
   viewer: Viewer,
   owner: Account,
-  kind: Kind,
+  kind: UsageKind,
   slice: Slice,
-): Promise<ShelfFacts> => {
+): Promise<UsageListData> => {
   const { hosting } = services
   if (kind === 'repositories') {
     const { items, total } = await hosting.listings.of(viewer, owner.id, 'reversesize', slice)
@@ -25,7 +25,7 @@ export const shelfOf = async (
   return { kind, total, items: items.map((one) => entryItem(one, owner.name, site)) }
 }
 
-const repositoryItem = ({ at }: Frame, owner: Account, repository: Repository): Item => ({
+const repositoryItem = ({ at }: PageContext, owner: Account, repository: Repository): Item => ({
   key: repository.name,
   name: repository.name,
   about: [

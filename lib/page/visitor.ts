@@ -7,14 +7,14 @@ import { AllotError } from '../errors.ts'
  * to a visitor carries a token that follows from it, and nobody else can make one. Signing in gives another cookie, so
  * that one that somebody has planted is worth nothing.
  */
-export interface Visitor {
+export interface BrowserSession {
   readonly secret: string
   /** It is to be told to the browser with the answer. */
   readonly isNew: boolean
 }
 
 /** Where a cookie is valid. */
-export interface CookiePlace {
+export interface CookieScope {
   isSecure: boolean
   /** Where the pages are, without a slash at the end. */
   mount: string
@@ -24,7 +24,7 @@ const SECRET = /^[\w-]{43}$/
 
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 
-export const visitorOf = (req: IncomingMessage, place: CookiePlace): Visitor => {
+export const browserSessionOf = (req: IncomingMessage, place: CookieScope): BrowserSession => {
   const held = cookiesIn(req).find(([name, value]) => name === nameOf(place) && SECRET.test(value))
   return held === undefined ? { secret: newSecret(), isNew: true } : { secret: held[1], isNew: false }
 }
@@ -34,7 +34,7 @@ export const visitorOf = (req: IncomingMessage, place: CookiePlace): Visitor => 
  * It opens nothing, for a GET changes nothing, and what changes something needs the form's token besides.
  * @param seconds undefined: until the browser is closed
  */
-export const cookieOf = (place: CookiePlace, secret: string, seconds?: number): string =>
+export const sessionCookie = (place: CookieScope, secret: string, seconds?: number): string =>
   [
     `${nameOf(place)}=${secret}`,
     // `__Host-` is taken for the whole host only, and a browser that takes it takes it from nobody else.
@@ -45,7 +45,7 @@ export const cookieOf = (place: CookiePlace, secret: string, seconds?: number): 
     ...(seconds === undefined ? [] : [`Max-Age=${seconds}`]),
   ].join('; ')
 
-const nameOf = ({ isSecure }: CookiePlace): string => (isSecure ? '__Host-allot' : 'allot')
+const nameOf = ({ isSecure }: CookieScope): string => (isSecure ? '__Host-allot' : 'allot')
 
 const cookiesIn = ({ headers: { cookie = '' } }: IncomingMessage): [name: string, value: string][] =>
   cookie.split(';').map((one) => {
@@ -53,7 +53,7 @@ const cookiesIn = ({ headers: { cookie = '' } }: IncomingMessage): [name: string
     return [name, value.join('=')]
   })
 
-export const formTokenOf = (secret: string): string =>
+export const csrfToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
 /**
@@ -61,8 +61,8 @@ export const formTokenOf = (secret: string): string =>
  * @param origin where the pages are, as the visitor's browser sees it
  * @throws AllotError forbidden
  */
-export const checkForm = (req: IncomingMessage, secret: string, token: string, origin: string): void => {
-  const [given, right] = [Buffer.from(token), Buffer.from(formTokenOf(secret))]
+export const checkCsrf = (req: IncomingMessage, secret: string, token: string, origin: string): void => {
+  const [given, right] = [Buffer.from(token), Buffer.from(csrfToken(secret))]
   if (isFromElsewhere(req, origin)) throw new AllotError('forbidden', 'this form was sent by another site')
   if (given.length !== right.length || !timingSafeEqual(given, right))
     throw new AllotError(

@@ -2,19 +2,19 @@ import { invalid } from '../errors.ts'
 import { isSubject, type Subject } from './subjects.ts'
 
 /** Each is measured whenever its rule is judged, and a subject may be listed more than once. */
-export const MOST_SUBJECTS = 100
+export const MAX_SUBJECTS = 100
 /** Two such names fit into a key of the store, whatever their characters. */
 const LONGEST_NAME = 255
 
 /** What a host hands over in process, where no schema has looked at it. */
-interface GivenRule {
+interface UncheckedRule {
   readonly name: string
   readonly limit?: number | undefined
   readonly subjects?: readonly string[] | undefined
 }
 
 /** @throws AllotError invalid, naming the member. */
-export const checkRule = ({ name, limit, subjects }: GivenRule): void => {
+export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
   checkName(name)
   checkLimit(limit)
   checkSubjects(subjects)
@@ -38,8 +38,8 @@ export const checkLimit = (limit: number | undefined): void => {
 
 export const checkSubjects = (subjects: readonly string[] | undefined): void => {
   if (subjects === undefined) return
-  if (!Array.isArray(subjects) || subjects.length > MOST_SUBJECTS)
-    throw invalid(`subjects: expected a list of at most ${MOST_SUBJECTS}`)
+  if (!Array.isArray(subjects) || subjects.length > MAX_SUBJECTS)
+    throw invalid(`subjects: expected a list of at most ${MAX_SUBJECTS}`)
   for (const [at, subject] of subjects.entries()) checkSubject(subject, `subjects[${at}]`)
 }
 

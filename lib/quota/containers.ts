@@ -1,50 +1,57 @@
 import { add, subtract } from '../integers.ts'
-import { type Errands, isUnderWay, type Work } from '../records/errands.ts'
+import { isPending, type JobHandler, type Jobs } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
-  type Container,
-  containers,
   type LedgerEntry,
   ledgerEntries,
-  nothingKept,
+  noOwnEntries,
+  type RepositoryUsage,
+  repositoryUsages,
 } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
-import type { Tally, UsageDelta } from './tally.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { UsageCounters, UsageDelta } from './tally.ts'
 
 /**
  * Repositories as quota sees them. "A repository that turns private, is renamed, transferred or deleted moves or removes
  * its usage in the same atomic write": every operation here works within the caller's transaction, and changes no more
  * entries than one write may, for a repository lends no more to its owner's shelf (see shelves.ts).
  */
-export interface Containers {
+export interface Repositories {
   /** @param git bytes of git data, without LFS. */
-  open(tx: Change, container: { id: number; owner: number; private: boolean; git: number }): Promise<void>
-  resize(tx: Change, id: number, git: number): Promise<void>
-  setPrivate(tx: Change, id: number, isPrivate: boolean): Promise<void>
-  move(tx: Change, id: number, owner: number): Promise<void>
+  create(
+    tx: WriteContext,
+    container: { id: number; owner: number; private: boolean; git: number },
+  ): Promise<void>
+  resize(tx: WriteContext, id: number, git: number): Promise<void>
+  setPrivate(tx: WriteContext, id: number, isPrivate: boolean): Promise<void>
+  move(tx: WriteContext, id: number, owner: number): Promise<void>
   /** Removes the container, and with it every ledger entry in it: at most so many now. @returns how many now */
-  close(tx: Change, id: number, limit: number): Promise<number>
+  remove(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
-export const createContainers = (tally: Tally, errands: Errands): Containers => {
+export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Repositories => {
   /** Replaces a container and takes the difference to the owner's usage (or both owners', when it moves). */
-  const replace = async (tx: Change, id: number, edit: (before: Container) => Container) => {
+  const replace = async (
+    tx: WriteContext,
+    id: number,
+    edit: (before: RepositoryUsage) => RepositoryUsage,
+  ) => {
     const before = await existing(tx, id)
     const after = edit(before)
     if (after.owner === before.owner) {
-      await tally.add(tx, after.owner, plus(usageOf(after), negative(usageOf(before))))
+      await usageCounters.add(tx, after.owner, plus(usageOf(after), negative(usageOf(before))))
     } else {
-      await tally.add(tx, before.owner, negative(usageOf(before)))
-      await tally.add(tx, after.owner, usageOf(after))
+      await usageCounters.add(tx, before.owner, negative(usageOf(before)))
+      await usageCounters.add(tx, after.owner, usageOf(after))
     }
-    await containers.save(tx, after)
+    await repositoryUsages.save(tx, after)
   }
 
   return {
-    async open(tx, { id, owner, private: isPrivate, git }) {
+    async create(tx, { id, owner, private: isPrivate, git }) {
       const container = { id, owner, private: isPrivate, git, ...empty }
-      await containers.save(tx, container)
-      await tally.add(tx, owner, usageOf(container))
+      await repositoryUsages.save(tx, container)
+      await usageCounters.add(tx, owner, usageOf(container))
     },
     resize: (tx, id, git) => replace(tx, id, (before) => ({ ...before, git })),
     setPrivate: (tx, id, isPrivate) => replace(tx, id, (before) => ({ ...before, private: isPrivate })),
@@ -52,22 +59,22 @@ export const createContainers = (tally: Tally, errands: Errands): Containers => 
       await replace(tx, id, (before) => ({ ...before, owner }))
       for await (const entry of paced(await lentBy(tx, id))) await ledgerEntries.save(tx, { ...entry, owner })
     },
-    async close(tx, id, limit) {
+    async remove(tx, id, limit) {
       const container = await existing(tx, id)
-      await containers.remove(tx, [id])
-      await tally.add(tx, container.owner, negative(usageOf(container)))
+      await repositoryUsages.remove(tx, [id])
+      await usageCounters.add(tx, container.owner, negative(usageOf(container)))
       // Nobody reads the shelf of an owner that is gone, so there is no hurry.
-      if (await isUnderWay(tx, 'owner', container.owner)) return errands.begin(tx, 'entries', id, limit)
+      if (await isPending(tx, 'owner', container.owner)) return jobs.runNow(tx, 'entries', id, limit)
       const did = await removeAll(tx, await lentBy(tx, id))
-      return did + (await errands.begin(tx, 'entries', id, limit - did))
+      return did + (await jobs.runNow(tx, 'entries', id, limit - did))
     },
   }
 }
 
 /** Removes the entries of a container that is gone. */
-export const removingEntries: Work = {
+export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
-    if ((await containers.get(tx, [id])) !== undefined) return 0
+    if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
     const lent = await removeAll(tx, await lentBy(tx, id, limit))
     if (lent === limit) return lent
     const kept = await ledgerEntries.list(tx, 'shelf', { prefix: [id], limit: limit - lent })
@@ -75,24 +82,31 @@ export const removingEntries: Work = {
   },
 }
 
-const removeAll = async (tx: Change, entries: readonly LedgerEntry[]): Promise<number> => {
+const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Promise<number> => {
   for await (const { kind, key } of paced(entries)) await ledgerEntries.remove(tx, [kind, key])
   return entries.length
 }
 
 /** What a container has lent to its owner's shelf. */
-const lentBy = (tx: Change, id: number, limit?: number): Promise<LedgerEntry[]> =>
+const lentBy = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
   ledgerEntries.list(tx, 'container', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
 
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...nothingKept }
+const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
 
-const existing = async (tx: Change, id: number): Promise<Container> => {
-  const container = await containers.get(tx, [id])
+const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {
+  const container = await repositoryUsages.get(tx, [id])
   if (container === undefined) throw new Error(`no container ${id}`)
   return container
 }
 
-const usageOf = ({ lfs, issues, releases, artifacts, packages, ...container }: Container): UsageDelta => ({
+const usageOf = ({
+  lfs,
+  issues,
+  releases,
+  artifacts,
+  packages,
+  ...container
+}: RepositoryUsage): UsageDelta => ({
   lfs,
   issues,
   releases,

@@ -1,10 +1,10 @@
 import type { Sum } from '../integers.ts'
 import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
-import type { Standing } from './standing.ts'
+import type { QuotaStatus } from './standing.ts'
 import type { Subject, Usage } from './subjects.ts'
 
 /** An owner's usage passed a rule's limit, or the share of it at which hosts are told, upward or downward. */
-export interface Crossing {
+export interface ThresholdEvent {
   owner: number
   rule: string
   subjects: readonly Subject[]
@@ -20,12 +20,12 @@ export interface Crossing {
 }
 
 /** What a change of usage crossed, in the order in which it did. */
-export const crossingsBetween = (
+export const thresholdEventsBetween = (
   groups: readonly QuotaGroup[],
   before: Usage,
   after: Usage,
   share: number,
-): Omit<Crossing, 'owner'>[] => {
+): Omit<ThresholdEvent, 'owner'>[] => {
   const rules = new Map(groups.flatMap((group) => group.rules.map((rule) => [rule.name, rule])))
   return [...rules.values()].flatMap((rule) =>
     crossedBy(rule, measure(rule, before), measure(rule, after), share),
@@ -42,7 +42,7 @@ const crossedBy = (rule: QuotaRule, before: Sum, used: Sum, share: number) => {
     .map((at) => ({ rule: name, subjects, limit, share: at, reached: used >= limit * at, before, used }))
 }
 
-export interface Crossings {
+export interface ThresholdEvents {
   /** Takes note of a change that is durable. */
   changed(owner: number, before: Usage, after: Usage): void
   /** Resolves when everything noted has been told. */
@@ -53,26 +53,27 @@ export interface Crossings {
  * Tells of every crossing once, in the order of the changes: each transaction's usage begins where the one before it
  * ended, so none is told twice and none is left out.
  */
-export const createCrossings = (
-  standing: (owner: number) => Standing | Promise<Standing>,
-  { share, tell, failed }: CrossingOptions,
-): Crossings => {
+export const createThresholdEvents = (
+  standing: (owner: number) => QuotaStatus | Promise<QuotaStatus>,
+  { share, notify, onError }: ThresholdEventOptions,
+): ThresholdEvents => {
   let last: Promise<void> = Promise.resolve()
   const look = async (owner: number, before: Usage, after: Usage) => {
     const { groups } = await standing(owner)
-    for (const crossing of crossingsBetween(groups, before, after, share)) await tell({ owner, ...crossing })
+    for (const event of thresholdEventsBetween(groups, before, after, share))
+      await notify({ owner, ...event })
   }
   return {
     changed(owner, before, after) {
-      last = last.then(() => look(owner, before, after)).catch(failed)
+      last = last.then(() => look(owner, before, after)).catch(onError)
     },
     idle: () => last,
   }
 }
 
-export interface CrossingOptions {
+export interface ThresholdEventOptions {
   share: number
-  tell: (crossing: Crossing) => void | Promise<void>
+  notify: (event: ThresholdEvent) => void | Promise<void>
   /** A crossing that could not be told. */
-  failed: (error: unknown) => void
+  onError: (error: unknown) => void
 }

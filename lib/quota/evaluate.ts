@@ -21,7 +21,7 @@ export const measure = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
 /** "A rule stands when the sum of the usage of all its subjects is below its limit." */
-export const ruleStands = (rule: QuotaRule, usage: Usage): boolean =>
+export const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
   rule.limit === UNLIMITED || measure(rule, usage) < rule.limit
 
 /** Whether the rule lists the subject, or one above it. */
@@ -29,46 +29,48 @@ export const covers = (rule: QuotaRule, subject: Subject): boolean =>
   lineOf(subject).some((above) => rule.subjects.includes(above))
 
 /** "A group stands when ALL of its rules stand": of those that cover the subject; when none does, it stands. */
-export const groupStands = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
-  group.rules.every((rule) => !covers(rule, subject) || ruleStands(rule, usage))
+export const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
+  group.rules.every((rule) => !covers(rule, subject) || isRuleWithin(rule, usage))
 
 /** "A group list stands when ANY of its groups stands"; without any group nothing limits the owner. */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
-  subject === 'size:wiki' || groups.length === 0 || groups.some((group) => groupStands(group, subject, usage))
+  subject === 'size:wiki' ||
+  groups.length === 0 ||
+  groups.some((group) => isGroupWithin(group, subject, usage))
 
 /** What still fits below a limit. */
-export interface Room {
+export interface LimitStatus {
   /** Bytes. */
   limit: number
   /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
-  left: Sum
+  remaining: Sum
 }
 
 /**
  * The limit that binds: the tightest rule of each group holds that group, and the loosest group holds the owner, for ANY
  * group is enough. Undefined when nothing limits; else the owner is over exactly when nothing is left.
  */
-export const bindingRoom = (
+export const bindingLimit = (
   groups: readonly QuotaGroup[],
   subject: Subject,
   usage: Usage,
-): Room | undefined => {
+): LimitStatus | undefined => {
   if (subject === 'size:wiki') return undefined
-  let loosest: Room | undefined
+  let loosest: LimitStatus | undefined
   for (const group of groups) {
     const tightest = tightestRoom(group, subject, usage)
     if (tightest === undefined) return undefined
-    if (loosest === undefined || tightest.left > loosest.left) loosest = tightest
+    if (loosest === undefined || tightest.remaining > loosest.remaining) loosest = tightest
   }
   return loosest
 }
 
-const tightestRoom = (group: QuotaGroup, subject: Subject, usage: Usage): Room | undefined => {
-  let tightest: Room | undefined
+const tightestRoom = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
+  let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
     const left = subtract(rule.limit, measure(rule, usage))
-    if (tightest === undefined || left < tightest.left) tightest = { limit: rule.limit, left }
+    if (tightest === undefined || left < tightest.remaining) tightest = { limit: rule.limit, remaining: left }
   }
   return tightest
 }

@@ -1,13 +1,13 @@
 import { type Sum, subtract } from '../integers.ts'
 import {
-  bindingRoom,
+  bindingLimit,
   covers,
-  groupStands,
+  isGroupWithin,
+  isRuleWithin,
   isWithin,
   measure,
   type QuotaGroup,
   type QuotaRule,
-  ruleStands,
 } from './evaluate.ts'
 import { type Subject, type Usage, usedBy } from './subjects.ts'
 
@@ -43,20 +43,20 @@ export interface QuotaExplanation {
 }
 
 export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): QuotaExplanation => {
-  const binding = bindingRoom(groups, subject, usage)
+  const binding = bindingLimit(groups, subject, usage)
   return {
     subject,
     over: !isWithin(groups, subject, usage),
     used: usedBy(subject, usage),
     limit: binding?.limit ?? null,
-    left: binding?.left ?? null,
+    left: binding?.remaining ?? null,
     groups: groups.map((group) => explainGroup(group, subject, usage)),
   }
 }
 
 const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => ({
   name: group.name,
-  stands: subject === 'size:wiki' || groupStands(group, subject, usage),
+  stands: subject === 'size:wiki' || isGroupWithin(group, subject, usage),
   rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
 })
 
@@ -65,7 +65,7 @@ const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExpla
   return {
     ...rule,
     covers: covers(rule, subject),
-    stands: ruleStands(rule, usage),
+    stands: isRuleWithin(rule, usage),
     used,
     left: rule.limit === -1 ? null : subtract(rule.limit, used),
   }

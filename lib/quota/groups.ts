@@ -1,6 +1,6 @@
 import { AllotError, invalid } from '../errors.ts'
 import { assignments, type Group, groups, rules } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { checkName, checkRule } from './checks.ts'
 import type { QuotaGroup } from './evaluate.ts'
@@ -8,7 +8,7 @@ import { toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner by id, or how to find one within the transaction that gives it a group. */
-export type GivenOwner = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
+export type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
 
 /** Quota groups, and which owners they are assigned to. */
 export interface Groups {
@@ -23,11 +23,11 @@ export interface Groups {
   /** @throws AllotError not_found for an unknown group, or a rule that is not in it. */
   removeRule(group: string, rule: string): Promise<void>
   /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already. */
-  assign(owner: GivenOwner, group: string): Promise<void>
+  assign(owner: OwnerReference, group: string): Promise<void>
   /** @throws AllotError not_found when the owner or the group is unknown, or not assigned. */
-  unassign(owner: GivenOwner, group: string): Promise<void>
+  unassign(owner: OwnerReference, group: string): Promise<void>
   /** Sets the whole list of an owner. @throws AllotError invalid for an unknown or repeated name; nothing changes then. */
-  setFor(owner: GivenOwner, names: readonly string[]): Promise<void>
+  setFor(owner: OwnerReference, names: readonly string[]): Promise<void>
   assignedTo(owner: number): Promise<string[]>
   /** Ids of the owners that the group is assigned to; undefined when there is no such group. */
   members(
@@ -48,11 +48,11 @@ interface NewRule {
   subjects?: readonly Subject[] | undefined
 }
 
-/** @param changed called after a change is durable: it may concern every owner. */
-export const createGroups = (store: Store, changed: () => void): Groups => {
-  const write = <T>(work: (tx: Change) => Promise<T>) =>
+/** @param onChange called after a change is durable: it may concern every owner. */
+export const createGroups = (store: Store, onChange: () => void): Groups => {
+  const write = <T>(work: (tx: WriteContext) => Promise<T>) =>
     store.write((tx) => {
-      tx.afterCommit(changed)
+      tx.afterCommit(onChange)
       return work(tx)
     })
 
@@ -126,7 +126,7 @@ export const createGroups = (store: Store, changed: () => void): Groups => {
 }
 
 /** A group must not be given to whoever is deleted meanwhile. */
-const ownerIn = async (tx: ReadTransaction, given: GivenOwner): Promise<number> => {
+const ownerIn = async (tx: ReadTransaction, given: OwnerReference): Promise<number> => {
   if (typeof given === 'number') return given
   const owner = await given(tx)
   if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
@@ -142,7 +142,7 @@ export const readGroup = async (tx: ReadTransaction, name: string): Promise<Quot
 }
 
 /** Takes every group from an owner that is deleted. */
-export const unassignAll = async (tx: Change, owner: number): Promise<void> => {
+export const unassignAll = async (tx: WriteContext, owner: number): Promise<void> => {
   for (const name of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, name])
 }
 
@@ -161,7 +161,7 @@ const refuseTaken = async (tx: ReadTransaction, name: string) => {
 
 /** A rule that exists stays as it is, whatever limit and subjects come with its name. */
 const createMissingRule = async (
-  tx: Change,
+  tx: WriteContext,
   { name, limit, subjects, sequence }: NewRule & { sequence: number },
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
@@ -170,7 +170,7 @@ const createMissingRule = async (
   await rules.save(tx, { name, limit, subjects: [...(subjects ?? [])], sequence })
 }
 
-const setFor = async (tx: Change, owner: number, names: readonly string[]) => {
+const setFor = async (tx: WriteContext, owner: number, names: readonly string[]) => {
   refuseRepeated('group', names)
   await unassignAll(tx, owner)
   for (const name of names) {
@@ -185,7 +185,7 @@ const refuseRepeated = (what: string, names: readonly string[]) => {
   if (repeated !== undefined) throw invalid(`the ${what} ${repeated} is named twice`)
 }
 
-const existing = async (tx: Change, name: string): Promise<Group> => {
+const existing = async (tx: WriteContext, name: string): Promise<Group> => {
   const group = await groups.get(tx, [name])
   if (group === undefined) throw missing('group', name)
   return group

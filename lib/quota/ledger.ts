@@ -1,18 +1,18 @@
 import { add, type Sum } from '../integers.ts'
-import { type Errands, isUnderWay } from '../records/errands.ts'
+import { isPending, type Jobs } from '../records/errands.ts'
 import { paced } from '../records/paced.ts'
 import {
-  type Container,
-  containers,
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
+  type RepositoryUsage,
+  repositoryUsages,
 } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { countKept, countShelves, listShelves, shelfFor } from './shelves.ts'
+import { countOwnEntries, countPartitions, listPartitions, partitionFor } from './shelves.ts'
 import type { Usage } from './subjects.ts'
-import type { Tally } from './tally.ts'
+import type { UsageCounters } from './tally.ts'
 
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
@@ -27,11 +27,11 @@ export type NewEntry = Omit<LedgerEntry, 'owner'> & {
 export interface Ledger {
   get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined>
   /** Writes the entry in the place of one with its kind and key, so the same entry twice counts once. */
-  put(tx: Change, entry: NewEntry): Promise<{ replaced: boolean }>
+  put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }>
   /** Removes at most so much of what an owner has outside of any container. @returns how many */
-  removeOwned(tx: Change, owner: number, limit: number): Promise<number>
+  removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number>
   /** Answers whether there was such an entry. */
-  remove(tx: Change, kind: LedgerKind, key: string): Promise<boolean>
+  remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean>
   /** "Lists of what counts are ordered largest first, then by name." */
   list(
     tx: ReadTransaction,
@@ -43,30 +43,31 @@ export interface Ledger {
 }
 
 /** Called in the transaction that changes how many bytes of LFS objects a container has. */
-export type LfsChanged = (tx: Change, container: number, lfs: Sum) => Promise<void>
+export type LfsChanged = (tx: WriteContext, container: number, lfs: Sum) => Promise<void>
 
-export const createLedger = (tally: Tally, errands: Errands, lfsChanged: LfsChanged): Ledger => {
-  const account = async (tx: Change, entry: LedgerEntry, sign: 1 | -1) => {
+export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChanged: LfsChanged): Ledger => {
+  const account = async (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => {
     const container = await containerOf(tx, entry)
     // Its repository is gone, and what was in it was taken off the owner's usage then.
     if (container === undefined && entry.container !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await tally.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
+    await usageCounters.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
     if (container === undefined) return
-    const counted = entry.owner === null ? countKept(container, entry, sign) : { lent: container.lent + sign }
+    const counted =
+      entry.owner === null ? countOwnEntries(container, entry, sign) : { lent: container.lent + sign }
     const sum = add(container[kind], bytes)
-    await containers.save(tx, { ...container, ...counted, [kind]: sum })
+    await repositoryUsages.save(tx, { ...container, ...counted, [kind]: sum })
     if (kind === 'lfs') await lfsChanged(tx, container.id, sum)
   }
 
   /** What a removal under way has not come to yet is no entry any more. */
   const stands = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
     const owner = entry.container === null ? entry.owner! : (await containerOf(tx, entry))?.owner
-    return owner !== undefined && !(await isUnderWay(tx, 'owner', owner))
+    return owner !== undefined && !(await isPending(tx, 'owner', owner))
   }
 
-  const take = async (tx: Change, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> => {
+  const take = async (tx: WriteContext, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> => {
     const before = await ledgerEntries.get(tx, [kind, key])
     if (before === undefined) return undefined
     const stood = await stands(tx, before)
@@ -84,7 +85,8 @@ export const createLedger = (tally: Tally, errands: Errands, lfsChanged: LfsChan
       const container = await containerOf(tx, entry)
       if (container === undefined && entry.container !== null)
         throw new Error(`no container ${entry.container}`)
-      const owner = container === undefined ? entry.owner : shelfFor(container, errands.bounds.inOne)
+      const owner =
+        container === undefined ? entry.owner : partitionFor(container, jobs.bounds.maxPerTransaction)
       await account(tx, { ...entry, owner }, 1)
       await ledgerEntries.save(tx, { ...entry, owner })
       return { replaced: before !== undefined }
@@ -102,15 +104,16 @@ export const createLedger = (tally: Tally, errands: Errands, lfsChanged: LfsChan
       }
       return owned.length
     },
-    list: listShelves,
-    count: countShelves,
+    list: listPartitions,
+    count: countPartitions,
   }
 }
 
 const containerOf = async (
   tx: ReadTransaction,
   { container }: Pick<LedgerEntry, 'container'>,
-): Promise<Container | undefined> => (container === null ? undefined : containers.get(tx, [container]))
+): Promise<RepositoryUsage | undefined> =>
+  container === null ? undefined : repositoryUsages.get(tx, [container])
 
 type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
 

@@ -32,7 +32,7 @@ export interface Differences {
 }
 
 /** The policy as it would be. @throws AllotError invalid for what is named twice, or not there to be named. */
-export const planned = (plan: QuotaPlan, before: Policy): Policy => {
+export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
   refuseRepeated(
     'rules',
     plan.rules?.map((rule) => rule.name),

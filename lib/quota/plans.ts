@@ -1,13 +1,13 @@
 import type { Sum } from '../integers.ts'
 import { assignments, groups, rules } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { bindingRoom, type QuotaGroup, type Room } from './evaluate.ts'
-import { type Differences, differencesOf, planned, type QuotaPlan } from './plan.ts'
-import { type Judge, judgeOf, readPolicy } from './policy.ts'
+import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
+import { applyPlan, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
+import { type GroupResolver, groupResolver, readPolicy } from './policy.ts'
 import type { QuotaDefaults } from './standing.ts'
 import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
-import { survey } from './survey.ts'
+import { scanOwners } from './survey.ts'
 
 /** How a plan would change the answer for one subject. */
 export interface ChangedAnswer {
@@ -21,7 +21,7 @@ export interface ChangedAnswer {
 /** Undefined where nothing limits. */
 interface Answer {
   over: boolean
-  room: Room | undefined
+  room: LimitStatus | undefined
 }
 
 export interface ChangedOwner {
@@ -35,7 +35,7 @@ export interface Plans {
   /** Numbers for what the plan may create; they cannot be drawn within a transaction. */
   numbers(plan: QuotaPlan): Promise<PlanNumbers>
   /** Makes everything as the plan says, and answers what that changed. */
-  carryOut(tx: Change, plan: QuotaPlan, numbers: PlanNumbers): Promise<Differences>
+  apply(tx: WriteContext, plan: QuotaPlan, numbers: PlanNumbers): Promise<Differences>
   /**
    * The owners who would be over where they are within now, or the other way round. Nothing is stored.
    * @param defaults stands in the place of the configured default groups.
@@ -53,11 +53,11 @@ export interface PlanNumbers {
   groups: ReadonlyMap<string, number>
 }
 
-/** @param changed called after a change is durable: it may concern every owner. */
-export const createPlans = (store: Store, defaults: QuotaDefaults, changed: () => void): Plans => {
+/** @param onChange called after a change is durable: it may concern every owner. */
+export const createPlans = (store: Store, defaults: QuotaDefaults, onChange: () => void): Plans => {
   const differences = async (tx: ReadTransaction, plan: QuotaPlan) => {
     const before = await readPolicy(tx, defaults)
-    return differencesOf(tx, plan, before, planned(plan, before))
+    return differencesOf(tx, plan, before, applyPlan(plan, before))
   }
   const numbered = async (name: 'rule' | 'group', things: readonly { name: string }[] = []) => {
     const numbers = new Map<string, number>()
@@ -71,22 +71,22 @@ export const createPlans = (store: Store, defaults: QuotaDefaults, changed: () =
       rules: await numbered('rule', plan.rules),
       groups: await numbered('group', plan.groups),
     }),
-    async carryOut(tx, plan, numbers) {
+    async apply(tx, plan, numbers) {
       const made = await differences(tx, plan)
       await setRules(tx, made.rules, numbers.rules)
       await setGroups(tx, made.groups, numbers.groups)
       await setAssignments(tx, made.assignments)
-      tx.afterCommit(changed)
+      tx.afterCommit(onChange)
       return made
     },
     async simulate(tx, plan, { offset, limit }, defaultGroups = defaults.groups) {
       const before = await readPolicy(tx, defaults)
-      const after = { ...planned(plan, before), defaults: { ...defaults, groups: defaultGroups } }
-      const [judged, judge] = [judgeOf(before), judgeOf(after)]
+      const after = { ...applyPlan(plan, before), defaults: { ...defaults, groups: defaultGroups } }
+      const [judged, judge] = [groupResolver(before), groupResolver(after)]
       const wanted = new Map((plan.assignments ?? []).map((one) => [one.owner, one.groups]))
       const page: ChangedOwner[] = []
       let total = 0
-      for await (const { owner, usage, assigned } of survey(tx)) {
+      for await (const { owner, usage, assigned } of scanOwners(tx)) {
         const left = plan.prune ? [] : assigned
         const answers = changedAnswers(judged(assigned), judge(wanted.get(owner) ?? left), usage)
         if (answers.length === 0) continue
@@ -97,7 +97,11 @@ export const createPlans = (store: Store, defaults: QuotaDefaults, changed: () =
   }
 }
 
-const changedAnswers = (before: ReturnType<Judge>, after: ReturnType<Judge>, usage: Usage): ChangedAnswer[] =>
+const changedAnswers = (
+  before: ReturnType<GroupResolver>,
+  after: ReturnType<GroupResolver>,
+  usage: Usage,
+): ChangedAnswer[] =>
   subjects
     .map((subject) => ({
       subject,
@@ -108,12 +112,12 @@ const changedAnswers = (before: ReturnType<Judge>, after: ReturnType<Judge>, usa
     .filter((answer) => answer.before.over !== answer.after.over)
 
 const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
-  const room = bindingRoom(groups, subject, usage)
-  return { room, over: room !== undefined && room.left <= 0 }
+  const room = bindingLimit(groups, subject, usage)
+  return { room, over: room !== undefined && room.remaining <= 0 }
 }
 
 const setRules = async (
-  tx: Change,
+  tx: WriteContext,
   differing: Differences['rules'],
   numbers: ReadonlyMap<string, number>,
 ) => {
@@ -127,7 +131,7 @@ const setRules = async (
 }
 
 const setGroups = async (
-  tx: Change,
+  tx: WriteContext,
   differing: Differences['groups'],
   numbers: ReadonlyMap<string, number>,
 ) => {
@@ -140,7 +144,7 @@ const setGroups = async (
   }
 }
 
-const setAssignments = async (tx: Change, differing: Differences['assignments']) => {
+const setAssignments = async (tx: WriteContext, differing: Differences['assignments']) => {
   for (const { key: owner, before = [], after = [] } of differing) {
     for (const group of before) if (!after.includes(group)) await assignments.remove(tx, [owner, group])
     for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })

@@ -2,7 +2,7 @@ import { groups, rules } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { toRule } from './rules.ts'
-import { judging, type QuotaDefaults } from './standing.ts'
+import { effectiveGroups, type QuotaDefaults } from './standing.ts'
 
 /** All rules and groups by name, and the defaults: what every owner is judged by, as it is or as somebody proposes it. */
 export interface Policy {
@@ -24,9 +24,9 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
 }
 
 /** Gives the groups that an owner is judged by: the same list for the same names, so that lists can be compared. */
-export type Judge = (assigned: readonly string[]) => readonly QuotaGroup[]
+export type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
-export const judgeOf = ({ rules, groups, defaults }: Policy): Judge => {
+export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolver => {
   const lists = new Map<string, readonly QuotaGroup[]>()
   const groupNamed = (name: string): QuotaGroup[] => {
     const names = groups.get(name)
@@ -34,7 +34,7 @@ export const judgeOf = ({ rules, groups, defaults }: Policy): Judge => {
   }
   const judge = (assigned: readonly string[]) => {
     const explicit = assigned.flatMap(groupNamed)
-    return judging(explicit.length > 0 ? explicit : defaults.groups.flatMap(groupNamed), defaults)
+    return effectiveGroups(explicit.length > 0 ? explicit : defaults.groups.flatMap(groupNamed), defaults)
   }
   return (assigned) => {
     const key = JSON.stringify(assigned)

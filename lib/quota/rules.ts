@@ -1,6 +1,6 @@
 import { AllotError, invalid } from '../errors.ts'
 import { groups, type Rule, rules } from '../records/schema.ts'
-import type { Change, Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { checkLimit, checkRule, checkSubjects } from './checks.ts'
 import type { QuotaRule } from './evaluate.ts'
@@ -62,7 +62,7 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
     }),
 })
 
-const createRule = async (tx: Change, rule: QuotaRule, sequence: number, changed: () => void) => {
+const createRule = async (tx: WriteContext, rule: QuotaRule, sequence: number, changed: () => void) => {
   if ((await rules.get(tx, [rule.name])) !== undefined)
     throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
   const record: Rule = { name: rule.name, limit: rule.limit, subjects: [...rule.subjects], sequence }
@@ -77,7 +77,7 @@ const readRule = async (tx: ReadTransaction, name: string): Promise<QuotaRule | 
 }
 
 /** "A rule that is deleted leaves its groups." There are few groups, so each is looked at. */
-const leaveGroups = async (tx: Change, name: string) => {
+const leaveGroups = async (tx: WriteContext, name: string) => {
   for await (const group of groups.all(tx)) {
     if (!group.rules.includes(name)) continue
     await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== name) })

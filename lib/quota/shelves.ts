@@ -1,11 +1,11 @@
 import { decodeKey, encodeKey } from '../records/keys.ts'
-import { mergeInTurn, pageOf } from '../records/merge.ts'
+import { mergeDeferred, pageOf } from '../records/merge.ts'
 import {
-  type Container,
-  containers,
   type LedgerEntry,
   ledgerEntries,
-  nothingKept,
+  noOwnEntries,
+  type RepositoryUsage,
+  repositoryUsages,
 } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { ListedKind } from './ledger.ts'
@@ -18,15 +18,19 @@ import type { ListedKind } from './ledger.ts'
  * keep, each of which is opened where its largest entry may come first, so that a page opens few of many. So each list
  * and total is exact at every moment, and the cost of a transfer or a deletion is bounded.
  */
-export const shelfFor = (container: Container, inOne: number): LedgerEntry['owner'] =>
+export const partitionFor = (container: RepositoryUsage, inOne: number): LedgerEntry['owner'] =>
   container.lent < inOne ? container.owner : null
 
-type Kept = Pick<Container, 'kept' | 'largest'>
+type Kept = Pick<RepositoryUsage, 'kept' | 'largest'>
 
 /** What the container's own shelf holds, with an entry more or an entry less. */
-export const countKept = (container: Container, { kind, size }: LedgerEntry, sign: 1 | -1): Kept => {
+export const countOwnEntries = (
+  container: RepositoryUsage,
+  { kind, size }: LedgerEntry,
+  sign: 1 | -1,
+): Kept => {
   const kept = container.kept + sign
-  if (kept === 0) return nothingKept
+  if (kept === 0) return noOwnEntries
   const { largest } = container
   // The next largest is not looked for: a shelf that is opened too early changes nothing but the time that takes.
   if (sign === -1 || kind === 'lfs') return { kept, largest }
@@ -34,7 +38,7 @@ export const countKept = (container: Container, { kind, size }: LedgerEntry, sig
 }
 
 /** "Lists of what counts are ordered largest first, then by name." */
-export const listShelves = async (
+export const listPartitions = async (
   tx: ReadTransaction,
   owner: number,
   kind: ListedKind,
@@ -49,10 +53,14 @@ export const listShelves = async (
         entries: ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: most }),
       }
   }
-  return ledgerEntries.load(tx, await pageOf(mergeInTurn([lent], kept()), { offset, limit }))
+  return ledgerEntries.load(tx, await pageOf(mergeDeferred([lent], kept()), { offset, limit }))
 }
 
-export const countShelves = async (tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> => {
+export const countPartitions = async (
+  tx: ReadTransaction,
+  owner: number,
+  kind: ListedKind,
+): Promise<number> => {
   let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
   for await (const [, id] of keptShelves(tx, owner, kind))
     count += await ledgerEntries.count(tx, 'shelf', [id, kind])
@@ -65,6 +73,6 @@ async function* keptShelves(
   owner: number,
   kind: ListedKind,
 ): AsyncGenerator<[order: number, id: number]> {
-  for await (const { order } of containers.entries(tx, kind, { prefix: [owner] }))
+  for await (const { order } of repositoryUsages.entries(tx, kind, { prefix: [owner] }))
     yield decodeKey(order) as [number, number]
 }

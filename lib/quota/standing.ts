@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import { namedCache, upTo } from '../caches.ts'
+import { maxEntries, namedCache } from '../caches.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { assignedTo, readGroup } from './groups.ts'
 import type { Usage } from './subjects.ts'
-import type { Tally } from './tally.ts'
+import type { UsageCounters } from './tally.ts'
 
 /** All that an evaluation needs to know of one owner. */
-export interface Standing {
+export interface QuotaStatus {
   readonly usage: Usage
   /** The groups that the owner is judged by. */
   readonly groups: readonly QuotaGroup[]
@@ -23,17 +23,21 @@ export interface QuotaDefaults {
   total?: number | undefined
 }
 
-export interface Standings {
+export interface QuotaStatusCache {
   /** The answer itself where it is memoized, so that the hot path needs no promise. */
-  of(owner: number): Standing | Promise<Standing>
+  of(owner: number): QuotaStatus | Promise<QuotaStatus>
   drop(owner: number): void
   dropAll(): void
 }
 
-const OWNERS = 20_000
+const MAX_CACHED_OWNERS = 20_000
 
-export const createStandings = (store: Store, tally: Tally, defaults: QuotaDefaults): Standings => {
-  const read = (owner: number) => store.read((tx) => readStanding(tx, owner, tally, defaults))
+export const createStatusCache = (
+  store: Store,
+  usageCounters: UsageCounters,
+  defaults: QuotaDefaults,
+): QuotaStatusCache => {
+  const read = (owner: number) => store.read((tx) => readStatus(tx, owner, usageCounters, defaults))
   // Other processes write to a shared store, and what they change is not heard of here: nothing is kept.
   if (store.driver.shared) return { of: read, drop: () => undefined, dropAll: () => undefined }
 
@@ -41,25 +45,29 @@ export const createStandings = (store: Store, tally: Tally, defaults: QuotaDefau
   // so, with the drop after the commit, no answer is older than the last acknowledged write.
   const memo = namedCache(
     'quota',
-    new LRUCache<number, Standing>({ ...upTo(OWNERS), fetchMethod: read, ignoreFetchAbort: true }),
+    new LRUCache<number, QuotaStatus>({
+      ...maxEntries(MAX_CACHED_OWNERS),
+      fetchMethod: read,
+      ignoreFetchAbort: true,
+    }),
   )
   return {
-    of: (owner) => memo.get(owner) ?? (memo.fetch(owner) as Promise<Standing>),
+    of: (owner) => memo.get(owner) ?? (memo.fetch(owner) as Promise<QuotaStatus>),
     drop: (owner) => void memo.delete(owner),
     dropAll: () => memo.clear(),
   }
 }
 
-const readStanding = async (
+const readStatus = async (
   tx: ReadTransaction,
   owner: number,
-  tally: Tally,
+  usageCounters: UsageCounters,
   defaults: QuotaDefaults,
-): Promise<Standing> => {
-  const usage = await tally.of(tx, owner)
+): Promise<QuotaStatus> => {
+  const usage = await usageCounters.of(tx, owner)
   const explicit = await readGroups(tx, await assignedTo(tx, owner))
   const shown = explicit.length > 0 ? explicit : await readGroups(tx, defaults.groups)
-  return { usage, shown, groups: judging(shown, defaults) }
+  return { usage, shown, groups: effectiveGroups(shown, defaults) }
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {
@@ -68,8 +76,10 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
 }
 
 /** The built-in default group judges where there is no other. */
-export const judging = (shown: readonly QuotaGroup[], defaults: QuotaDefaults): readonly QuotaGroup[] =>
-  shown.length > 0 ? shown : builtIn(defaults)
+export const effectiveGroups = (
+  shown: readonly QuotaGroup[],
+  defaults: QuotaDefaults,
+): readonly QuotaGroup[] => (shown.length > 0 ? shown : builtIn(defaults))
 
 const builtIn = ({ total }: QuotaDefaults): QuotaGroup[] =>
   total === undefined ? [] : [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]

@@ -5,7 +5,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
 /** An owner, with all that an evaluation needs but the rules. */
-export interface Surveyed {
+export interface ScannedOwner {
   owner: number
   usage: Usage
   /** The names of the groups that are assigned to it. */
@@ -13,19 +13,19 @@ export interface Surveyed {
 }
 
 /** So many owners are looked at before others have their turn. */
-const STRETCH = 200
+const YIELD_EVERY = 200
 
 /**
  * Every owner, in the order of their ids and out of one snapshot. One step for each owner: what it costs does not grow
  * with the repositories and the ledger entries, for usage is kept per owner.
  */
-export async function* survey(tx: ReadTransaction): AsyncGenerator<Surveyed> {
+export async function* scanOwners(tx: ReadTransaction): AsyncGenerator<ScannedOwner> {
   const usages = byOwner(ownerUsages.all(tx))
   const assigned = byOwner(assignments.all(tx))
   let seen = 0
   try {
     for await (const { id } of accounts.all(tx)) {
-      if (++seen % STRETCH === 0) await setImmediate()
+      if (++seen % YIELD_EVERY === 0) await setImmediate()
       const [usage] = await usages.of(id)
       yield {
         owner: id,
@@ -41,7 +41,7 @@ export async function* survey(tx: ReadTransaction): AsyncGenerator<Surveyed> {
 /** The sum of what every owner uses. */
 export const totalUsage = async (tx: ReadTransaction): Promise<Usage> => {
   const total = { ...noUsage }
-  for await (const { usage } of survey(tx))
+  for await (const { usage } of scanOwners(tx))
     for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] = add(total[kind], usage[kind])
   return total
 }

@@ -1,19 +1,19 @@
 import { add } from '../integers.ts'
 import { type OwnerUsage, ownerUsages } from '../records/schema.ts'
-import type { Change } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { keepDay, today } from './days.ts'
+import { recordDay, today } from './days.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
 /** Bytes by kind to add to what an owner uses; negative to take away. */
 export type UsageDelta = Partial<Usage>
 
-export interface Tally {
+export interface UsageCounters {
   of(tx: ReadTransaction, owner: number): Promise<Usage>
   /** Changes what the owner uses in the given transaction; what was memoized of the owner is dropped after the commit. */
-  add(tx: Change, owner: number, delta: UsageDelta): Promise<void>
+  add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void>
   /** Forgets an owner that is deleted, who must use nothing any more. */
-  forget(tx: Change, owner: number): Promise<void>
+  forget(tx: WriteContext, owner: number): Promise<void>
 }
 
 /** What an owner used before a transaction, and after it. */
@@ -23,12 +23,12 @@ interface Moved {
 }
 
 /** Told of each owner whose usage changed, once for each transaction and after it is durable, as far as that is known. */
-export type UsageChanged = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
+export type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
 
-export const createTally = (changed: UsageChanged): Tally => {
-  const moved = new WeakMap<Change, Map<number, Moved>>()
+export const createUsageCounters = (changed: UsageListener): UsageCounters => {
+  const moved = new WeakMap<WriteContext, Map<number, Moved>>()
 
-  const note = (tx: Change, owner: number, before: Usage, after: Usage) => {
+  const note = (tx: WriteContext, owner: number, before: Usage, after: Usage) => {
     const owners = moved.get(tx) ?? new Map<number, Moved>()
     moved.set(tx, owners)
     const noted = owners.get(owner)
@@ -50,7 +50,7 @@ export const createTally = (changed: UsageChanged): Tally => {
       const before = usageIn(found)
       const usage = sum(before, delta)
       const day = Math.max(found?.day ?? 0, today())
-      const days = await keepDay(tx, found, day)
+      const days = await recordDay(tx, found, day)
       await ownerUsages.save(tx, { owner, ...usage, day, days })
       note(tx, owner, before, usage)
     },

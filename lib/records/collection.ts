@@ -4,12 +4,12 @@ import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver
 import { type Counter, counter } from './counter.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './keys.ts'
 import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './layout.ts'
-import { type FoundEntries, type Spread, type StampedCount, spreadIndex } from './spread.ts'
+import { type InvertedIndexOptions, invertedIndex, type SearchResult, type VersionedCount } from './spread.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** The place of a record in an index; undefined keeps the record out of it. */
-type Place<R> = (record: R) => KeyTuple | undefined
-type Places<R, Name extends string> = Readonly<Record<Name, Place<R>>>
+type IndexKey<R> = (record: R) => KeyTuple | undefined
+type IndexKeys<R, Name extends string> = Readonly<Record<Name, IndexKey<R>>>
 
 export interface CollectionOptions<
   R,
@@ -22,13 +22,13 @@ export interface CollectionOptions<
   schema: v.GenericSchema<R>
   id: (record: R) => KeyTuple
   /** At most one record in each place. */
-  unique?: Places<R, U>
+  unique?: IndexKeys<R, U>
   /** Records in the order of their place, then of their id. */
-  ordered?: Places<R, O>
+  ordered?: IndexKeys<R, O>
   /** How many records share a place. */
-  counted?: Places<R, C>
+  counted?: IndexKeys<R, C>
   /** Records in many places of one index, in the order of the places, with a count of each. */
-  spread?: Readonly<Record<S, Spread<R>>>
+  spread?: Readonly<Record<S, InvertedIndexOptions<R>>>
 }
 
 export interface Listing {
@@ -69,9 +69,9 @@ export interface Collection<
   allJson(tx: ReadTransaction): AsyncIterable<Bytes>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
   /** How many entries of a spread index begin with the place, by as many members as it is counted by. */
-  countSpread(tx: ReadTransaction, index: S, place: KeyTuple): Promise<StampedCount>
+  countPostings(tx: ReadTransaction, index: S, place: KeyTuple): Promise<VersionedCount>
   /** The entries of one list of a packed index, in their order. */
-  listed(tx: ReadTransaction, index: S, head: KeyTuple): AsyncIterable<IndexEntry>
+  postings(tx: ReadTransaction, index: S, head: KeyTuple): AsyncIterable<IndexEntry>
   /** The first of them whose texts have the word, as many as `most`, and, where asked, how many have it. */
   find(
     tx: ReadTransaction,
@@ -80,7 +80,7 @@ export interface Collection<
     word: string,
     most: number,
     isCounted: boolean,
-  ): Promise<FoundEntries>
+  ): Promise<SearchResult>
   /** Writes the members that the schema has, and the index entries and counts that changed; answers what was there. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
   /** Answers what was removed. */
@@ -105,16 +105,16 @@ export const collection = <
   const recordKey = (id: KeyTuple) => recordKeyIn(name, id)
   /** A record with an id that is too long for a key cannot exist, so a lookup of it finds nothing. */
   const sought = (id: KeyTuple) => recordKeyIn(name, id, lookupKey)
-  const unique = placesOf(options.unique)
-  const ordered = placesOf(options.ordered)
-  const counted = placesOf(options.counted)
+  const unique = indexesOf(options.unique)
+  const ordered = indexesOf(options.ordered)
+  const counted = indexesOf(options.counted)
   const counters = new Map<string, Counter>(
     counted.map(([index]) => [index, counter(counterName(name, index))]),
   )
   const spread = new Map(
-    Object.entries<Spread<R>>(options.spread ?? {}).map(([index, one]) => [
+    Object.entries<InvertedIndexOptions<R>>(options.spread ?? {}).map(([index, one]) => [
       index,
-      spreadIndex(name, index, one, options.id),
+      invertedIndex(name, index, one, options.id),
     ]),
   )
 
@@ -127,7 +127,7 @@ export const collection = <
     return bytes && decodeValue<R>(bytes)
   }
 
-  const claimUnique = async (tx: WriteTransaction, before: R | undefined, record: R, at: Bytes) => {
+  const updateUnique = async (tx: WriteTransaction, before: R | undefined, record: R, at: Bytes) => {
     const held = before === undefined ? new Map<string, Bytes>() : uniqueKeys(before)
     const wanted = uniqueKeys(record)
     for (const [text, key] of wanted) {
@@ -138,7 +138,7 @@ export const collection = <
     for (const [text, key] of held) if (!wanted.has(text)) tx.delete(key)
   }
 
-  const moveOrdered = (tx: WriteTransaction, before: R | undefined, record: R | undefined, at: Bytes) => {
+  const updateOrdered = (tx: WriteTransaction, before: R | undefined, record: R | undefined, at: Bytes) => {
     const held = before === undefined ? new Map<string, Bytes>() : orderedKeys(before)
     const wanted = record === undefined ? new Map<string, Bytes>() : orderedKeys(record)
     for (const [text, key] of wanted) if (!held.has(text)) tx.put(key, at)
@@ -205,17 +205,17 @@ export const collection = <
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
-    countSpread: (tx, index, place) => spread.get(index)!.count(tx, place),
-    listed: (tx, index, head) => spread.get(index)!.listed(tx, head),
+    countPostings: (tx, index, place) => spread.get(index)!.count(tx, place),
+    postings: (tx, index, head) => spread.get(index)!.postings(tx, head),
     find: (tx, index, head, ...asked) => spread.get(index)!.find(tx, head, ...asked),
     async save(tx, given) {
       const record = v.parse(options.schema, given)
       const key = recordKey(options.id(record))
       const before = await read(tx, key)
-      await claimUnique(tx, before, record, key)
-      moveOrdered(tx, before, record, key)
+      await updateUnique(tx, before, record, key)
+      updateOrdered(tx, before, record, key)
       await recount(tx, before, record)
-      for (const index of spread.values()) await index.move(tx, before, record, key)
+      for (const index of spread.values()) await index.update(tx, before, record, key)
       tx.put(key, encodeValue(record))
       return before
     },
@@ -224,21 +224,21 @@ export const collection = <
       const before = await read(tx, key)
       if (before === undefined) return undefined
       for (const held of uniqueKeys(before).values()) tx.delete(held)
-      moveOrdered(tx, before, undefined, key)
+      updateOrdered(tx, before, undefined, key)
       await count(tx, before, -1)
-      for (const index of spread.values()) await index.move(tx, before, undefined, key)
+      for (const index of spread.values()) await index.update(tx, before, undefined, key)
       tx.delete(key)
       return before
     },
   }
 }
 
-const placesOf = <R>(places: Places<R, string> | undefined): [string, Place<R>][] =>
+const indexesOf = <R>(places: IndexKeys<R, string> | undefined): [string, IndexKey<R>][] =>
   Object.entries(places ?? {})
 
 /** The keys of a record in its indexes, each with a text to compare it by. */
 const keysOf = <R>(
-  places: [string, Place<R>][],
+  places: [string, IndexKey<R>][],
   record: R,
   keyIn: (index: string, at: KeyTuple) => Bytes,
 ): [string, Bytes][] =>
@@ -249,5 +249,5 @@ const keysOf = <R>(
     return [[Buffer.from(key).toString('latin1'), key] as [string, Bytes]]
   })
 
-const sameCounts = <R>(places: [string, Place<R>][], before: R, record: R): boolean =>
+const sameCounts = <R>(places: [string, IndexKey<R>][], before: R, record: R): boolean =>
   places.every(([, place]) => JSON.stringify(place(before)) === JSON.stringify(place(record)))

@@ -1,6 +1,6 @@
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Errand, errands } from './schema.ts'
-import type { Change, Store } from './store.ts'
+import { type Job, jobs } from './schema.ts'
+import type { Store, WriteContext } from './store.ts'
 
 /**
  * Changes that concern very many records (the deletion of a repository with a million ledger entries, of an account with
@@ -19,76 +19,76 @@ import type { Change, Store } from './store.ts'
  * an errand has not come to by the record itself (lib/hosting/unsettled.ts). Ids are never used twice, so a new
  * repository of the same name finds nothing of the old one.
  */
-export interface Errands {
-  readonly bounds: Bounds
+export interface Jobs {
+  readonly bounds: JobLimits
   /** Says what is done for errands of a kind. */
-  on(kind: Errand['kind'], work: Work): void
-  workOf(kind: Errand['kind']): Work | undefined
+  handle(kind: Job['kind'], work: JobHandler): void
+  handlerOf(kind: Job['kind']): JobHandler | undefined
   /** Does what may be done in this write, `bounds.inOne` at most, and leaves the rest. @returns how much was done */
-  begin(tx: Change, kind: Errand['kind'], id: number, limit?: number): Promise<number>
+  runNow(tx: WriteContext, kind: Job['kind'], id: number, limit?: number): Promise<number>
   /** Leaves all of it. */
-  leave(tx: Change, kind: Errand['kind'], id: number): Promise<void>
+  enqueue(tx: WriteContext, kind: Job['kind'], id: number): Promise<void>
   /** Does what was left of it, step by step: for whoever has to answer when nothing is left. */
-  finish(store: Store, kind: Errand['kind'], id: number): Promise<void>
+  finish(store: Store, kind: Job['kind'], id: number): Promise<void>
 }
 
 /** How many records a write of a change may concern, and how many each write of the sweeper. */
-export interface Bounds {
-  inOne: number
-  step: number
+export interface JobLimits {
+  maxPerTransaction: number
+  batchSize: number
 }
 
-export interface Work {
+export interface JobHandler {
   /** What is to be done outside of the store, before the first step. */
-  before?(id: number): Promise<void>
+  prepare?(id: number): Promise<void>
   /** Does at most so much, in records; less than the limit means that nothing is left. @returns how much it did */
-  step(tx: Change, id: number, limit: number): Promise<number>
+  step(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
 /** @param left called when an errand has been left, after that is durable. */
-export const createErrands = (bounds: Bounds, left: () => void): Errands => {
-  const works = new Map<Errand['kind'], Work>()
-  const workOf: Errands['workOf'] = (kind) => works.get(kind)
-  const leave = async (tx: Change, kind: Errand['kind'], id: number) => {
-    await errands.save(tx, { kind, id })
+export const createJobs = (bounds: JobLimits, left: () => void): Jobs => {
+  const works = new Map<Job['kind'], JobHandler>()
+  const workOf: Jobs['handlerOf'] = (kind) => works.get(kind)
+  const leave = async (tx: WriteContext, kind: Job['kind'], id: number) => {
+    await jobs.save(tx, { kind, id })
     tx.afterCommit(left)
   }
   return {
     bounds,
-    on: (kind, work) => void works.set(kind, work),
-    workOf,
-    async begin(tx, kind, id, limit = bounds.inOne) {
+    handle: (kind, work) => void works.set(kind, work),
+    handlerOf: workOf,
+    async runNow(tx, kind, id, limit = bounds.maxPerTransaction) {
       // Before the step, which may ask whether the errand is under way.
       await leave(tx, kind, id)
       const did = limit > 0 ? await workOf(kind)!.step(tx, id, limit) : 0
-      if (did < limit) await errands.remove(tx, [kind, id])
+      if (did < limit) await jobs.remove(tx, [kind, id])
       return did
     },
-    leave,
+    enqueue: leave,
     async finish(store, kind, id) {
-      while (await store.write((tx) => advance(tx, workOf(kind)!, bounds.step, { kind, id })));
+      while (await store.write((tx) => runStep(tx, workOf(kind)!, bounds.batchSize, { kind, id })));
     },
   }
 }
 
 /** One step of an errand, if it is there still. @returns whether something is left */
-export const advance = async (
-  tx: Change,
-  work: Work,
+export const runStep = async (
+  tx: WriteContext,
+  work: JobHandler,
   limit: number,
-  { kind, id }: Errand,
+  { kind, id }: Job,
 ): Promise<boolean> => {
-  if (!(await isUnderWay(tx, kind, id))) return false
+  if (!(await isPending(tx, kind, id))) return false
   if ((await work.step(tx, id, limit)) >= limit) return true
-  await errands.remove(tx, [kind, id])
+  await jobs.remove(tx, [kind, id])
   return false
 }
 
-export const isUnderWay = async (tx: ReadTransaction, kind: Errand['kind'], id: number): Promise<boolean> =>
-  (await errands.get(tx, [kind, id])) !== undefined
+export const isPending = async (tx: ReadTransaction, kind: Job['kind'], id: number): Promise<boolean> =>
+  (await jobs.get(tx, [kind, id])) !== undefined
 
 /** The ids of all errands of a kind. */
-export const underWay = async (tx: ReadTransaction, kind: Errand['kind']): Promise<number[]> => {
-  if ((await errands.count(tx, 'kind', [kind])) === 0) return []
-  return (await errands.list(tx, 'kind', { prefix: [kind] })).map((errand) => errand.id)
+export const pendingIds = async (tx: ReadTransaction, kind: Job['kind']): Promise<number[]> => {
+  if ((await jobs.count(tx, 'kind', [kind])) === 0) return []
+  return (await jobs.list(tx, 'kind', { prefix: [kind] })).map((job) => job.id)
 }

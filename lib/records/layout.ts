@@ -20,7 +20,7 @@ export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): 
 export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
 
 /** Where the packs of a list lie (see packed.ts): beside its entries, in the same order. */
-export const packsOf = (collection: string, index: string, head: KeyTuple): KeyTuple => [
+export const blocksPrefix = (collection: string, index: string, head: KeyTuple): KeyTuple => [
   collection,
   'p',
   index,
@@ -28,5 +28,5 @@ export const packsOf = (collection: string, index: string, head: KeyTuple): KeyT
 ]
 
 /** There while a list may have grown enough to be packed: the order to go on from, or nothing. */
-export const grownKey = (collection: string, index: string, head: KeyTuple): Bytes =>
+export const compactionMarkKey = (collection: string, index: string, head: KeyTuple): Bytes =>
   encodeKey([collection, 'g', index, ...head])

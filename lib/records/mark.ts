@@ -3,14 +3,14 @@ import { encodeKey, rangeBelow } from './keys.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** A fact about the store itself. Marks stay where they are: they are no records, and are not carried elsewhere. */
-export interface Mark<T> {
+export interface MetadataEntry<T> {
   readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
   set(tx: WriteTransaction, value: T): void
   clear(tx: WriteTransaction): void
 }
 
-const mark = <T>(name: string): Mark<T> => {
+const metadataEntry = <T>(name: string): MetadataEntry<T> => {
   const key = encodeKey(['mark', name])
   return {
     key,
@@ -24,7 +24,7 @@ const mark = <T>(name: string): Mark<T> => {
 }
 
 /** How far a migration has come. */
-export interface Progress {
+export interface MigrationProgress {
   /** The pass that it is in, counted from 0, and the last key that this has done, in hex. */
   pass: number
   after?: string
@@ -35,12 +35,12 @@ export interface Progress {
 }
 
 /** The version of the layout of everything in the store. */
-export const schemaVersion = mark<number>('schema')
-export const migrating = mark<Progress>('migrating')
+export const schemaVersion = metadataEntry<number>('schema')
+export const migrating = metadataEntry<MigrationProgress>('migrating')
 /** There while an import goes on: what is in the store is not the whole of it. */
-export const importing = mark<{ since: string }>('importing')
+export const importing = metadataEntry<{ since: string }>('importing')
 
-export const marks: readonly Mark<unknown>[] = [schemaVersion, migrating, importing]
+export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing]
 
 /** Keys of this program begin with a letter. */
 const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }

@@ -19,15 +19,15 @@ export async function* merge(listings: readonly Entries[], reverse = false): Asy
 }
 
 /** A listing of which it is known that none of its entries comes before. */
-export interface Later {
+export interface DeferredListing {
   from: Bytes
   entries: Entries
 }
 
 /** The same with listings that are opened when their turn may have come: they must be given in the order of `from`. */
-export async function* mergeInTurn(
+export async function* mergeDeferred(
   listings: readonly Entries[],
-  later: AsyncIterable<Later>,
+  later: AsyncIterable<DeferredListing>,
 ): AsyncGenerator<IndexEntry> {
   const heads = new Heads(false)
   const waiting = later[Symbol.asyncIterator]()
@@ -48,7 +48,7 @@ export async function* mergeInTurn(
   }
 }
 
-const isDue = ({ from }: Later, first: IndexEntry | undefined): boolean =>
+const isDue = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
   first === undefined || Buffer.compare(from, first.order) <= 0
 
 type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
@@ -111,7 +111,7 @@ const ENTRIES_PER_TURN = 256
  * The entries that every one of the listings has; each of them is in the same order. Invariant: however many the listings
  * are, the event loop waits for no more than so many entries.
  */
-export async function* inAll(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
+export async function* intersect(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   const iterators = listings.map(iteratorOf)
   let read = 0
   const letOthersRun = async (entries: number) => {
@@ -162,14 +162,14 @@ export const pageOf = async (
 }
 
 /** What tells the record of an entry from others. */
-export const textOf = ({ recordKey }: IndexEntry): string => Buffer.from(recordKey).toString('latin1')
+export const recordKeyText = ({ recordKey }: IndexEntry): string => Buffer.from(recordKey).toString('latin1')
 
 /** A listing without the entries of some records. */
 export async function* except(
   records: ReadonlySet<string>,
   listing: AsyncIterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
-  for await (const entry of listing) if (!records.has(textOf(entry))) yield entry
+  for await (const entry of listing) if (!records.has(recordKeyText(entry))) yield entry
 }
 
 const iteratorOf = (listing: Entries): Source =>

@@ -2,18 +2,18 @@ import { add, type Sum } from '../integers.ts'
 import type { Bytes, WriteTransaction } from '../storage/driver.ts'
 import { decodeKey, encodeKey } from './keys.ts'
 import { orderedKey, recordKey } from './layout.ts'
-import type { Pass } from './passes.ts'
+import type { BatchScan } from './passes.ts'
 import { rekeying } from './rekey.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
-export type { Pass } from './passes.ts'
+export type { BatchScan } from './passes.ts'
 
 /** From one layout of the store to the next. */
-export interface Step {
+export interface MigrationStep {
   from: number
   to: number
   /** Changes records that have another shape now. */
-  migrate: readonly Pass[]
+  migrate: readonly BatchScan[]
   /** Names of the collections whose indexes or counts have changed: they are derived anew when every step is done. */
   derive?: readonly string[]
 }
@@ -73,7 +73,7 @@ const addLfs = async (tx: WriteTransaction, key: Bytes, value: Bytes): Promise<v
  * The way from every older layout to this one, in order. A step is never changed once it has been released, so its passes
  * name keys and members themselves: what schema.ts declares is the newest layout alone, which is what is derived by.
  */
-export const steps: readonly Step[] = [
+export const steps: readonly MigrationStep[] = [
   {
     // 0 is every store from before the layout was marked. Those may lack the count of a group's owners and the index
     // that names are searched by, and have an index of names that nothing reads any more.
@@ -139,4 +139,4 @@ export const steps: readonly Step[] = [
 ]
 
 /** The layout that this program reads and writes. */
-export const SCHEMA = steps.at(-1)!.to
+export const LAYOUT_VERSION = steps.at(-1)!.to

@@ -1,8 +1,8 @@
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { Pack, packOf } from './pack.ts'
-import { isGone, orderOf, type PackedList } from './packed.ts'
+import { encodeBlock, PostingBlock } from './pack.ts'
+import { isTombstone, orderOf, type PostingList } from './packed.ts'
 
-export interface PackingBounds {
+export interface CompactionLimits {
   /** Loose entries of a list that are not worth a pack. */
   few: number
   /** Loose entries that one step packs, at most. */
@@ -17,34 +17,35 @@ export interface PackingBounds {
  * Moves the next loose entries of a list that has grown into packs. What says that it has grown says from where to go on,
  * too: what was moved from there is deleted, and to go over it once more takes a database longer and longer.
  */
-export const packNext = async (
+export const compactNext = async (
   tx: WriteTransaction,
-  list: PackedList,
-  bounds: PackingBounds,
+  list: PostingList,
+  bounds: CompactionLimits,
 ): Promise<void> => {
-  const from = await tx.get(list.grown)
+  const from = await tx.get(list.compactionMark)
   if (from === undefined) return
   const start = Buffer.concat([list.loose.start, from])
   const loose: Entry[] = []
   for await (const entry of tx.range({ ...list.loose, start, limit: bounds.loose })) loose.push(entry)
-  if (loose.length === 0 || (from.length === 0 && loose.length < bounds.few)) return tx.delete(list.grown)
+  if (loose.length === 0 || (from.length === 0 && loose.length < bounds.few))
+    return tx.delete(list.compactionMark)
   const concerned = await packsAround(tx, list, loose, bounds.packs)
   const taken = loose.slice(0, concerned.reaches)
   for (const [key] of [...concerned.packs, ...taken]) tx.delete(key)
   const orders = merged(
-    concerned.packs.flatMap(([, value]) => [...new Pack(value).orders()]),
-    taken.map((entry) => ({ order: orderOf(list, entry), isGone: isGone(entry[1]) })),
+    concerned.packs.flatMap(([, value]) => [...new PostingBlock(value).orders()]),
+    taken.map((entry) => ({ order: orderOf(list, entry), isGone: isTombstone(entry[1]) })),
   )
   for (const some of evenly(orders, bounds.size))
-    tx.put(Buffer.concat([list.packs.start, some[0]!]), packOf(some))
-  if (taken.length < bounds.loose && taken.length === loose.length) tx.delete(list.grown)
-  else tx.put(list.grown, orderOf(list, taken.at(-1)!))
+    tx.put(Buffer.concat([list.blocks.start, some[0]!]), encodeBlock(some))
+  if (taken.length < bounds.loose && taken.length === loose.length) tx.delete(list.compactionMark)
+  else tx.put(list.compactionMark, orderOf(list, taken.at(-1)!))
 }
 
 /** The packs that the first of the loose entries belong into, and how many of the loose entries those are. */
 const packsAround = async (
   tx: ReadTransaction,
-  { loose: { start }, packs: range }: PackedList,
+  { loose: { start }, blocks: range }: PostingList,
   loose: readonly Entry[],
   most: number,
 ): Promise<{ packs: Entry[]; reaches: number }> => {

@@ -6,7 +6,7 @@ import type { Bytes } from '../storage/driver.ts'
  * other and in their order. A database takes as long over one entry of its own as this takes over hundreds, and a word is
  * looked for in all of them at once.
  */
-export const packOf = (orders: readonly Bytes[]): Bytes => {
+export const encodeBlock = (orders: readonly Bytes[]): Bytes => {
   const head = bodyAt(orders.length)
   const pack = Buffer.allocUnsafe(orders.reduce((size, { length }) => size + length, head))
   pack.writeUInt32LE(orders.length)
@@ -25,7 +25,7 @@ const NUMBER = 4
 const bodyAt = (size: number): number => NUMBER + size * NUMBER
 
 /** A pack as it is read. */
-export class Pack {
+export class PostingBlock {
   readonly size: number
   readonly #bytes: Buffer
   /** Where the entries begin, and where each of them ends after that. */
@@ -59,7 +59,7 @@ export class Pack {
    *
    * @param word a character for each byte
    */
-  having(word: string, rest: number): number[] {
+  search(word: string, rest: number): number[] {
     const found: number[] = []
     const text = this.#bytes.toString('latin1', this.#body)
     let at = 0

@@ -4,15 +4,15 @@ import { encodeKey, type KeyTuple, rangeBelow } from './keys.ts'
 import { collections } from './schema.ts'
 import { decodeValue } from './values.ts'
 
-interface Bounds {
+interface KeyBounds {
   start: Bytes
   end: Bytes
 }
 
 /** Entries that are gone through in bounded transactions, each of them exactly once, kills and restarts included. */
-export interface Pass {
+export interface BatchScan {
   /** Every key below a tuple, or between two keys. */
-  over: KeyTuple | Bounds
+  over: KeyTuple | KeyBounds
   each(tx: WriteTransaction, key: Bytes, value: Bytes): unknown
   /** The name of the collection that must be derived anew because the store has this entry. */
   derives?: (value: Bytes) => string | undefined
@@ -31,7 +31,7 @@ const all = new Map(
 )
 
 /** Removes everything that follows from the records of the collections, and then derives it from them again. */
-export const derivingPasses = (names: readonly string[]): Pass[] =>
+export const derivationScans = (names: readonly string[]): BatchScan[] =>
   names
     .map((name) => all.get(name))
     .filter((collection) => collection !== undefined)
@@ -39,27 +39,30 @@ export const derivingPasses = (names: readonly string[]): Pass[] =>
       const { name } = collection.options
       return [
         ...[[name, 'u'], [name, 'o'], [name, 'p'], [name, 'g'], counters(name)].map(removing),
-        { over: [name, 'r'], each: saveAnew(collection) },
+        { over: [name, 'r'], each: saveAgain(collection) },
       ]
     })
 
 /** `name:…`: a semicolon comes after a colon. */
-const counters = (name: string): Bounds => ({ start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) })
+const counters = (name: string): KeyBounds => ({
+  start: encodeKey([`${name}:`]),
+  end: encodeKey([`${name};`]),
+})
 
-const removing = (over: Pass['over']): Pass => ({ over, each: (tx, key) => tx.delete(key) })
+const removing = (over: BatchScan['over']): BatchScan => ({ over, each: (tx, key) => tx.delete(key) })
 
 /** As if the record had never been there. */
-const saveAnew =
-  (collection: Collection<unknown>): Pass['each'] =>
+const saveAgain =
+  (collection: Collection<unknown>): BatchScan['each'] =>
   (tx, key, value) => {
     tx.delete(key)
     return collection.save(tx, decodeValue(value))
   }
 
 /** Goes on with a pass from the key that was done last, in hex. */
-export const goThrough = async (
+export const scanBatch = async (
   tx: WriteTransaction,
-  { over, each, derives }: Pass,
+  { over, each, derives }: BatchScan,
   after: string | undefined,
   atOnce: number,
 ): Promise<Passed> => {

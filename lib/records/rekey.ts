@@ -1,7 +1,7 @@
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import type { KeyTuple } from './keys.ts'
 import { recordKey } from './layout.ts'
-import type { Pass } from './passes.ts'
+import type { BatchScan } from './passes.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /*
@@ -38,7 +38,7 @@ interface Rekeyed<R> {
   /** Absent where ids hold no such string. */
   id?: (record: R) => KeyTuple
   /** Leaves out what does not exist; undefined removes the record. */
-  mended?: (tx: ReadTransaction, record: R) => Promise<R | undefined>
+  repaired?: (tx: ReadTransaction, record: R) => Promise<R | undefined>
 }
 
 const exists = async (tx: ReadTransaction, collection: string, id: KeyTuple): Promise<boolean> =>
@@ -51,7 +51,7 @@ const groups: Rekeyed<Group> = {
   collection: 'group',
   texts: ({ name, rules }) => [name, ...rules],
   id: ({ name }) => [name],
-  async mended(tx, group) {
+  async repaired(tx, group) {
     const found = await Promise.all(group.rules.map((name) => exists(tx, 'rule', [name])))
     return { ...group, rules: group.rules.filter((_, index) => found[index]) }
   },
@@ -61,7 +61,7 @@ const assignments: Rekeyed<Assignment> = {
   collection: 'assignment',
   texts: ({ group }) => [group],
   id: ({ owner, group }) => [owner, group],
-  mended: async (tx, one) => ((await exists(tx, 'group', [one.group])) ? one : undefined),
+  repaired: async (tx, one) => ((await exists(tx, 'group', [one.group])) ? one : undefined),
 }
 
 const ledgerEntries: Rekeyed<LedgerEntry> = {
@@ -69,7 +69,7 @@ const ledgerEntries: Rekeyed<LedgerEntry> = {
   texts: ({ key, name }) => [key, name],
   id: ({ kind, key }) => [kind, key],
   /** The removal of a repository or an account could miss an entry whose index entry was that of another. */
-  async mended(tx, entry) {
+  async repaired(tx, entry) {
     const { container, owner } = entry
     const isHeld =
       container === null
@@ -92,7 +92,7 @@ const ESCAPES = ['\\u000', '\\ud']
 const isAffected = (text: string): boolean =>
   !text.isWellFormed() || ['\0', '\x01', '\x02', '\x03', '\x04'].some((one) => text.includes(one))
 
-const passOf = <R>({ collection, texts, id, mended }: Rekeyed<R>): Pass => {
+const passOf = <R>({ collection, texts, id, repaired }: Rekeyed<R>): BatchScan => {
   const affected = (value: Bytes): R | undefined => {
     const json = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     if (!ESCAPES.some((start) => json.includes(start))) return undefined
@@ -105,7 +105,7 @@ const passOf = <R>({ collection, texts, id, mended }: Rekeyed<R>): Pass => {
    * loses a replacement character from it.
    */
   const move = async (tx: WriteTransaction, key: Bytes, record: R): Promise<void> => {
-    const after = mended === undefined ? record : await mended(tx, record)
+    const after = repaired === undefined ? record : await repaired(tx, record)
     tx.delete(key)
     if (after === undefined) return
     const destination = recordKey(collection, id!(after))
@@ -127,7 +127,7 @@ const passOf = <R>({ collection, texts, id, mended }: Rekeyed<R>): Pass => {
   }
 }
 
-export const rekeying: readonly Pass[] = [
+export const rekeying: readonly BatchScan[] = [
   passOf(rules),
   passOf(groups),
   passOf(assignments),

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
 import { collection } from './collection.ts'
-import { folded, gramsOf } from './grams.ts'
-import { numbers } from './proof/declare.ts'
-import type { Spread } from './spread.ts'
-import { wordsOf } from './words.ts'
+import { folded, trigramsOf } from './grams.ts'
+import { numberedRecords } from './proof/declare.ts'
+import type { InvertedIndexOptions } from './spread.ts'
+import { tokenize } from './words.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -33,14 +33,16 @@ export type Visibility = v.InferOutput<typeof Visibility>
 export const audienceOf: Readonly<Record<Visibility, Audience>> = { public: 0, limited: 1, private: 2 }
 
 /** A place for every gram of the texts, below who may know of it and in the order of the texts. */
-const byGrams = <R>(of: (record: R) => [Audience, texts: string[]] | undefined): Spread<R> => ({
+const trigramIndex = <R>(
+  of: (record: R) => [Audience, texts: string[]] | undefined,
+): InvertedIndexOptions<R> => ({
   from(record) {
     const [audience, texts] = of(record) ?? []
     return texts && [audience!, ...texts.map(folded)]
   },
-  places: (from) => gramsOf(from.slice(1) as string[]).map((gram) => [gram, ...from]),
+  places: (from) => trigramsOf(from.slice(1) as string[]).map((gram) => [gram, ...from]),
   counted: 2,
-  isPacked: true,
+  isCompacted: true,
 })
 
 const Account = v.object({
@@ -74,7 +76,7 @@ export const accounts = collection({
   ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
   counted: { kind: (account) => [account.kind] },
   spread: {
-    grams: byGrams((account: Account) =>
+    grams: trigramIndex((account: Account) =>
       account.kind === 'user'
         ? [audienceOf[account.visibility], [account.name, account.fullName]]
         : undefined,
@@ -198,7 +200,7 @@ export const repositories = collection({
   counted: {
     owner: (repository) => [...ownersPlace(repository)],
   },
-  spread: { grams: byGrams((repository: Repository) => [repository.audience, [repository.name]]) },
+  spread: { grams: trigramIndex((repository: Repository) => [repository.audience, [repository.name]]) },
 })
 
 const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
@@ -213,23 +215,27 @@ export const redirects = collection({
   counted: { repository: (redirect) => [redirect.repository] },
 })
 
-const Stray = v.object({ id, since: seconds })
-export type Stray = v.InferOutput<typeof Stray>
+const PendingFolder = v.object({ id, since: seconds })
+export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
 /** Repositories whose folders may be there without a record: see lib/hosting/folders.ts. */
-export const strays = collection({ name: 'stray', schema: Stray, id: (stray) => [stray.id] })
+export const pendingFolders = collection({ name: 'stray', schema: PendingFolder, id: (stray) => [stray.id] })
 
-const Landing = v.object({
+const PushJournalEntry = v.object({
   id,
   repository: id,
   /** The git that changes the repository. */
   pid: v.nullable(integer),
   since: seconds,
 })
-export type Landing = v.InferOutput<typeof Landing>
+export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
 /** Repositories whose git data may not be what their records say: see lib/hosting/landings.ts. */
-export const landings = collection({ name: 'landing', schema: Landing, id: (landing) => [landing.id] })
+export const pushJournal = collection({
+  name: 'landing',
+  schema: PushJournalEntry,
+  id: (landing) => [landing.id],
+})
 
 const StoredFile = v.object({
   area: v.picklist(['lfs', 'packages', 'attachments']),
@@ -445,19 +451,19 @@ export const ownerUsages = collection({
 })
 
 /** What it came to on an earlier day on which it changed. */
-const PastUsage = v.omit(OwnerUsage, ['days'])
-export type PastUsage = v.InferOutput<typeof PastUsage>
+const DailyUsage = v.omit(OwnerUsage, ['days'])
+export type DailyUsage = v.InferOutput<typeof DailyUsage>
 
-export const pastUsages = collection({
+export const dailyUsages = collection({
   name: 'pastUsage',
-  schema: PastUsage,
+  schema: DailyUsage,
   id: (usage) => [usage.owner, usage.day],
 })
 
 const largest = v.nullable(bytes)
 
 /** A repository as quota sees it: whose it is, and what it and everything in it takes. */
-const Container = v.object({
+const RepositoryUsage = v.object({
   id,
   owner: id,
   private: v.boolean(),
@@ -469,20 +475,20 @@ const Container = v.object({
   /** No entry of the kind that lies on its own shelf is larger; null where there has been none since it was empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
-export type Container = v.InferOutput<typeof Container>
+export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
 /** Of a container that keeps nothing itself. */
-export const nothingKept = { kept: 0, largest: { attachments: null, artifacts: null, packages: null } }
+export const noOwnEntries = { kept: 0, largest: { attachments: null, artifacts: null, packages: null } }
 
 /** The place of a container's own shelf among those that hold a kind, the one with the largest first. */
-const shelfOf = (kind: keyof Container['largest']) => (container: Container) => {
+const shelfOf = (kind: keyof RepositoryUsage['largest']) => (container: RepositoryUsage) => {
   const size = container.largest[kind]
   return size === null ? undefined : ([container.owner, 0 - size] as const)
 }
 
-export const containers = collection({
+export const repositoryUsages = collection({
   name: 'container',
-  schema: Container,
+  schema: RepositoryUsage,
   id: (container) => [container.id],
   ordered: {
     attachments: shelfOf('attachments'),
@@ -534,13 +540,13 @@ export const ledgerEntries = collection({
   },
 })
 
-const Tracker = v.object({ repository: id, last: id })
-export type Tracker = v.InferOutput<typeof Tracker>
+const IssueSequence = v.object({ repository: id, last: id })
+export type IssueSequence = v.InferOutput<typeof IssueSequence>
 
 /** The last number that a repository has given to an issue: none is given twice. */
-export const trackers = collection({
+export const issueSequences = collection({
   name: 'tracker',
-  schema: Tracker,
+  schema: IssueSequence,
   id: (tracker) => [tracker.repository],
 })
 
@@ -576,9 +582,9 @@ export const issues = collection({
     words: {
       from: (issue) => [issue.repository, issue.state, issue.number, issue.title],
       places: ([repository, state, number, title]) =>
-        wordsOf(title as string).map((word) => [repository!, state!, word, number!]),
+        tokenize(title as string).map((word) => [repository!, state!, word, number!]),
       counted: 3,
-    } satisfies Spread<Issue>,
+    } satisfies InvertedIndexOptions<Issue>,
   },
 })
 
@@ -700,7 +706,7 @@ export const packageFiles = collection({
   ordered: { version: (file) => [file.version, file.name.toLowerCase()] },
 })
 
-const Errand = v.object({
+const Job = v.object({
   /**
    * `entries`: the ledger entries of a container that is gone. `relations`: the stars and watches of a repository that
    * is gone, or known to others than before. `follows`: the same of an account. `owner`: all that an account had which
@@ -711,12 +717,12 @@ const Errand = v.object({
   kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments', 'package']),
   id,
 })
-export type Errand = v.InferOutput<typeof Errand>
+export type Job = v.InferOutput<typeof Job>
 
 /** What acknowledged changes have left to be done in steps: see lib/records/errands.ts. */
-export const errands = collection({
+export const jobs = collection({
   name: 'errand',
-  schema: Errand,
+  schema: Job,
   id: (errand) => [errand.kind, errand.id],
   ordered: { kind: (errand) => [errand.kind] },
   counted: { kind: (errand) => [errand.kind] },
@@ -729,8 +735,8 @@ export const collections = [
   sessions,
   repositories,
   redirects,
-  strays,
-  landings,
+  pendingFolders,
+  pushJournal,
   files,
   stars,
   watches,
@@ -741,34 +747,34 @@ export const collections = [
   groups,
   assignments,
   ownerUsages,
-  pastUsages,
-  containers,
+  dailyUsages,
+  repositoryUsages,
   ledgerEntries,
-  trackers,
+  issueSequences,
   issues,
   comments,
   releases,
   attachments,
   packageVersions,
   packageFiles,
-  errands,
+  jobs,
   migrated,
 ] as const
 
 /** The numbers that each sequence has given to records. */
 export const numbered = [
-  numbers('account', accounts, (account) => [account.id]),
-  numbers('repository', repositories, (repository) => [repository.id]),
-  numbers('landing', landings, (landing) => [landing.id]),
-  numbers('token', tokens, (token) => [token.id]),
-  numbers('sshKey', sshKeys, (key) => [key.id]),
-  numbers('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
-  numbers('rule', rules, (rule) => [rule.sequence]),
-  numbers('group', groups, (group) => [group.sequence]),
-  numbers('issue', issues, (issue) => [issue.id]),
-  numbers('comment', comments, (comment) => [comment.id]),
-  numbers('release', releases, (release) => [release.id]),
-  numbers('attachment', attachments, (attachment) => [attachment.id]),
-  numbers('packageVersion', packageVersions, (one) => [one.id]),
-  numbers('packageFile', packageFiles, (file) => [file.id]),
+  numberedRecords('account', accounts, (account) => [account.id]),
+  numberedRecords('repository', repositories, (repository) => [repository.id]),
+  numberedRecords('landing', pushJournal, (landing) => [landing.id]),
+  numberedRecords('token', tokens, (token) => [token.id]),
+  numberedRecords('sshKey', sshKeys, (key) => [key.id]),
+  numberedRecords('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),
+  numberedRecords('rule', rules, (rule) => [rule.sequence]),
+  numberedRecords('group', groups, (group) => [group.sequence]),
+  numberedRecords('issue', issues, (issue) => [issue.id]),
+  numberedRecords('comment', comments, (comment) => [comment.id]),
+  numberedRecords('release', releases, (release) => [release.id]),
+  numberedRecords('attachment', attachments, (attachment) => [attachment.id]),
+  numberedRecords('packageVersion', packageVersions, (one) => [one.id]),
+  numberedRecords('packageFile', packageFiles, (file) => [file.id]),
 ]

@@ -3,34 +3,41 @@ import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver
 import { keyText } from '../storage/layer.ts'
 import type { IndexEntry } from './collection.ts'
 import { type KeyTuple, lookupKey } from './keys.ts'
-import { counterKey, counterName, grownKey, orderedKey } from './layout.ts'
-import { addLoose, BEGINNING, entriesOf, findIn, packedList, removeLoose } from './packed.ts'
+import { compactionMarkKey, counterKey, counterName, orderedKey } from './layout.ts'
+import {
+  addPosting,
+  COMPACTION_START,
+  postingList,
+  postingsOf,
+  removePosting,
+  searchPostings,
+} from './packed.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** Many places for one record in one index, such as the parts of its name. */
-export interface Spread<R> {
+export interface InvertedIndexOptions<R> {
   /** What the places are made from; while it stays the same, nothing is written. Undefined keeps the record out. */
   from: (record: R) => KeyTuple | undefined
   places: (from: KeyTuple) => readonly KeyTuple[]
   /** How many members of a place say what it is counted with. */
   counted: number
   /** Whether its lists are packed (packed.ts): what they are counted by names them, and the ids are one number. */
-  isPacked?: boolean
+  isCompacted?: boolean
 }
 
 /** How many entries begin with a place, and a number that is another one after every change of them. */
-export interface StampedCount {
+export interface VersionedCount {
   count: number
   /** 0 where nothing was ever there. */
   stamp: number
 }
 
-export interface SpreadIndex<R> {
+export interface InvertedIndex<R> {
   /** Takes the entries and counts from those of one record to those of another in its place. */
-  move(tx: WriteTransaction, before: R | undefined, record: R | undefined, recordKey: Bytes): Promise<void>
-  count(tx: ReadTransaction, place: KeyTuple): Promise<StampedCount>
+  update(tx: WriteTransaction, before: R | undefined, record: R | undefined, recordKey: Bytes): Promise<void>
+  count(tx: ReadTransaction, place: KeyTuple): Promise<VersionedCount>
   /** The entries of one list of a packed index, in their order. */
-  listed(tx: ReadTransaction, head: KeyTuple): AsyncIterable<IndexEntry>
+  postings(tx: ReadTransaction, head: KeyTuple): AsyncIterable<IndexEntry>
   /** The first entries of one list of a packed index whose texts have the word, and, where asked, how many have it. */
   find(
     tx: ReadTransaction,
@@ -38,30 +45,30 @@ export interface SpreadIndex<R> {
     word: string,
     most: number,
     isCounted: boolean,
-  ): Promise<FoundEntries>
+  ): Promise<SearchResult>
 }
 
-export interface FoundEntries {
+export interface SearchResult {
   entries: IndexEntry[]
   total: number
 }
 
-const NOTHING: StampedCount = { count: 0, stamp: 0 }
+const NOTHING: VersionedCount = { count: 0, stamp: 0 }
 
 /** Stamps are drawn by lot, so that no two processes need to agree on the next one. */
 const STAMPS = 2 ** 48 - 1
 
 /** Entries lie where those of an ordered index of the same name would: [collection, 'o', index, …place, …id]. */
-export const spreadIndex = <R>(
+export const invertedIndex = <R>(
   collection: string,
   index: string,
-  spread: Spread<R>,
+  spread: InvertedIndexOptions<R>,
   id: (record: R) => KeyTuple,
-): SpreadIndex<R> => {
-  const { from, counted, isPacked = false } = spread
+): InvertedIndex<R> => {
+  const { from, counted, isCompacted = false } = spread
   const keysOf = (record: R | undefined) =>
     new Map(
-      placesOf(spread, record).map((place) => {
+      postingKeysOf(spread, record).map((place) => {
         const key = orderedKey(collection, index, place, id(record!))
         return [keyText(key), { key, head: place.slice(0, counted) }]
       }),
@@ -70,8 +77,8 @@ export const spreadIndex = <R>(
 
   /** Where it is said already, it may be said from where to go on. */
   const sayGrown = async (tx: WriteTransaction, head: KeyTuple) => {
-    const key = grownKey(collection, index, head)
-    if ((await tx.get(key)) === undefined) tx.put(key, BEGINNING)
+    const key = compactionMarkKey(collection, index, head)
+    if ((await tx.get(key)) === undefined) tx.put(key, COMPACTION_START)
   }
 
   const recount = async (
@@ -85,40 +92,40 @@ export const spreadIndex = <R>(
       if (count < 0)
         throw new Error(`counter ${collection}:${index} of ${head.join('/')} would become ${count}`)
       if (count === 0) tx.delete(key)
-      else tx.put(key, stampedValue(count))
-      if (isPacked && count >= FEW && randomInt(SELDOM) === 0) await sayGrown(tx, head)
+      else tx.put(key, encodeVersionedCount(count))
+      if (isCompacted && count >= MIN_COMPACTED && randomInt(SELDOM) === 0) await sayGrown(tx, head)
     }
   }
 
   return {
-    async move(tx, before, record, recordKey) {
+    async update(tx, before, record, recordKey) {
       if (JSON.stringify(before && from(before)) === JSON.stringify(record && from(record))) return
       const [held, wanted] = [keysOf(before), keysOf(record)]
       const lost = [...held].flatMap(([text, entry]) => (wanted.has(text) ? [] : [entry]))
       const gained = [...wanted].flatMap(([text, entry]) => (held.has(text) ? [] : [entry]))
       const changed = changesOf(lost, gained)
       // What is there already tells whether an entry is in a pack.
-      const entries = isPacked ? [...lost, ...gained].map(({ key }) => key) : []
+      const entries = isCompacted ? [...lost, ...gained].map(({ key }) => key) : []
       const found = await tx.getMany([...entries, ...changed.map(({ head }) => countKey(head))])
       for (const [at, { key }] of lost.entries())
-        if (isPacked) removeLoose(tx, key, found[at])
+        if (isCompacted) removePosting(tx, key, found[at])
         else tx.delete(key)
       for (const [at, { key }] of gained.entries())
-        if (isPacked) addLoose(tx, key, found[lost.length + at], recordKey)
+        if (isCompacted) addPosting(tx, key, found[lost.length + at], recordKey)
         else tx.put(key, recordKey)
       await recount(tx, changed, found.slice(entries.length))
     },
     count: async (tx, place) =>
       stamped(await tx.get(counterKey(counterName(collection, index), place, lookupKey))),
-    listed: (tx, head) => entriesOf(tx, packedList(collection, index, head)),
-    find: (tx, head, ...asked) => findIn(tx, packedList(collection, index, head), ...asked),
+    postings: (tx, head) => postingsOf(tx, postingList(collection, index, head)),
+    find: (tx, head, ...asked) => searchPostings(tx, postingList(collection, index, head), ...asked),
   }
 }
 
 /** A list is looked at again after so many changes, more or less; by lot, so that nobody need count them. */
 const SELDOM = 1024
 /** A shorter list is not worth it. */
-export const FEW = 256
+export const MIN_COMPACTED = 256
 
 interface Changed {
   head: KeyTuple
@@ -136,16 +143,19 @@ const changesOf = (lost: readonly { head: KeyTuple }[], gained: readonly { head:
   return [...changes.values()]
 }
 
-export const placesOf = <R>({ from, places }: Spread<R>, record: R | undefined): readonly KeyTuple[] => {
+export const postingKeysOf = <R>(
+  { from, places }: InvertedIndexOptions<R>,
+  record: R | undefined,
+): readonly KeyTuple[] => {
   const source = record === undefined ? undefined : from(record)
   return source === undefined ? [] : places(source)
 }
 
 /** What is kept of a place: its count, and a new stamp. */
-export const stampedValue = (count: number): Bytes => encodeValue([count, randomInt(1, STAMPS)])
+export const encodeVersionedCount = (count: number): Bytes => encodeValue([count, randomInt(1, STAMPS)])
 
 /** The count in what is kept of a place; undefined when it is none. */
-export const stampedNumber = (value: Bytes): number | undefined => {
+export const decodeVersionedCount = (value: Bytes): number | undefined => {
   try {
     const [count, stamp, ...rest] = decodeValue<unknown[]>(value)
     const isWhole = [count, stamp].every((one) => Number.isSafeInteger(one) && (one as number) > 0)
@@ -155,7 +165,7 @@ export const stampedNumber = (value: Bytes): number | undefined => {
   }
 }
 
-const stamped = (bytes: Bytes | undefined): StampedCount => {
+const stamped = (bytes: Bytes | undefined): VersionedCount => {
   if (bytes === undefined) return NOTHING
   const [count, stamp] = decodeValue<[number, number]>(bytes)
   return { count, stamp }

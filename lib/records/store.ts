@@ -3,7 +3,7 @@ import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storag
 import { createSequences, type Sequences } from './sequence.ts'
 
 /** A write transaction that can say what must happen once its changes are durable (drop a memo, tell the host). */
-export interface Change extends WriteTransaction {
+export interface WriteContext extends WriteTransaction {
   /** `isKnown` is false when nobody can say whether the changes are kept: memos are to be dropped, and nobody told. */
   afterCommit(action: (isKnown: boolean) => void): void
 }
@@ -18,9 +18,9 @@ export interface Store {
    * Whatever `work` reads by this store, in however many reads, is of one moment and costs as few round trips as one read
    * does. It must not write, and may run again.
    */
-  together<T>(work: () => T | Promise<T>, as?: string): Promise<T>
+  readTogether<T>(work: () => T | Promise<T>, as?: string): Promise<T>
   /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
-  write<T>(work: (tx: Change) => Promise<T>): Promise<T>
+  write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T>
 }
 
 export const createStore = (driver: StorageDriver): Store => {
@@ -32,7 +32,7 @@ export const createStore = (driver: StorageDriver): Store => {
       const tx = around?.getStore()
       return tx === undefined ? driver.read(work, { again: true, as }) : work(tx)
     },
-    together: async (work, as) =>
+    readTogether: async (work, as) =>
       around === undefined
         ? work()
         : driver.read((tx) => around.run(tx, async () => work()), { again: true, as }),
@@ -63,7 +63,7 @@ export const createStore = (driver: StorageDriver): Store => {
 
 type Action = (isKnown: boolean) => void
 
-const changeOf = (tx: WriteTransaction, actions: Action[]): Change => ({
+const changeOf = (tx: WriteTransaction, actions: Action[]): WriteContext => ({
   get: (key) => tx.get(key),
   getMany: (keys) => tx.getMany(keys),
   range: (range) => tx.range(range),

@@ -1,10 +1,10 @@
-import { advance, type Errands } from './errands.ts'
+import { type Jobs, runStep } from './errands.ts'
 import { pause, pauseSince } from './paced.ts'
-import { type Errand, errands as records } from './schema.ts'
+import { type Job, jobs as records } from './schema.ts'
 import type { Store } from './store.ts'
 
 /** Does the errands that changes have left (see errands.ts), a step at a time, so that others have their turn between. */
-export interface Sweeper {
+export interface JobRunner {
   /** Begins, if it rests; also to be called once when the store is open, for what was left before. */
   wake(): void
   /** One step of every errand there is. @returns how many there were and how many failed. */
@@ -18,12 +18,12 @@ export interface Sweeper {
 /** Milliseconds until errands that failed are tried again; twice as long after each failure. */
 const RETRY = { first: 1000, last: 60_000 }
 
-/** @param failed told why an errand could not be done; it will be tried again. */
-export const createSweeper = (
+/** @param onError told why an errand could not be done; it will be tried again. */
+export const createJobRunner = (
   store: Store,
-  errands: Errands,
-  failed: (error: unknown, errand?: Errand) => void,
-): Sweeper => {
+  errands: Jobs,
+  onError: (error: unknown, job?: Job) => void,
+): JobRunner => {
   const stopping = new AbortController()
   const { signal } = stopping
   let running: Promise<void> | undefined
@@ -32,23 +32,23 @@ export const createSweeper = (
   /** Errands of a kind that nobody does here are left to whoever can. */
   const open = () =>
     store.read(async (tx) => {
-      const found: Errand[] = []
-      for await (const errand of records.all(tx)) if (errands.workOf(errand.kind)) found.push(errand)
+      const found: Job[] = []
+      for await (const job of records.all(tx)) if (errands.handlerOf(job.kind)) found.push(job)
       return found
     })
 
-  const advanceOne = async (errand: Errand): Promise<void> => {
-    const work = errands.workOf(errand.kind)!
-    await work.before?.(errand.id)
-    await store.write((tx) => advance(tx, work, errands.bounds.step, errand))
+  const advanceOne = async (job: Job): Promise<void> => {
+    const work = errands.handlerOf(job.kind)!
+    await work.prepare?.(job.id)
+    await store.write((tx) => runStep(tx, work, errands.bounds.batchSize, job))
   }
 
-  const advanceOrTell = async (errand: Errand): Promise<boolean> => {
+  const advanceOrTell = async (job: Job): Promise<boolean> => {
     try {
-      await advanceOne(errand)
+      await advanceOne(job)
       return true
     } catch (error) {
-      failed(error, errand)
+      onError(error, job)
       return false
     }
   }
@@ -56,10 +56,10 @@ export const createSweeper = (
   const round = async (pauses: boolean): Promise<{ errands: number; failures: number }> => {
     const found = await open()
     let failures = 0
-    for (const errand of found) {
+    for (const job of found) {
       if (signal.aborted) break
       const begun = performance.now()
-      if (!(await advanceOrTell(errand))) failures++
+      if (!(await advanceOrTell(job))) failures++
       if (pauses) await pauseSince(begun, signal)
     }
     return { errands: found.length, failures }
@@ -70,7 +70,7 @@ export const createSweeper = (
     while (called && !signal.aborted) {
       called = false
       const done = await round(true).catch((error: unknown) => {
-        failed(error)
+        onError(error)
         return { errands: 1, failures: 1 }
       })
       if (done.errands > 0) called = true

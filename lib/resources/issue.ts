@@ -52,7 +52,7 @@ export const Comment = v.object({
 export type Comment = v.InferOutput<typeof Comment>
 
 /** Where the repository of a thing is. */
-export interface Whereabouts {
+export interface IssueLocation {
   readonly repository: Repository
   /** The name of its owner. */
   readonly owner: string
@@ -61,21 +61,21 @@ export interface Whereabouts {
 }
 
 /** What a thing is sent with, besides its record. */
-export interface Surroundings {
+export interface IssueLinks {
   readonly user: User
   readonly assets: Attachment[]
 }
 
 /** The page and the API path of a repository. */
-export const urlsOf = ({ repository, owner, baseUrl, apiUrl }: Whereabouts) => {
+export const urlsOf = ({ repository, owner, baseUrl, apiUrl }: IssueLocation) => {
   const path = `${owner}/${repository.name}`
   return { path, page: `${baseUrl}/${path}`, api: `${apiUrl}/repos/${path}` }
 }
 
 export const issueResource = (
   record: Record,
-  { user, assets, comments }: Surroundings & { comments: number },
-  where: Whereabouts,
+  { user, assets, comments }: IssueLinks & { comments: number },
+  where: IssueLocation,
 ): Issue => {
   const { path, page, api } = urlsOf(where)
   return {
@@ -114,9 +114,9 @@ export const issueResource = (
 
 export const commentResource = (
   record: CommentRecord,
-  { user, assets }: Surroundings,
+  { user, assets }: IssueLinks,
   issue: Pick<Record, 'number'>,
-  where: Whereabouts,
+  where: IssueLocation,
 ): Comment => {
   const page = `${urlsOf(where).page}/issues/${issue.number}`
   return {

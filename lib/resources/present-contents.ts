@@ -18,9 +18,9 @@ import {
   type Comment,
   commentResource,
   type Issue,
+  type IssueLinks,
+  type IssueLocation,
   issueResource,
-  type Surroundings,
-  type Whereabouts,
 } from './issue.ts'
 import type { Urls } from './present.ts'
 import { type Release, releaseResource } from './release.ts'
@@ -57,8 +57,8 @@ export const presentReleases = (to: Presenting, records: readonly ReleaseRecord[
 /** @param around while it is read, other things can be: far away, they travel together */
 type One<R, T> = (
   record: R,
-  around: Promise<Surroundings>,
-  where: Whereabouts,
+  around: Promise<IssueLinks>,
+  where: IssueLocation,
   tx: ReadTransaction,
 ) => Promise<T>
 

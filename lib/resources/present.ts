@@ -3,11 +3,11 @@ import { canRead, permissionOn, type Viewer } from '../hosting/access.ts'
 import { countOpenIssues } from '../hosting/issues.ts'
 import { repositoryById } from '../hosting/lookup.ts'
 import { countReleases } from '../hosting/releases.ts'
-import { settledCounts } from '../hosting/unsettled.ts'
+import { countsWithPending } from '../hosting/unsettled.ts'
 import { type Account, accounts, type Repository as Record } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Repository, type RepositorySurroundings, repositoryResource } from './repository.ts'
+import { type Repository, type RepositoryLinks, repositoryResource } from './repository.ts'
 import { userResource } from './user.ts'
 
 /** Where the service is, as the request reached it; without a slash at the end. */
@@ -80,7 +80,7 @@ const present = async (
 ): Promise<Repository> => {
   const permissions = await permissionOn(tx, viewer, record)
   const parent = await presentParent(tx, viewer, urls, record)
-  const settled = await settledCounts(tx, record)
+  const settled = await countsWithPending(tx, record)
   // Last: a repository's first counts are not known yet, and who looks them up looks at all the rest in the same moment.
   const around = { permissions, parent, ...(await countsOf(tx, record)) }
   return resourceOf(settled, viewer, urls, owners, around)
@@ -91,7 +91,7 @@ const presentParent = async (
   viewer: Viewer,
   urls: Urls,
   { parent: id }: Record,
-): Promise<RepositorySurroundings['parent']> => {
+): Promise<RepositoryLinks['parent']> => {
   const parent = id === null ? undefined : await repositoryById(tx, id)
   if (parent === undefined || !(await canRead(tx, viewer, parent))) return null
   const permissions = await permissionOn(tx, viewer, parent)
@@ -104,7 +104,7 @@ const resourceOf = (
   viewer: Viewer,
   { baseUrl, apiUrl }: Urls,
   owners: Owners,
-  around: Omit<RepositorySurroundings, 'owner'>,
+  around: Omit<RepositoryLinks, 'owner'>,
 ): Repository => {
   const owner = owners.get(record.owner)!
   return repositoryResource(

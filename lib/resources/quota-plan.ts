@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import type { Viewer } from '../hosting/access.ts'
 import type { NamedDifferences } from '../hosting/plans.ts'
-import type { Room } from '../quota/evaluate.ts'
-import type { OverOwner } from '../quota/over.ts'
+import type { LimitStatus } from '../quota/evaluate.ts'
+import type { OwnerOverQuota } from '../quota/over.ts'
 import type { ChangedOwner } from '../quota/plans.ts'
 import { Subject } from '../quota/subjects.ts'
 import type { Account } from '../records/schema.ts'
@@ -60,10 +60,11 @@ export const presenting =
     accounts.filter(({ id }) => id === owner).map((account) => userResource(account, viewer, baseUrl))
 
 export const overResource = (
-  { owner, over, used, limit, left }: OverOwner,
+  { owner, over, used, limit, remaining }: OwnerOverQuota,
   subject: Subject,
   present: Present,
-): QuotaOverInfo[] => present(owner).map((user) => ({ owner: user, subject, over, used, limit, left }))
+): QuotaOverInfo[] =>
+  present(owner).map((user) => ({ owner: user, subject, over, used, limit, left: remaining }))
 
 export const simulationResource = (
   { owner, answers }: ChangedOwner,
@@ -79,10 +80,10 @@ export const simulationResource = (
     })),
   }))
 
-const answerResource = ({ over, room }: { over: boolean; room: Room | undefined }) => ({
+const answerResource = ({ over, room }: { over: boolean; room: LimitStatus | undefined }) => ({
   over,
   limit: room?.limit ?? null,
-  left: room?.left ?? null,
+  left: room?.remaining ?? null,
 })
 
 export const changeResources = ({ rules, groups, assignments }: NamedDifferences): QuotaChange[] => [

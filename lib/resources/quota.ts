@@ -3,7 +3,7 @@ import type { Attached } from '../hosting/usage.ts'
 import type { Sum } from '../integers.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaExplanation } from '../quota/explain.ts'
-import type { Standing } from '../quota/standing.ts'
+import type { QuotaStatus } from '../quota/standing.ts'
 import { Subject, type Usage } from '../quota/subjects.ts'
 import type { LedgerEntry } from '../records/schema.ts'
 import { holderPaths } from './attachment.ts'
@@ -47,7 +47,7 @@ export const groupResource = (group: QuotaGroup, named = true): QuotaGroupInfo =
   rules: group.rules.map((rule) => ruleResource(rule, named)),
 })
 
-export const quotaResource = ({ usage, shown }: Standing, named: boolean): QuotaInfo => ({
+export const quotaResource = ({ usage, shown }: QuotaStatus, named: boolean): QuotaInfo => ({
   used: { size: sizesOf(usage) },
   groups: shown.map((group) => groupResource(group, named)),
 })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Release as Record } from '../records/schema.ts'
 import { Attachment, tagPath } from './attachment.ts'
-import { type Surroundings, urlsOf, type Whereabouts } from './issue.ts'
+import { type IssueLinks, type IssueLocation, urlsOf } from './issue.ts'
 import { timestamp } from './time.ts'
 import { User } from './user.ts'
 
@@ -30,8 +30,8 @@ export type Release = v.InferOutput<typeof Release>
 
 export const releaseResource = (
   record: Record,
-  { user, assets }: Surroundings,
-  where: Whereabouts,
+  { user, assets }: IssueLinks,
+  where: IssueLocation,
 ): Release => {
   const { page, api } = urlsOf(where)
   const url = `${api}/releases/${record.id}`

@@ -44,7 +44,7 @@ export const Repository = v.object({ ...entries, parent: v.nullable(ParentReposi
 export type Repository = v.InferOutput<typeof Repository>
 
 /** What a repository is sent with, besides its record. */
-export interface RepositorySurroundings {
+export interface RepositoryLinks {
   owner: User
   permissions: Rights
   parent: v.InferOutput<typeof ParentRepository> | null
@@ -58,7 +58,7 @@ const kib = (bytes: Sum): number =>
 
 export const repositoryResource = (
   record: Record,
-  { owner, permissions, parent, openIssues, releases }: RepositorySurroundings,
+  { owner, permissions, parent, openIssues, releases }: RepositoryLinks,
   baseUrl: string,
   apiUrl: string,
 ): Repository => {

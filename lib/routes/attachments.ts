@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
-import type { WhichHolder } from '../hosting/holders.ts'
-import { Empty, Forbidden, NotFound, oneFile, ValidationError } from '../http/index.ts'
+import type { AttachmentTargetName } from '../hosting/holders.ts'
+import { Empty, Forbidden, fileField, NotFound, ValidationError } from '../http/index.ts'
 import { Attachment, attachmentResource } from '../resources/attachment.ts'
-import { number, placeOf, repositoryParams, shortText } from './contents.ts'
+import { number, repositoryNameOf, repositoryParams, shortText } from './contents.ts'
 import { pageOf, reply, route } from './declare.ts'
 
 /** The parts of a form that are not the file, at most. */
@@ -14,7 +14,7 @@ interface On {
   path: string
   /** The segment that says which. */
   by: 'index' | 'id'
-  which: (number: number) => WhichHolder
+  which: (number: number) => AttachmentTargetName
   /** As in `issueCreateIssueAttachment`. */
   operation: `${string} ${string}`
   words: string
@@ -47,7 +47,7 @@ const attachmentsOn = (on: On) => {
       paging: 'lenient',
       responses: { 200: v.array(Attachment), 404: NotFound },
       handle: async ({ user, params, page, baseUrl }, { hosting }) => {
-        const found = await hosting.attachments.list(user, placeOf(params), which(params), page)
+        const found = await hosting.attachments.list(user, repositoryNameOf(params), which(params), page)
         if (found === undefined) return reply(404)
         return pageOf(
           found.items.map((record) => attachmentResource(record, baseUrl)),
@@ -64,10 +64,10 @@ const attachmentsOn = (on: On) => {
       params,
       query: v.object({ name: v.optional(shortText) }),
       accepts: 'multipart/form-data',
-      body: oneFile('attachment'),
+      body: fileField('attachment'),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async ({ user, params, query, body, baseUrl }, { hosting, largestAttachment: largest }) => {
-        const at = placeOf(params)
+        const at = repositoryNameOf(params)
         if (!(await hosting.attachments.mayAdd(user, at, which(params)))) return reply(404)
         if (body.size !== undefined && body.size > largest + AROUND)
           throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
@@ -89,7 +89,7 @@ const attachmentsOn = (on: On) => {
       responses: { 200: Attachment, 404: NotFound },
       handle: async ({ user, params, baseUrl }, { hosting }) => {
         const { attachment_id: id } = params
-        const found = await hosting.attachments.find(user, placeOf(params), which(params), id)
+        const found = await hosting.attachments.find(user, repositoryNameOf(params), which(params), id)
         return found === undefined ? reply(404) : reply(200, attachmentResource(found, baseUrl))
       },
     }),
@@ -104,7 +104,7 @@ const attachmentsOn = (on: On) => {
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async ({ user, params, body, baseUrl }, { hosting }) => {
         const { attachment_id: id } = params
-        const at = placeOf(params)
+        const at = repositoryNameOf(params)
         const renamed = await hosting.attachments.rename(user, at, which(params), id, body.name)
         return renamed === undefined ? reply(404) : reply(201, attachmentResource(renamed, baseUrl))
       },
@@ -119,7 +119,7 @@ const attachmentsOn = (on: On) => {
       responses: { 204: Empty, 403: Forbidden, 404: NotFound },
       handle: async ({ user, params }, { hosting }) => {
         const { attachment_id: id } = params
-        const removed = await hosting.attachments.remove(user, placeOf(params), which(params), id)
+        const removed = await hosting.attachments.remove(user, repositoryNameOf(params), which(params), id)
         return removed ? reply(204) : reply(404)
       },
     }),

@@ -4,9 +4,9 @@ import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Comment as Record } from '../records/schema.ts'
 import { Comment } from '../resources/issue.ts'
 import { presentComments } from '../resources/present-contents.ts'
-import { number, placeOf, presenting, repositoryParams, text } from './contents.ts'
+import { number, presenterFor, repositoryNameOf, repositoryParams, text } from './contents.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
-import type { Asked } from './pages.ts'
+import type { ListRequest } from './pages.ts'
 
 const onIssue = v.object({ ...repositoryParams, index: number })
 const params = v.object({ ...repositoryParams, id: number })
@@ -14,9 +14,9 @@ const body = v.object({ body: v.pipe(text, v.minLength(1)) })
 
 const presentComment = async (
   services: Services,
-  request: Asked,
+  request: ListRequest,
   { repository, issue, comment }: OnIssue<{ comment: Record }>,
-) => (await presentComments(presenting(services, request, repository), issue, [comment]))[0]!
+) => (await presentComments(presenterFor(services, request, repository), issue, [comment]))[0]!
 
 export const commentRoutes = [
   route({
@@ -32,10 +32,10 @@ export const commentRoutes = [
     responses: { 200: v.array(Comment), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request
-      const found = await services.hosting.comments.list(user, placeOf(params), params.index, page)
+      const found = await services.hosting.comments.list(user, repositoryNameOf(params), params.index, page)
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      const to = presenting(services, request, found.repository)
+      const to = presenterFor(services, request, found.repository)
       return pageOf(await presentComments(to, found.issue, items), total)
     },
   }),
@@ -52,7 +52,12 @@ export const commentRoutes = [
     responses: { 201: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const made = await services.hosting.comments.create(user, placeOf(params), params.index, body.body)
+      const made = await services.hosting.comments.create(
+        user,
+        repositoryNameOf(params),
+        params.index,
+        body.body,
+      )
       return made === undefined ? reply(404) : reply(201, await presentComment(services, request, made))
     },
   }),
@@ -68,7 +73,7 @@ export const commentRoutes = [
     responses: { 200: Comment, 404: NotFound },
     handle: async (request, services) => {
       const { user, params } = request
-      const found = await services.hosting.comments.find(user, placeOf(params), params.id)
+      const found = await services.hosting.comments.find(user, repositoryNameOf(params), params.id)
       return found === undefined ? reply(404) : reply(200, await presentComment(services, request, found))
     },
   }),
@@ -85,7 +90,12 @@ export const commentRoutes = [
     responses: { 200: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const edited = await services.hosting.comments.edit(user, placeOf(params), params.id, body.body)
+      const edited = await services.hosting.comments.edit(
+        user,
+        repositoryNameOf(params),
+        params.id,
+        body.body,
+      )
       return edited === undefined ? reply(404) : reply(200, await presentComment(services, request, edited))
     },
   }),
@@ -100,6 +110,6 @@ export const commentRoutes = [
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.comments.remove(user, placeOf(params), params.id)) ? reply(204) : reply(404),
+      (await hosting.comments.remove(user, repositoryNameOf(params), params.id)) ? reply(204) : reply(404),
   }),
 ]

@@ -3,13 +3,13 @@ import type { RepositoryName } from '../hosting/relations.ts'
 import type { Repository } from '../records/schema.ts'
 import type { Presenting } from '../resources/present-contents.ts'
 import type { Services } from './declare.ts'
-import type { Asked } from './pages.ts'
+import type { ListRequest } from './pages.ts'
 
 /** The segments of a path that name a repository, and those that number something in it. */
 export const repositoryParams = { owner: v.string(), repo: v.string() }
 export const number = v.pipe(v.number(), v.safeInteger())
 
-export const placeOf = ({ owner, repo }: { owner: string; repo: string }): RepositoryName => ({
+export const repositoryNameOf = ({ owner, repo }: { owner: string; repo: string }): RepositoryName => ({
   owner,
   name: repo,
 })
@@ -19,10 +19,10 @@ export const text = v.pipe(v.string(), v.maxLength(128 * 1024))
 export const shortText = v.pipe(v.string(), v.maxLength(255))
 
 /** Go's clients send a choice without a value as an empty one. */
-export const orNothing = <T extends string>(...options: T[]) => v.optional(v.picklist([...options, '']))
+export const orEmpty = <T extends string>(...options: T[]) => v.optional(v.picklist([...options, '']))
 
-export const presenting = (
+export const presenterFor = (
   { store }: Services,
-  { user, baseUrl, apiUrl }: Asked,
+  { user, baseUrl, apiUrl }: ListRequest,
   repository: Repository,
 ): Presenting => ({ store, viewer: user, repository, baseUrl, apiUrl })

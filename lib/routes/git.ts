@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Landing } from '../git/transport.ts'
+import type { PushListener } from '../git/transport.ts'
 import { now } from '../hosting/clock.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { Push } from '../hosting/push.ts'
@@ -49,17 +49,17 @@ const upload = async (request: Asked, services: StreamServices): Promise<StreamR
     signal,
     protocol: protocolOf(request),
   })
-  return { ...answer('upload-pack-result', output), whole }
+  return { ...answer('upload-pack-result', output), completed: whole }
 }
 
 const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { transport } = services
   const [{ id }, user] = await writable(services, request)
   const { body, size, client, signal } = request
-  const exchange = { body, size, client, signal, protocol: protocolOf(request) }
+  const context = { body, size, client, signal, protocol: protocolOf(request) }
   const output = await transport!.receive(
     id,
-    exchange,
+    context,
     landingOf(services, id, async (repository, updates) => {
       if (updates.length > 0) await tell(services, repository, user, updates)
       tidyLater(services, id)
@@ -73,16 +73,16 @@ const landingOf = (
   services: StreamServices,
   id: number,
   counted: (repository: Repository, updates: Push['updates']) => Promise<void>,
-): Landing => {
+): PushListener => {
   const { hosting } = services
   let landing: number
   return {
     async begun(pid) {
-      landing = await hosting.landings.begin(id, pid)
+      landing = await hosting.pushJournal.begin(id, pid)
     },
     async landed(updates) {
       const updatedAt = updates.length > 0 ? now() : undefined
-      const settling = hosting.landings
+      const settling = hosting.pushJournal
         .settle(landing, id, updatedAt)
         .catch((error) => uncounted(services, error, id))
       const repository = await settling
@@ -104,7 +104,7 @@ const uncounted = ({ failed }: StreamServices, error: unknown, repository: numbe
 /** Nobody waits for it. */
 const tidyLater = (services: StreamServices, id: number): void => {
   const landing = landingOf(services, id, async () => undefined)
-  services.transport!.tidy(id, landing).catch((error) => services.failed(error, { repository: id }))
+  services.transport!.collectGarbage(id, landing).catch((error) => services.failed(error, { repository: id }))
 }
 
 const tell = async (

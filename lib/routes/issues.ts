@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import type { In } from '../hosting/place.ts'
+import type { InRepository } from '../hosting/place.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Issue as Record } from '../records/schema.ts'
 import { Issue, State } from '../resources/issue.ts'
 import { presentIssues } from '../resources/present-contents.ts'
-import { number, orNothing, placeOf, presenting, repositoryParams, text } from './contents.ts'
+import { number, orEmpty, presenterFor, repositoryNameOf, repositoryParams, text } from './contents.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
-import type { Asked } from './pages.ts'
+import type { ListRequest } from './pages.ts'
 import { acceptedBooleans } from './parameters.ts'
 
 const title = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
@@ -15,9 +15,9 @@ const params = v.object({ ...repositoryParams, index: number })
 
 const presentIssue = async (
   services: Services,
-  request: Asked,
-  { repository, issue }: In<{ issue: Record }>,
-) => (await presentIssues(presenting(services, request, repository), [issue]))[0]!
+  request: ListRequest,
+  { repository, issue }: InRepository<{ issue: Record }>,
+) => (await presentIssues(presenterFor(services, request, repository), [issue]))[0]!
 
 /** A name, or a part of one. */
 const named = v.optional(v.pipe(v.string(), v.maxLength(255)))
@@ -27,9 +27,9 @@ const none = { labels: named, milestones: named }
 const nobody = { assigned_by: named, mentioned_by: named }
 
 const IssueQuery = v.object({
-  state: orNothing('open', 'closed', 'all'),
+  state: orEmpty('open', 'closed', 'all'),
   q: named,
-  type: orNothing('issues', 'pulls'),
+  type: orEmpty('issues', 'pulls'),
   created_by: named,
   ...none,
   ...nobody,
@@ -39,7 +39,7 @@ type IssueQuery = v.InferOutput<typeof IssueQuery>
 /** The id of an account; undefined when all are asked for, and 0 when nothing can be found. */
 const authorIn = async (
   services: Services,
-  { user }: Asked,
+  { user }: ListRequest,
   query: IssueQuery,
 ): Promise<number | undefined> => {
   const { labels, milestones, assigned_by, mentioned_by, type, created_by: name } = query
@@ -65,14 +65,14 @@ export const issueRoutes = [
       const author = await authorIn(services, request, query)
       const found = await services.hosting.issues.list(
         user,
-        placeOf(params),
+        repositoryNameOf(params),
         { state: query.state || 'open', q: query.q, author },
         page,
         request.client,
       )
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      return pageOf(await presentIssues(presenting(services, request, found.repository), items), total)
+      return pageOf(await presentIssues(presenterFor(services, request, found.repository), items), total)
     },
   }),
   route({
@@ -87,7 +87,7 @@ export const issueRoutes = [
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const made = await services.hosting.issues.create(user, placeOf(params), body)
+      const made = await services.hosting.issues.create(user, repositoryNameOf(params), body)
       return made === undefined ? reply(404) : reply(201, await presentIssue(services, request, made))
     },
   }),
@@ -103,7 +103,7 @@ export const issueRoutes = [
     responses: { 200: Issue, 404: NotFound },
     handle: async (request, services) => {
       const { user, params } = request
-      const found = await services.hosting.issues.find(user, placeOf(params), params.index)
+      const found = await services.hosting.issues.find(user, repositoryNameOf(params), params.index)
       return found === undefined ? reply(404) : reply(200, await presentIssue(services, request, found))
     },
   }),
@@ -125,7 +125,7 @@ export const issueRoutes = [
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const edited = await services.hosting.issues.edit(user, placeOf(params), params.index, body)
+      const edited = await services.hosting.issues.edit(user, repositoryNameOf(params), params.index, body)
       return edited === undefined ? reply(404) : reply(201, await presentIssue(services, request, edited))
     },
   }),
@@ -140,6 +140,6 @@ export const issueRoutes = [
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.issues.remove(user, placeOf(params), params.index)) ? reply(204) : reply(404),
+      (await hosting.issues.remove(user, repositoryNameOf(params), params.index)) ? reply(204) : reply(404),
   }),
 ]

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
-import { LedgerItem, type LedgerOperation, onLine } from '../hosting/ledger.ts'
+import { LedgerItem, type LedgerOperation, withLineNumber } from '../hosting/ledger.ts'
 import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../http/index.ts'
 import { paced } from '../records/paced.ts'
 import { LedgerKind } from '../records/schema.ts'
@@ -24,7 +24,7 @@ const operationsIn = async (text: string): Promise<LedgerOperation[]> => {
   if (lines.length > LINES) throw new AllotError('too_large', `at most ${LINES} lines are taken at once`)
   const operations: LedgerOperation[] = []
   for await (const [at, line] of paced(lines.entries()))
-    operations.push(await onLine(at + 1, () => operationOf(line)))
+    operations.push(await withLineNumber(at + 1, () => operationOf(line)))
   return operations
 }
 

@@ -20,7 +20,7 @@ import {
   replyInfo,
   replyPackages,
 } from './owner-quota.ts'
-import { AskedSubject } from './subject.ts'
+import { SubjectQuery } from './subject.ts'
 
 const ofOwners = { auth: 'required', scope: 'read:organization', tag: 'quota', ofRecords: true } as const
 
@@ -52,7 +52,7 @@ export const organizationQuotaRoutes = [
     path: '/orgs/{org}/quota/check',
     operationId: 'orgCheckQuota',
     summary: 'Whether an organization is over quota for a subject',
-    query: v.object({ subject: AskedSubject }),
+    query: v.object({ subject: SubjectQuery }),
     responses: { 200: v.boolean(), 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
       const owner = await owned(services, user, params.org)
@@ -65,7 +65,7 @@ export const organizationQuotaRoutes = [
     path: '/orgs/{org}/quota/explain',
     operationId: 'orgExplainQuota',
     summary: 'Why an organization is, or is not, over quota for a subject',
-    query: v.object({ subject: AskedSubject }),
+    query: v.object({ subject: SubjectQuery }),
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
       const owner = await owned(services, user, params.org)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Page } from '../hosting/listing.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
-import { anyAccount, leftOrganization, ownedOrganization, visibleUser } from '../hosting/permits.ts'
+import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../hosting/permits.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
@@ -94,7 +94,7 @@ export const organizationRoutes = [
     summary: 'An organization',
     auth: 'optional',
     scope: 'read:organization',
-    ofRecords: true,
+    cacheable: true,
     responses: { 200: Organization, 404: NotFound },
     handle: async ({ user, params, baseUrl }, services) => {
       const organization = await organizationNamed(services, user, params.org)
@@ -114,7 +114,7 @@ export const organizationRoutes = [
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
       if (purge) checkScopes(user, { scope: ['write:repository', 'write:package'] })
-      const removed = await hosting.organizations.remove(ownedOrganization(user, params.org), { purge })
+      const removed = await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge })
       return removed ? reply(204) : reply(404)
     },
   }),
@@ -156,7 +156,10 @@ export const organizationRoutes = [
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async ({ user, params, body }, { hosting }) => {
       const options = { by: user, ...(body.role === undefined ? {} : { owner: body.role === 'owner' }) }
-      const [organization, member] = [ownedOrganization(user, params.org), visibleUser(user, params.username)]
+      const [organization, member] = [
+        authorizeMembersOf(user, params.org),
+        visibleUser(user, params.username),
+      ]
       await hosting.organizations.setMember(organization, member, options)
       return reply(204)
     },
@@ -171,9 +174,13 @@ export const organizationRoutes = [
     scope: 'write:organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
     handle: async ({ user, params: { org, username } }, { hosting }) =>
-      (await hosting.organizations.removeMember(leftOrganization(user, org, username), anyAccount(username), {
-        by: user,
-      }))
+      (await hosting.organizations.removeMember(
+        authorizeRemoveMember(user, org, username),
+        anyAccount(username),
+        {
+          by: user,
+        },
+      ))
         ? reply(204)
         : reply(404),
   }),

@@ -1,8 +1,8 @@
 import type { Page } from '../hosting/listing.ts'
 import type { UsedEntry } from '../hosting/usage.ts'
-import { ReadyJson, readyFor } from '../http/index.ts'
+import { SerializedJson, serializeOnce } from '../http/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
-import type { Standing } from '../quota/standing.ts'
+import type { QuotaStatus } from '../quota/standing.ts'
 import type { LedgerEntry } from '../records/schema.ts'
 import {
   type EntryPlace,
@@ -13,8 +13,8 @@ import {
   usedPackageResource,
 } from '../resources/quota.ts'
 import { pageOf, reply, type Services } from './declare.ts'
-import type { Asked } from './pages.ts'
-import { type AskedSubject, subjectIn } from './subject.ts'
+import type { ListRequest } from './pages.ts'
+import { type SubjectQuery, subjectIn } from './subject.ts'
 
 /** Whose quota is asked for: the signed-in user, an organization, or anyone an administrator names. */
 export interface Owner {
@@ -24,7 +24,7 @@ export interface Owner {
 
 /** @param named whether the names of groups and rules are shown, which they are to administrators only. */
 export const replyInfo = ({ quota }: Services, owner: Owner, named: boolean) => {
-  const standing = quota.standing(owner.id)
+  const standing = quota.status(owner.id)
   const resource = named ? namedQuota : plainQuota
   return standing instanceof Promise
     ? standing.then((it) => reply(200, resource(it)))
@@ -32,32 +32,32 @@ export const replyInfo = ({ quota }: Services, owner: Owner, named: boolean) => 
 }
 
 /** A standing is the same object while it is what it is. */
-const plainQuota = readyFor((standing: Standing) => quotaResource(standing, false))
-const namedQuota = readyFor((standing: Standing) => quotaResource(standing, true))
+const plainQuota = serializeOnce((standing: QuotaStatus) => quotaResource(standing, false))
+const namedQuota = serializeOnce((standing: QuotaStatus) => quotaResource(standing, true))
 
-export const replyCheck = ({ quota, dialect }: Services, owner: Owner, subject: AskedSubject) => {
+export const replyCheck = ({ quota, dialect }: Services, owner: Owner, subject: SubjectQuery) => {
   const answer = (over: boolean) => reply(200, (dialect === 'forgejo' ? !over : over) ? YES : NO)
   const over = quota.isOver(owner.id, subjectIn(dialect, subject, 'subject'))
   return over instanceof Promise ? over.then(answer) : answer(over)
 }
 
-const [YES, NO] = [new ReadyJson<boolean>(true), new ReadyJson<boolean>(false)]
+const [YES, NO] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
 
 export const replyExplanation = async (
   { quota, dialect }: Services,
   owner: Owner,
-  subject: AskedSubject,
+  subject: SubjectQuery,
   named: boolean,
 ) => {
   const explained = await quota.explain(owner.id, subjectIn(dialect, subject, 'subject'))
   return reply(200, explanationResource(explained, named))
 }
 
-type Paged = Asked & { page: { offset: number; limit: number } }
+type Paged = ListRequest & { page: { offset: number; limit: number } }
 
 /** A page of what counts toward an owner, each entry with the names of where it belongs now. */
 const replyUsed = <T>(kind: ListedKind, resource: (entry: LedgerEntry, place: EntryPlace) => T) => {
-  const ready = readyFor(
+  const ready = serializeOnce(
     ({ items }: Page<UsedEntry>, place: Whereabouts) =>
       items.map(({ entry, ...where }) => resource(entry, { ...place, ...where })),
     ({ apiUrl, owner }) => `${apiUrl} ${owner}`,

@@ -1,6 +1,6 @@
 import { type Viewer, viewerText } from '../hosting/access.ts'
 import type { Page } from '../hosting/listing.ts'
-import { ReadyJson } from '../http/index.ts'
+import { SerializedJson } from '../http/index.ts'
 import type { Account, Repository } from '../records/schema.ts'
 import { presentIn, presentRepositories, type Urls } from '../resources/present.ts'
 import { userResource } from '../resources/user.ts'
@@ -8,11 +8,11 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { pageOf, type Services } from './declare.ts'
 
 /** Who asks, and where the answer's links lead. */
-export interface Asked extends Urls {
+export interface ListRequest extends Urls {
   readonly user: Viewer
 }
 
-export const userPage = ({ user, baseUrl }: Asked, { items, total }: Page<Account>) =>
+export const userPage = ({ user, baseUrl }: ListRequest, { items, total }: Page<Account>) =>
   pageOf(
     items.map((account) => userResource(account, user, baseUrl)),
     total,
@@ -20,7 +20,7 @@ export const userPage = ({ user, baseUrl }: Asked, { items, total }: Page<Accoun
 
 export const repositoryPage = async (
   { store }: Services,
-  request: Asked,
+  request: ListRequest,
   { items, total }: Page<Repository>,
 ) => pageOf(await presentRepositories(store, request.user, request, items), total)
 
@@ -30,14 +30,14 @@ export const repositoryPage = async (
  */
 export const keptRepositoryPage = async (
   { store }: Services,
-  { user, baseUrl, apiUrl }: Asked,
+  { user, baseUrl, apiUrl }: ListRequest,
   what: string,
   find: (tx: ReadTransaction) => Promise<Page<Repository>>,
 ) => {
   const { page, total } = await store.read(
     async (tx) => {
       const found = await find(tx)
-      const page = new ReadyJson(await presentIn(tx, user, { baseUrl, apiUrl }, found.items))
+      const page = new SerializedJson(await presentIn(tx, user, { baseUrl, apiUrl }, found.items))
       return { page, total: found.total }
     },
     `repositories ${viewerText(user)} at ${apiUrl} ${what}`,
@@ -48,7 +48,7 @@ export const keptRepositoryPage = async (
 /** A repository likewise; undefined where none is found. */
 export const keptRepository = (
   { store }: Services,
-  { user, baseUrl, apiUrl }: Asked,
+  { user, baseUrl, apiUrl }: ListRequest,
   what: string,
   find: (tx: ReadTransaction) => Promise<Repository | undefined>,
 ) =>
@@ -56,7 +56,7 @@ export const keptRepository = (
     async (tx) => {
       const found = await find(tx)
       const [presented] = found === undefined ? [] : await presentIn(tx, user, { baseUrl, apiUrl }, [found])
-      return presented && new ReadyJson(presented)
+      return presented && new SerializedJson(presented)
     },
     `repository ${viewerText(user)} at ${apiUrl} ${what}`,
   )

@@ -6,7 +6,7 @@ import { User, userResource } from '../resources/user.ts'
 import { pageOf, reply, route } from './declare.ts'
 import { accountNamed } from './named.ts'
 import { replyExplanation, replyInfo } from './owner-quota.ts'
-import { AskedSubject, AskedSubjects, subjectsIn } from './subject.ts'
+import { SubjectQuery, SubjectsQuery, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 
@@ -14,7 +14,7 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const RuleInGroup = v.object({
   name,
   limit: v.optional(v.pipe(v.number(), v.safeInteger())),
-  subjects: v.optional(AskedSubjects),
+  subjects: v.optional(SubjectsQuery),
 })
 const CreateQuotaGroupOptions = v.object({
   name,
@@ -166,7 +166,7 @@ export const quotaGroupRoutes = [
     path: '/admin/users/{username}/quota/explain',
     operationId: 'adminExplainUserQuota',
     summary: 'Why a user or an organization is, or is not, over quota for a subject',
-    query: v.object({ subject: AskedSubject }),
+    query: v.object({ subject: SubjectQuery }),
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
       const account = await accountNamed(services, user, params.username)

@@ -11,14 +11,14 @@ import {
   simulationResource,
 } from '../resources/quota-plan.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
-import { AskedSubject, AskedSubjects, subjectIn, subjectsIn } from './subject.ts'
+import { SubjectQuery, SubjectsQuery, subjectIn, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const names = v.array(name)
 const PlannedRule = v.object({
   name,
   limit: v.pipe(v.number(), v.safeInteger()),
-  subjects: v.optional(AskedSubjects),
+  subjects: v.optional(SubjectsQuery),
 })
 
 const plan = {
@@ -56,11 +56,11 @@ export const quotaPlanRoutes = [
     auth: 'admin',
     scope: 'read:admin',
     paging: 'strict',
-    query: v.object({ subject: AskedSubject, within: v.optional(Percentage) }),
+    query: v.object({ subject: SubjectQuery, within: v.optional(Percentage) }),
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
     handle: async ({ user, query, page, baseUrl }, { quota, hosting, dialect }) => {
       const subject = subjectIn(dialect, query.subject, 'subject')
-      const { items, total } = await quota.over({ subject, within: shareOf(query.within) }, page)
+      const { items, total } = await quota.overQuota({ subject, within: shareOf(query.within) }, page)
       const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
       const present = presenting(accounts, user, baseUrl)
       return pageOf(

@@ -2,12 +2,12 @@ import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { QuotaRuleInfo, ruleResource } from '../resources/quota.ts'
 import { pageOf, reply, route } from './declare.ts'
-import { AskedSubjects, subjectsIn } from './subject.ts'
+import { SubjectsQuery, subjectsIn } from './subject.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 /** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */
 const limit = v.pipe(v.number(), v.safeInteger())
-const subjects = AskedSubjects
+const subjects = SubjectsQuery
 
 const CreateQuotaRuleOptions = v.object({ name, limit, subjects: v.optional(subjects) })
 /** "An omitted member leaves that attribute unchanged. The name cannot be changed." */

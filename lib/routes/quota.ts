@@ -17,7 +17,7 @@ import {
   replyInfo,
   replyPackages,
 } from './owner-quota.ts'
-import { AskedSubject } from './subject.ts'
+import { SubjectQuery } from './subject.ts'
 
 /** "All operations act on the signed-in user." */
 const own = { auth: 'required', scope: 'read:user', tag: 'quota', ofRecords: true } as const
@@ -43,7 +43,7 @@ export const quotaRoutes = [
     path: '/user/quota/check',
     operationId: 'userCheckQuota',
     summary: 'Whether the signed-in user is over quota for a subject',
-    query: v.object({ subject: AskedSubject }),
+    query: v.object({ subject: SubjectQuery }),
     responses: { 200: v.boolean(), 403: Forbidden, 422: ValidationError },
     handle: (request, services) => replyCheck(services, ownerIn(request), request.query.subject),
   }),
@@ -53,7 +53,7 @@ export const quotaRoutes = [
     path: '/user/quota/explain',
     operationId: 'userExplainQuota',
     summary: 'Why the signed-in user is, or is not, over quota for a subject',
-    query: v.object({ subject: AskedSubject }),
+    query: v.object({ subject: SubjectQuery }),
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 422: ValidationError },
     handle: (request, services) =>
       replyExplanation(services, ownerIn(request), request.query.subject, request.user.admin),

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import type { In } from '../hosting/place.ts'
+import type { InRepository } from '../hosting/place.ts'
 import type { ReleaseEdit, WhichRelease } from '../hosting/releases.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Release as Record } from '../records/schema.ts'
 import { presentReleases } from '../resources/present-contents.ts'
 import { Release } from '../resources/release.ts'
-import { number, placeOf, presenting, repositoryParams, shortText, text } from './contents.ts'
+import { number, presenterFor, repositoryNameOf, repositoryParams, shortText, text } from './contents.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
-import type { Asked } from './pages.ts'
+import type { ListRequest } from './pages.ts'
 
 const params = v.object({ ...repositoryParams, id: number })
 
@@ -36,16 +36,16 @@ const editOf = ({
 
 const presentRelease = async (
   services: Services,
-  request: Asked,
-  { repository, release }: In<{ release: Record }>,
-) => (await presentReleases(presenting(services, request, repository), [release]))[0]!
+  request: ListRequest,
+  { repository, release }: InRepository<{ release: Record }>,
+) => (await presentReleases(presenterFor(services, request, repository), [release]))[0]!
 
 const get = async (
   services: Services,
-  request: Asked & { params: { owner: string; repo: string } },
+  request: ListRequest & { params: { owner: string; repo: string } },
   which: WhichRelease,
 ) => {
-  const found = await services.hosting.releases.find(request.user, placeOf(request.params), which)
+  const found = await services.hosting.releases.find(request.user, repositoryNameOf(request.params), which)
   return found === undefined ? reply(404) : reply(200, await presentRelease(services, request, found))
 }
 
@@ -65,10 +65,10 @@ export const releaseRoutes = [
     handle: async (request, services) => {
       const { user, params, query, page } = request
       const asked = { draft: query.draft, prerelease: query['pre-release'] }
-      const found = await services.hosting.releases.list(user, placeOf(params), asked, page)
+      const found = await services.hosting.releases.list(user, repositoryNameOf(params), asked, page)
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      return pageOf(await presentReleases(presenting(services, request, found.repository), items), total)
+      return pageOf(await presentReleases(presenterFor(services, request, found.repository), items), total)
     },
   }),
   route({
@@ -82,7 +82,7 @@ export const releaseRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const release = { ...editOf(body), tag: body.tag_name }
-      const made = await services.hosting.releases.create(user, placeOf(params), release)
+      const made = await services.hosting.releases.create(user, repositoryNameOf(params), release)
       return made === undefined ? reply(404) : reply(201, await presentRelease(services, request, made))
     },
   }),
@@ -112,7 +112,9 @@ export const releaseRoutes = [
     summary: 'Delete the release of a tag; the tag stays',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.releases.remove(user, placeOf(params), { tag: params.tag })) ? reply(204) : reply(404),
+      (await hosting.releases.remove(user, repositoryNameOf(params), { tag: params.tag }))
+        ? reply(204)
+        : reply(404),
   }),
   route({
     ...read,
@@ -135,7 +137,12 @@ export const releaseRoutes = [
     responses: { 200: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const edited = await services.hosting.releases.edit(user, placeOf(params), params.id, editOf(body))
+      const edited = await services.hosting.releases.edit(
+        user,
+        repositoryNameOf(params),
+        params.id,
+        editOf(body),
+      )
       return edited === undefined ? reply(404) : reply(200, await presentRelease(services, request, edited))
     },
   }),
@@ -148,6 +155,8 @@ export const releaseRoutes = [
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.releases.remove(user, placeOf(params), { id: params.id })) ? reply(204) : reply(404),
+      (await hosting.releases.remove(user, repositoryNameOf(params), { id: params.id }))
+        ? reply(204)
+        : reply(404),
   }),
 ]

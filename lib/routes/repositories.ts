@@ -5,10 +5,10 @@ import type { Slice } from '../hosting/listing.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/listings.ts'
 import { readableRepository } from '../hosting/lookup.ts'
 import {
-  administeredRepository,
-  joinedOrganization,
-  type Permit,
-  receivingOwner,
+  type Authorizer,
+  authorizeAdmin,
+  authorizeCreateIn,
+  authorizeTransferTo,
 } from '../hosting/permits.ts'
 import type { NewRepository } from '../hosting/repositories.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../hosting/search-filters.ts'
@@ -19,7 +19,7 @@ import { Repository } from '../resources/repository.ts'
 import { hostOf } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed, organizationNamed, signedIn } from './named.ts'
-import { type Asked, keptRepository, keptRepositoryPage } from './pages.ts'
+import { keptRepository, keptRepositoryPage, type ListRequest } from './pages.ts'
 import { acceptedBooleans } from './parameters.ts'
 
 const CreateRepoOption = v.object({
@@ -68,7 +68,13 @@ const EditRepoOption = v.object({
   ),
 })
 
-const pageOfOwner = (services: Services, request: Asked, { id }: Account, by: RepositoryOrder, page: Slice) =>
+const pageOfOwner = (
+  services: Services,
+  request: ListRequest,
+  { id }: Account,
+  by: RepositoryOrder,
+  page: Slice,
+) =>
   keptRepositoryPage(services, request, `of ${id} by ${by} ${sliceText(page)}`, (tx) =>
     repositoriesOf(tx, request.user, id, by, page),
   )
@@ -146,8 +152,8 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): NewRepository =
 
 const create = async (
   services: Services,
-  request: Asked & { user: Identity; body: CreateRepoOption },
-  owner?: Permit<Account>,
+  request: ListRequest & { user: Identity; body: CreateRepoOption },
+  owner?: Authorizer<Account>,
 ) => {
   const { hosting, store } = services
   const creator = await signedIn(services, request.user)
@@ -161,16 +167,16 @@ const create = async (
 
 const createInOrganization = (
   services: Services,
-  request: Asked & { user: Identity; body: CreateRepoOption; params: { org: string } },
+  request: ListRequest & { user: Identity; body: CreateRepoOption; params: { org: string } },
 ) => {
   const { user, params } = request
-  return create(services, request, joinedOrganization(user, params.org))
+  return create(services, request, authorizeCreateIn(user, params.org))
 }
 
 /** As the document has it for `/org/{org}/repos`: 422 also for an organization that the caller may not see. */
 const createInNamed: typeof createInOrganization = (services, request) => {
   const { user, params } = request
-  const find = joinedOrganization(user, params.org)
+  const find = authorizeCreateIn(user, params.org)
   return create(services, request, async (tx) => {
     const organization = await find(tx)
     if (organization === undefined) throw invalid(`org: there is no organization named ${params.org}`)
@@ -213,7 +219,7 @@ export const repositoryRoutes = [
     summary: "An organization's repositories",
     auth: 'optional',
     scope: 'read:organization',
-    ofRecords: true,
+    cacheable: true,
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
@@ -243,7 +249,7 @@ export const repositoryRoutes = [
     summary: "The signed-in user's repositories, and those of the user's organizations",
     auth: 'required',
     scope: ['read:user', 'read:repository'],
-    ofRecords: true,
+    cacheable: true,
     paging: 'lenient',
     query: v.object({ order_by: order }),
     responses: { 200: v.array(Repository), 422: ValidationError },
@@ -263,7 +269,7 @@ export const repositoryRoutes = [
     summary: "A user's repositories",
     auth: 'optional',
     scope: ['read:user', 'read:repository'],
-    ofRecords: true,
+    cacheable: true,
     paging: 'lenient',
     query: v.object({ order_by: order }),
     responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
@@ -306,7 +312,7 @@ export const repositoryRoutes = [
     summary: 'A repository',
     auth: 'optional',
     scope: 'read:repository',
-    ofRecords: true,
+    cacheable: true,
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, services) => {
       const { user, params } = request
@@ -329,7 +335,7 @@ export const repositoryRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const { default_branch: defaultBranch, ...edit } = body
-      const administered = administeredRepository(user, params.owner, params.repo)
+      const administered = authorizeAdmin(user, params.owner, params.repo)
       const edited = await services.hosting.repositories.edit(administered, {
         ...edit,
         defaultBranch: defaultBranch || undefined,
@@ -349,7 +355,7 @@ export const repositoryRoutes = [
     scope: 'write:repository',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) => {
-      const administered = administeredRepository(user, params.owner, params.repo)
+      const administered = authorizeAdmin(user, params.owner, params.repo)
       return (await hosting.repositories.remove(administered)) ? reply(204) : reply(404)
     },
   }),
@@ -365,8 +371,8 @@ export const repositoryRoutes = [
     responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const administered = administeredRepository(user, params.owner, params.repo)
-      const receiving = receivingOwner(user, body.new_owner)
+      const administered = authorizeAdmin(user, params.owner, params.repo)
+      const receiving = authorizeTransferTo(user, body.new_owner)
       const moved = await services.hosting.repositories.transfer(administered, receiving)
       return moved === undefined
         ? reply(404)

@@ -4,7 +4,7 @@ import { PublicKey, publicKeyResource } from '../resources/keys.ts'
 import { userResource } from '../resources/user.ts'
 import { pageOf, reply, route, type Services } from './declare.ts'
 import { accountNamed } from './named.ts'
-import type { Asked } from './pages.ts'
+import type { ListRequest } from './pages.ts'
 import { acceptedBooleans, keyId } from './parameters.ts'
 
 const CreateKeyOption = v.object({
@@ -27,7 +27,7 @@ const listed = (
     : hosting.sshKeys.list(account, page)
 
 /** The user of a key, which its owner and administrators are shown. */
-const ownerIn = async ({ hosting }: Services, { user, baseUrl }: Asked, id: number) => {
+const ownerIn = async ({ hosting }: Services, { user, baseUrl }: ListRequest, id: number) => {
   if (user === null || (user.id !== id && !user.admin)) return undefined
   const account = await hosting.accounts.byId(id)
   return account && userResource(account, user, baseUrl)

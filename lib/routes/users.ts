@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import type { Profile } from '../hosting/profiles.ts'
-import { NotFound, readyFor } from '../http/index.ts'
+import { NotFound, serializeOnce } from '../http/index.ts'
 import { User, userResource } from '../resources/user.ts'
 import { reply, route } from './declare.ts'
 import { accountGone } from './named.ts'
 import { userPage } from './pages.ts'
 
-const presentedProfile = readyFor(
+const presentedProfile = serializeOnce(
   ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User =>
     userResource(account, viewer, baseUrl, {
       followers_count: followers,
@@ -24,7 +24,7 @@ export const userRoutes = [
     summary: 'The signed-in user',
     auth: 'required',
     scope: 'read:user',
-    ofRecords: true,
+    cacheable: true,
     responses: { 200: User },
     handle: async ({ user, baseUrl }, { hosting }) => {
       const profile = await hosting.profiles.byId(user, user.id)
@@ -64,7 +64,7 @@ export const userRoutes = [
     summary: 'A user',
     auth: 'optional',
     scope: 'read:user',
-    ofRecords: true,
+    cacheable: true,
     responses: { 200: User, 404: NotFound },
     handle: async ({ user, params, baseUrl }, { hosting }) => {
       const profile = await hosting.profiles.byName(user, params.username)

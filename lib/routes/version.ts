@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { readyFor } from '../http/index.ts'
+import { serializeOnce } from '../http/index.ts'
 import { reply, route, type Services } from './declare.ts'
 
 const ServerVersion = v.object({ Version: v.string(), version: v.string() })
@@ -7,7 +7,7 @@ const ServerVersion = v.object({ Version: v.string(), version: v.string() })
 /** The level of the API that clients of Gitea and Forgejo ask for. */
 const API_LEVEL = '1.22.0'
 
-const versionOf = readyFor(({ version }: Services) => ({
+const versionOf = serializeOnce(({ version }: Services) => ({
   Version: version,
   version: `${API_LEVEL}+allot-${version}`,
 }))

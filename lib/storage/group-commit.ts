@@ -1,14 +1,14 @@
 import type { ReadTransaction, WriteTransaction } from './driver.ts'
 import { isFull, StorageError } from './errors.ts'
-import type { Layer, Pending } from './layer.ts'
-import { SerialQueue } from './serial-queue.ts'
+import type { PendingChange, WriteBuffer } from './layer.ts'
+import { Mutex } from './serial-queue.ts'
 import { buffered } from './transactions.ts'
 
 /** Writes a batch and resolves when it is on the disk, wholly; rejects when it is not known to be. */
-export type WriteBatch = (changes: Iterable<Pending>) => Promise<void>
+export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>
 
 interface Batch {
-  readonly layer: Layer
+  readonly layer: WriteBuffer
   readonly written: Promise<void>
   readonly settle: (outcome: Promise<void>) => void
 }
@@ -28,7 +28,7 @@ interface Applied<T> {
 export class GroupCommit {
   readonly #source: ReadTransaction
   readonly #write: WriteBatch
-  readonly #turns = new SerialQueue()
+  readonly #turns = new Mutex()
   #waiting: Batch | undefined
   #writing: Batch | undefined
   #failure: StorageError | undefined
@@ -65,13 +65,13 @@ export class GroupCommit {
   }
 
   /** What is not in the database yet, the newest first. */
-  #layers(): Layer[] {
+  #layers(): WriteBuffer[] {
     return [this.#waiting, this.#writing].filter((batch) => batch !== undefined).map(({ layer }) => layer)
   }
 
-  #enqueue(buffer: Layer): Batch {
+  #enqueue(buffer: WriteBuffer): Batch {
     if (this.#waiting !== undefined) {
-      this.#waiting.layer.absorb(buffer)
+      this.#waiting.layer.merge(buffer)
       return this.#waiting
     }
     this.#waiting = newBatch(buffer)
@@ -98,13 +98,13 @@ export class GroupCommit {
     try {
       await this.#write(batch.layer.changes())
     } catch (cause) {
-      this.#failure = stopped(cause)
+      this.#failure = commitFailure(cause)
       throw this.#failure
     }
   }
 }
 
-const newBatch = (layer: Layer): Batch => {
+const newBatch = (layer: WriteBuffer): Batch => {
   let settle!: (outcome: Promise<void>) => void
   const written = new Promise<void>((resolve) => {
     settle = resolve
@@ -114,7 +114,7 @@ const newBatch = (layer: Layer): Batch => {
   return { layer, written, settle }
 }
 
-const stopped = (cause: unknown): StorageError =>
+const commitFailure = (cause: unknown): StorageError =>
   isFull(cause)
     ? new StorageError(
         'full',

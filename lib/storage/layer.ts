@@ -1,20 +1,20 @@
 import type { Bytes, KeyRange } from './driver.ts'
 
 /** A change that is not in the database yet; a value of undefined is a deletion. */
-export type Pending = readonly [key: Bytes, value: Bytes | undefined]
+export type PendingChange = readonly [key: Bytes, value: Bytes | undefined]
 
 /** Keys as unsigned bytes. */
-export const compareKeys = (one: Bytes, other: Bytes): number => Buffer.compare(one, other)
+export const compareKeys = (left: Bytes, right: Bytes): number => Buffer.compare(left, right)
 
 /** A map needs keys that are compared by content: one character for each byte. */
 export const keyText = (key: Bytes): string =>
   Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 
 /** Puts and deletes over something older: a transaction's own writes, or a batch on its way to the disk. */
-export class Layer {
-  readonly #changes = new Map<string, Pending>()
+export class WriteBuffer {
+  readonly #changes = new Map<string, PendingChange>()
   /** Kept from the first range on, so that work which puts and ranges in turns does not sort everything each time. */
-  #sorted: Pending[] | undefined
+  #sorted: PendingChange[] | undefined
 
   get size(): number {
     return this.#changes.size
@@ -24,33 +24,33 @@ export class Layer {
     this.#set(keyText(key), [key, value])
   }
 
-  get(text: string): Pending | undefined {
+  get(text: string): PendingChange | undefined {
     return this.#changes.get(text)
   }
 
   /** Takes over what a newer layer says. */
-  absorb(newer: Layer): void {
+  merge(newer: WriteBuffer): void {
     for (const [text, change] of newer.#changes) this.#set(text, change)
   }
 
-  changes(): Iterable<Pending> {
+  changes(): Iterable<PendingChange> {
     return this.#changes.values()
   }
 
   /** The changes with start <= key < end, in order. */
-  within({ start, end }: KeyRange): Pending[] {
+  within({ start, end }: KeyRange): PendingChange[] {
     this.#sorted ??= [...this.#changes.values()].sort(([one], [other]) => compareKeys(one, other))
-    return this.#sorted.slice(firstFrom(this.#sorted, start), firstFrom(this.#sorted, end))
+    return this.#sorted.slice(lowerBound(this.#sorted, start), lowerBound(this.#sorted, end))
   }
 
-  #set(text: string, change: Pending): void {
+  #set(text: string, change: PendingChange): void {
     if (this.#sorted !== undefined)
-      this.#sorted.splice(firstFrom(this.#sorted, change[0]), this.#changes.has(text) ? 1 : 0, change)
+      this.#sorted.splice(lowerBound(this.#sorted, change[0]), this.#changes.has(text) ? 1 : 0, change)
     this.#changes.set(text, change)
   }
 }
 
-const firstFrom = (sorted: readonly Pending[], key: Bytes): number => {
+const lowerBound = (sorted: readonly PendingChange[], key: Bytes): number => {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >>> 1

@@ -1,11 +1,11 @@
 import { StorageError } from './errors.ts'
-import { SerialQueue } from './serial-queue.ts'
+import { Mutex } from './serial-queue.ts'
 
 /** The life of one thing that is opened, used by many at once, and closed once nobody uses it any more. */
-export class Lifetime<T> {
+export class Lifecycle<T> {
   readonly #begin: () => Promise<T>
   readonly #finish: (thing: T) => Promise<void>
-  readonly #changes = new SerialQueue()
+  readonly #changes = new Mutex()
   #current: T | undefined
   #users = 0
   #whenUnused: (() => void) | undefined

@@ -1,5 +1,5 @@
 /** What comes many at a time; an empty page is the end. */
-export interface Pages<T> {
+export interface PageSource<T> {
   next(): Promise<readonly T[]>
   close(): Promise<void>
 }
@@ -8,16 +8,16 @@ export interface Pages<T> {
  * The items of pages, one by one: what an async generator would do, at a third of its cost, which is most of the cost of
  * reading a long range. Begins when the first item is asked for, and closes the pages at the end, on leaving and on failure.
  */
-export const oneByOne = <T>(begin: () => Pages<T>): AsyncIterable<T> => ({
-  [Symbol.asyncIterator]: () => new OneByOne(begin),
+export const prefetch = <T>(begin: () => PageSource<T>): AsyncIterable<T> => ({
+  [Symbol.asyncIterator]: () => new PrefetchIterator(begin),
 })
 
 /** Pages after which it is likely that one more is wanted. */
-const READING_ON = 2
+const PREFETCH_AFTER = 2
 
-class OneByOne<T> implements AsyncIterator<T, undefined> {
-  readonly #begin: () => Pages<T>
-  #pages: Pages<T> | undefined
+class PrefetchIterator<T> implements AsyncIterator<T, undefined> {
+  readonly #begin: () => PageSource<T>
+  #pages: PageSource<T> | undefined
   #page: readonly T[] = []
   #at = 0
   /** The page after this one, which is fetched while a reader that reads on goes through this one. */
@@ -25,7 +25,7 @@ class OneByOne<T> implements AsyncIterator<T, undefined> {
   #turned = 0
   #hasEnded = false
 
-  constructor(begin: () => Pages<T>) {
+  constructor(begin: () => PageSource<T>) {
     this.#begin = begin
   }
 
@@ -53,7 +53,7 @@ class OneByOne<T> implements AsyncIterator<T, undefined> {
       this.#coming = undefined
       this.#page = await coming
       this.#at = 0
-      if (++this.#turned >= READING_ON && this.#page.length > 0) this.#fetch(this.#pages)
+      if (++this.#turned >= PREFETCH_AFTER && this.#page.length > 0) this.#fetch(this.#pages)
     } catch (error) {
       await this.return()
       throw error
@@ -61,7 +61,7 @@ class OneByOne<T> implements AsyncIterator<T, undefined> {
     return this.#page.length === 0 ? this.return() : this.next()
   }
 
-  #fetch(pages: Pages<T>): void {
+  #fetch(pages: PageSource<T>): void {
     this.#coming = pages.next()
     // It is told of when its turn comes.
     this.#coming.catch(() => undefined)

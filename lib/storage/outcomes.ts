@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Bytes, KeyRange, ReadTransaction } from './driver.ts'
-import { keyText, type Pending } from './layer.ts'
+import { keyText, type PendingChange } from './layer.ts'
 import { type Range, RangeIndex, rangeText } from './range-index.ts'
 
 /** What a read came to, and all that it went by. */
-interface Outcome {
+interface CachedRead {
   readonly value: unknown
   readonly keys: readonly string[]
   readonly ranges: readonly Range[]
@@ -13,7 +13,7 @@ interface Outcome {
 }
 
 /** A read that is under way. */
-interface Reading {
+interface ActiveRead {
   readonly begun: number
   readonly keys: Set<string>
   readonly ranges: Map<string, Range>
@@ -21,7 +21,7 @@ interface Reading {
 }
 
 /** A batch on its way to the database, or one that came there while somebody read who may not have seen it. */
-interface Flight {
+interface ActiveWrite {
   readonly keys: ReadonlySet<string>
   ended: number
 }
@@ -30,28 +30,28 @@ interface Flight {
  * Bytes that outcomes may take, as far as they can be told: those of keys, what an object takes or so, and twice what was
  * read, for what is made of it.
  */
-const ROOM = 32 * 1024 * 1024
-const EACH = 2000
-const EACH_KEY = 300
+const MAX_SIZE = 32 * 1024 * 1024
+const ENTRY_OVERHEAD = 2000
+const KEY_OVERHEAD = 300
 
 /**
  * What named reads came to, kept for as long as nothing that they went by has been written: for a store that only this
  * process writes. A write drops what it touches before it leaves for the database, and what is read while it is under way
  * is not kept, so that no outcome is older than any answer before it.
  */
-export class Outcomes {
-  readonly #kept = new LRUCache<string, Outcome>({
-    maxSize: ROOM,
+export class ReadCache {
+  readonly #kept = new LRUCache<string, CachedRead>({
+    maxSize: MAX_SIZE,
     sizeCalculation: ({ keys, ranges, size }, name) =>
-      EACH +
+      ENTRY_OVERHEAD +
       2 * (name.length + size) +
-      keys.reduce((sum, key) => sum + key.length + EACH_KEY, EACH_KEY * ranges.length),
+      keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, KEY_OVERHEAD * ranges.length),
     dispose: (outcome, name) => this.#unlink(outcome, name),
   })
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byRange = new RangeIndex()
-  readonly #readings = new Set<Reading>()
-  readonly #flights = new Set<Flight>()
+  readonly #readings = new Set<ActiveRead>()
+  readonly #flights = new Set<ActiveWrite>()
   #clock = 0
 
   /** What the read came to; undefined when that is not known any more. */
@@ -63,14 +63,14 @@ export class Outcomes {
    * Does the read and keeps what it comes to, if it may be kept.
    * @param read takes its snapshot before it first waits, and reads by what it is given around its transaction
    */
-  async keep<T>(
+  async load<T>(
     name: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
-    const reading: Reading = { begun: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
+    const reading: ActiveRead = { begun: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
     this.#readings.add(reading)
     try {
-      const value = await read((tx) => watching(tx, reading))
+      const value = await read((tx) => recordReads(tx, reading))
       // What anyone may ask for, and is not there, is not worth keeping.
       if (value !== undefined && this.#holds(reading)) this.#link(name, value, reading)
       return value
@@ -81,10 +81,10 @@ export class Outcomes {
   }
 
   /** Drops what goes by any of the keys, and keeps nothing that goes by them until they are written. */
-  async during(changes: Iterable<Pending>, write: () => Promise<void>): Promise<void> {
+  async invalidate(changes: Iterable<PendingChange>, write: () => Promise<void>): Promise<void> {
     const keys = new Set<string>()
     for (const [key] of changes) keys.add(keyText(key))
-    const flight: Flight = { keys, ended: Number.POSITIVE_INFINITY }
+    const flight: ActiveWrite = { keys, ended: Number.POSITIVE_INFINITY }
     this.#flights.add(flight)
     for (const key of keys) this.#drop(key)
     try {
@@ -101,7 +101,7 @@ export class Outcomes {
   }
 
   /** Whether nothing that the reading went by was written while it went on. */
-  #holds({ begun, keys, ranges }: Reading): boolean {
+  #holds({ begun, keys, ranges }: ActiveRead): boolean {
     for (const flight of this.#flights) {
       if (flight.ended < begun) continue
       for (const key of keys) if (flight.keys.has(key)) return false
@@ -111,7 +111,7 @@ export class Outcomes {
     return true
   }
 
-  #link(name: string, value: unknown, reading: Reading): void {
+  #link(name: string, value: unknown, reading: ActiveRead): void {
     const [keys, ranges] = [[...reading.keys], [...reading.ranges.values()]]
     this.#kept.set(name, { value, keys, ranges, size: reading.size })
     // What is too large is not kept.
@@ -120,7 +120,7 @@ export class Outcomes {
     for (const range of ranges) this.#byRange.add(range, name)
   }
 
-  #unlink({ keys, ranges }: Outcome, name: string): void {
+  #unlink({ keys, ranges }: CachedRead, name: string): void {
     for (const key of keys) {
       const names = this.#byKey.get(key)
       names?.delete(name)
@@ -145,7 +145,7 @@ const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {
 }
 
 /** Notes all that is read; a range as a whole, however much of it is looked at. */
-const watching = (source: ReadTransaction, reading: Reading): ReadTransaction => {
+const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransaction => {
   const { keys, ranges } = reading
   const measured = (value: Bytes | undefined) => {
     reading.size += value?.length ?? 0

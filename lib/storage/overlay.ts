@@ -1,22 +1,22 @@
 import type { Entry, KeyRange } from './driver.ts'
-import { compareKeys, Layer, type Pending } from './layer.ts'
+import { compareKeys, type PendingChange, WriteBuffer } from './layer.ts'
 
 /** What the layers say together, the first of them being the newest; in the order of the range. */
-export const changesWithin = (layers: readonly Layer[], range: KeyRange): Pending[] => {
+export const changesWithin = (layers: readonly WriteBuffer[], range: KeyRange): PendingChange[] => {
   const found = layers.map((layer) => layer.within(range)).filter((changes) => changes.length > 0)
   const changes = found.length > 1 ? merged(found).within(range) : (found[0] ?? [])
   return range.reverse ? changes.reverse() : changes
 }
 
-const merged = (newestFirst: readonly Pending[][]): Layer => {
-  const layer = new Layer()
+const merged = (newestFirst: readonly PendingChange[][]): WriteBuffer => {
+  const layer = new WriteBuffer()
   for (const changes of [...newestFirst].reverse()) for (const [key, value] of changes) layer.set(key, value)
   return layer
 }
 
 /** The entries of a range as they will be once the changes are written. */
-export async function* overlay(
-  changes: readonly Pending[],
+export async function* mergedRange(
+  changes: readonly PendingChange[],
   older: AsyncIterable<Entry>,
   { reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
@@ -28,7 +28,7 @@ export async function* overlay(
 }
 
 async function* interleave(
-  changes: readonly Pending[],
+  changes: readonly PendingChange[],
   older: AsyncIterable<Entry>,
   reverse: boolean,
 ): AsyncIterable<Entry> {

@@ -1,10 +1,10 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
-import { keyText, Layer } from './layer.ts'
-import { changesWithin, overlay } from './overlay.ts'
+import { keyText, WriteBuffer } from './layer.ts'
+import { changesWithin, mergedRange } from './overlay.ts'
 
 /** A read transaction, with a way to end it: what is used after its work has settled must not pass unnoticed. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
-  const { check, end } = ending()
+  const { check, end } = createGuard()
   const tx: ReadTransaction = {
     async get(key) {
       check()
@@ -14,7 +14,7 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
       check()
       return source.getMany(keys.map(checkedKey))
     },
-    range: (range) => watched(source, range, check),
+    range: (range) => guardedRange(source, range, check),
   }
   return { tx, end }
 }
@@ -22,11 +22,11 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
 /** Changes are kept in the buffer and seen by the transaction's own reads. */
 export const buffered = (
   source: ReadTransaction,
-  layers: readonly Layer[],
-): { tx: WriteTransaction; end: () => void; buffer: Layer } => {
-  const buffer = new Layer()
-  const reading = guarded(layered(source, [buffer, ...layers]))
-  const { check, end } = ending()
+  layers: readonly WriteBuffer[],
+): { tx: WriteTransaction; end: () => void; buffer: WriteBuffer } => {
+  const buffer = new WriteBuffer()
+  const reading = guarded(readThrough(source, [buffer, ...layers]))
+  const { check, end } = createGuard()
   const tx: WriteTransaction = {
     ...reading.tx,
     put(key, value) {
@@ -45,7 +45,7 @@ export const buffered = (
   return { buffer, tx, end: endBoth }
 }
 
-const ending = (): { check: () => void; end: () => void } => {
+const createGuard = (): { check: () => void; end: () => void } => {
   let ended = false
   return {
     check() {
@@ -58,7 +58,7 @@ const ending = (): { check: () => void; end: () => void } => {
 }
 
 /** Reads through layers, the first being the newest, down to the source. */
-const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransaction => {
+const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): ReadTransaction => {
   const pending = (key: Bytes) => {
     const text = keyText(key)
     for (const layer of layers) {
@@ -84,13 +84,13 @@ const layered = (source: ReadTransaction, layers: readonly Layer[]): ReadTransac
       if (changes.length === 0) return source.range(range)
       // Each change hides one older entry at most, so no more than these are needed.
       const { limit = Number.POSITIVE_INFINITY } = range
-      return overlay(changes, source.range({ ...range, limit: limit + changes.length }), range)
+      return mergedRange(changes, source.range({ ...range, limit: limit + changes.length }), range)
     },
   }
 }
 
 /** Not a generator: see one-by-one.ts. */
-const watched = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
+const guardedRange = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
   [Symbol.asyncIterator]() {
     let entries: AsyncIterator<Entry> | undefined
     const isEmpty = isEmptyRange(range)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { basic, type Running, start } from '../running.ts'
+import { basic, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -24,10 +24,10 @@ describe('POST /admin/users', () => {
       ['New.User_1', body.email, 'New User'],
     )
     for (const login of ['new.user_1', 'NEW@example.test']) {
-      const signedIn = await allot.ask('GET', '/user', { headers: basic(login, 'long enough') })
+      const signedIn = await allot.request('GET', '/user', { headers: basic(login, 'long enough') })
       assert.equal(signedIn.body?.login, 'New.User_1')
     }
-    assertError(await allot.ask('GET', '/user', { headers: basic('New.User_1', 'wrong') }), 401)
+    assertError(await allot.request('GET', '/user', { headers: basic('New.User_1', 'wrong') }), 401)
   })
 
   const BAD: [what: string, body: unknown, message: RegExp][] = [
@@ -73,8 +73,8 @@ describe('GET /admin/users', () => {
       for (const name of ['zoe', 'Anna']) await own.person(name)
       await own.allot.hosting.organizations.create(own.root.id, { name: 'no-user' })
       const token = own.root.token
-      assertList(await own.ask('GET', '/admin/users', { token }), 'login', ['Anna', 'root', 'zoe'])
-      assertList(await own.ask('GET', '/admin/users?limit=2&page=2', { token }), 'login', ['zoe'], 3)
+      assertList(await own.request('GET', '/admin/users', { token }), 'login', ['Anna', 'root', 'zoe'])
+      assertList(await own.request('GET', '/admin/users?limit=2&page=2', { token }), 'login', ['zoe'], 3)
     } finally {
       await own.stop()
     }
@@ -106,12 +106,15 @@ describe('PATCH /admin/users/{username}', () => {
     await allot.as(allot.root, 'PATCH', path, { admin: false })
     assertError(await allot.as(eve, 'GET', '/admin/users'), 403)
     await allot.as(allot.root, 'PATCH', path, { password: 'second password' })
-    assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'first password') }), 401)
-    assert.equal((await allot.ask('GET', '/user', { headers: basic('eve', 'second password') })).status, 200)
+    assertError(await allot.request('GET', '/user', { headers: basic('eve', 'first password') }), 401)
+    assert.equal(
+      (await allot.request('GET', '/user', { headers: basic('eve', 'second password') })).status,
+      200,
+    )
     await allot.as(allot.root, 'PATCH', path, { active: false })
     // On paths that are open to everyone, too.
     for (const asked of ['/user', '/version']) assertError(await allot.as(eve, 'GET', asked), 403)
-    assertError(await allot.ask('GET', '/user', { headers: basic('eve', 'second password') }), 403)
+    assertError(await allot.request('GET', '/user', { headers: basic('eve', 'second password') }), 403)
     await allot.as(allot.root, 'PATCH', path, { active: false, prohibit_login: false })
     assertError(await allot.as(eve, 'GET', '/user'), 403)
     await allot.as(allot.root, 'PATCH', path, { prohibit_login: false })
@@ -184,9 +187,9 @@ describe('Every administration endpoint of users', () => {
   ] as const)
     it(`${method} ${path} answers 401 without credentials and 403 to users, whatever the body`, async () => {
       const body = method === 'GET' ? {} : { body: '{broken' }
-      assertError(await allot.ask(method, path, body), 401)
-      assertError(await allot.ask(method, path, { ...body, token: (await allot.person()).token }), 403)
+      assertError(await allot.request(method, path, body), 401)
+      assertError(await allot.request(method, path, { ...body, token: (await allot.person()).token }), 403)
       const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.ask(method, path, { ...body, token }), 403, /admin/)
+      assertError(await allot.request(method, path, { ...body, token }), 403, /admin/)
     })
 })

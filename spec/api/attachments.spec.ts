@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Answer, type Person, type Running, start } from '../running.ts'
+import { type Answer, type Person, start, type TestServer } from '../running.ts'
 
 const LARGEST = 200_000
 
-let allot: Running
+let allot: TestServer
 let [ann, ben]: Person[] = []
 let directory: string
 before(async () => {
@@ -40,7 +40,7 @@ const aRepository = async (more = {}) => {
   const comment = await made(allot.as(by, 'POST', `${at}/issues/1/comments`, { body: 'c' }))
   const release = await made(allot.as(ann, 'POST', `${at}/releases`, { tag_name: 'v1/x' }))
   const page = `${allot.base}/ann/${name}`
-  const holders = {
+  const targets = {
     issue: { path: `${at}/issues/1`, page: `${page}/issues/1` },
     comment: {
       path: `${at}/issues/comments/${comment.id}`,
@@ -48,7 +48,7 @@ const aRepository = async (more = {}) => {
     },
     release: { path: `${at}/releases/${release.id}`, page: `${page}/releases/tag/v1/x` },
   }
-  return { at, holders, release }
+  return { at, holders: targets, release }
 }
 let repositories = 0
 const KINDS = ['issue', 'comment', 'release'] as const
@@ -64,7 +64,7 @@ const part = (content: string | Buffer, head = 'name="attachment"; filename="a.t
 const form = (...parts: Buffer[]) => Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)])
 
 const send = (path: string, body: Buffer | string, by = ann, headers: Record<string, string> = TYPE) =>
-  allot.ask('POST', path, { token: by!.token, body, headers })
+  allot.request('POST', path, { token: by!.token, body, headers })
 const attach = (path: string, content: string | Buffer, query = '', by = ann) =>
   made(send(`${path}/assets${query}`, form(part(content)), by))
 

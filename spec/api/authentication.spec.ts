@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertList, assertSearchError } from '../expectations.ts'
-import { basic, type Person, type Running, start } from '../running.ts'
+import { basic, type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 before(async () => {
   allot = await start()
@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const whoami = (authorization: string) => allot.ask('GET', '/user', { headers: { authorization } })
+const whoami = (authorization: string) => allot.request('GET', '/user', { headers: { authorization } })
 
 describe('Credentials', () => {
   const GOOD: [what: string, header: () => string][] = [
@@ -49,9 +49,9 @@ describe('Credentials', () => {
   for (const [what, authorization] of BAD)
     it(`that are bad get 401 wherever they are sent: ${what}`, async () => {
       for (const path of ['/user', '/version', '/no/such/path'])
-        assertError(await allot.ask('GET', path, { headers: { authorization } }), 401)
-      assertSearchError(await allot.ask('GET', '/repos/search', { headers: { authorization } }), 401)
-      assertError(await allot.ask('PATCH', '/version', { headers: { authorization } }), 401)
+        assertError(await allot.request('GET', path, { headers: { authorization } }), 401)
+      assertSearchError(await allot.request('GET', '/repos/search', { headers: { authorization } }), 401)
+      assertError(await allot.request('PATCH', '/version', { headers: { authorization } }), 401)
     })
 
   it('of an unknown scheme, or with more or less than one value, get 401 on every path, also below the root', async () => {
@@ -76,11 +76,11 @@ describe('Credentials', () => {
 
   it('are none when the header is empty', async () => {
     assertError(await whoami(''), 401, /token is required/)
-    assert.equal((await allot.ask('GET', '/version', { headers: { authorization: '' } })).status, 200)
+    assert.equal((await allot.request('GET', '/version', { headers: { authorization: '' } })).status, 200)
   })
 
   it('in the query are not looked at', async () => {
-    assertError(await allot.ask('GET', `/user?token=${alice.token}&access_token=${alice.token}`), 401)
+    assertError(await allot.request('GET', `/user?token=${alice.token}&access_token=${alice.token}`), 401)
   })
 
   it('are not repeated in the answer', async () => {
@@ -90,7 +90,7 @@ describe('Credentials', () => {
 
   it('with write:x may also read x', async () => {
     const token = await allot.scoped(alice, 'write:user')
-    assert.equal((await allot.ask('GET', '/user', { token })).status, 200)
+    assert.equal((await allot.request('GET', '/user', { token })).status, 200)
   })
 })
 
@@ -110,16 +110,16 @@ describe('A host that brings its own identity', () => {
     })
     try {
       const as = (user: string, method = 'GET', path = '/user') =>
-        host.ask(method, path, { headers: { 'x-user': user } })
+        host.request(method, path, { headers: { 'x-user': user } })
       assert.equal((await as('newcomer')).body.login, 'newcomer')
       assert.equal((await as('NEWCOMER')).body.login, 'newcomer')
       assertList(await as('boss', 'GET', '/admin/users'), 'login', ['boss', 'newcomer'])
       assertError(await as('newcomer', 'GET', '/admin/users'), 403)
       assertError(await as('reader', 'PUT', '/user/following/boss'), 403, /write:user/)
       assertError(await as('not a name'), 401)
-      assertError(await host.ask('GET', '/user'), 401)
-      assert.equal((await host.ask('GET', '/version')).status, 200)
-      assertError(await host.ask('GET', '/user', { token: alice.token }), 401)
+      assertError(await host.request('GET', '/user'), 401)
+      assert.equal((await host.request('GET', '/version')).status, 200)
+      assertError(await host.request('GET', '/user', { token: alice.token }), 401)
     } finally {
       await host.stop()
     }
@@ -128,7 +128,7 @@ describe('A host that brings its own identity', () => {
   it('makes a new user once, however many requests come first', async () => {
     const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })
     try {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => host.ask('GET', '/user')))
+      const answers = await Promise.all(Array.from({ length: 8 }, () => host.request('GET', '/user')))
       assert.deepEqual(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size, 1)
       assert.equal(answers[0]?.status, 200)
     } finally {
@@ -146,7 +146,7 @@ describe('A host that brings its own identity', () => {
       },
     })
     try {
-      const answer = await host.ask('GET', '/user')
+      const answer = await host.request('GET', '/user')
       assertError(answer, 500)
       assert.ok(!answer.text.includes('hunter2'))
       const [{ err, requestId }] = told as [{ err: Error; requestId: string }]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
 const ORIGIN = 'https://app.example.test'
 
@@ -8,10 +8,10 @@ describe('CORS', () => {
   it('is off by default', async () => {
     const allot = await start({ repositories: false })
     try {
-      const { headers } = await allot.ask('GET', '/version', { headers: { origin: ORIGIN } })
+      const { headers } = await allot.request('GET', '/version', { headers: { origin: ORIGIN } })
       assert.equal(headers.get('access-control-allow-origin'), null)
       const preflight = { origin: ORIGIN, 'access-control-request-method': 'GET' }
-      const asked = await allot.ask('OPTIONS', '/version', { headers: preflight })
+      const asked = await allot.request('OPTIONS', '/version', { headers: preflight })
       assert.equal(asked.headers.get('access-control-allow-origin'), null)
     } finally {
       await allot.stop()
@@ -22,12 +22,12 @@ describe('CORS', () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
     try {
       for (const path of ['/version', '/user', '/nothing']) {
-        const { headers } = await allot.ask('GET', path, { headers: { origin: ORIGIN } })
+        const { headers } = await allot.request('GET', path, { headers: { origin: ORIGIN } })
         assert.deepEqual(
           [headers.get('access-control-allow-origin'), headers.get('vary')],
           [ORIGIN, 'Origin'],
         )
-        const other = await allot.ask('GET', path, { headers: { origin: 'https://evil.test' } })
+        const other = await allot.request('GET', path, { headers: { origin: 'https://evil.test' } })
         assert.deepEqual(
           [other.headers.get('access-control-allow-origin'), other.headers.get('vary')],
           [null, 'Origin'],
@@ -41,7 +41,7 @@ describe('CORS', () => {
   it('answers a preflight, before any credentials', async () => {
     const allot = await start({ repositories: false, cors: { origins: ['*'] } })
     try {
-      const answer = await allot.ask('OPTIONS', '/user/keys', {
+      const answer = await allot.request('OPTIONS', '/user/keys', {
         headers: {
           origin: ORIGIN,
           'access-control-request-method': 'POST',
@@ -53,7 +53,7 @@ describe('CORS', () => {
       assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/)
       assert.equal(answer.headers.get('access-control-allow-headers'), 'authorization,content-type')
       assert.equal(answer.headers.get('access-control-max-age'), '600')
-      const list = await allot.ask('GET', '/user/keys', {
+      const list = await allot.request('GET', '/user/keys', {
         token: allot.root.token,
         headers: { origin: ORIGIN },
       })
@@ -65,7 +65,7 @@ describe('CORS', () => {
 })
 
 describe('Conditional GET', () => {
-  let allot: Running
+  let allot: TestServer
   before(async () => {
     allot = await start({ repositories: false })
   })
@@ -73,24 +73,27 @@ describe('Conditional GET', () => {
 
   it('answers 304 to whoever has the content, until it changes', async () => {
     const { token } = allot.root
-    const first = await allot.ask('GET', '/user/quota', { token })
+    const first = await allot.request('GET', '/user/quota', { token })
     const tag = first.headers.get('etag')
     assert.match(tag ?? '', /^"[\w-]{27}"$/)
     for (const held of [tag!, `W/${tag}`, `"other", ${tag}`, '*']) {
-      const answer = await allot.ask('GET', '/user/quota', { token, headers: { 'if-none-match': held } })
+      const answer = await allot.request('GET', '/user/quota', { token, headers: { 'if-none-match': held } })
       assert.deepEqual([answer.status, answer.text, answer.headers.get('etag')], [304, '', tag])
     }
-    const { id } = (await allot.ask('POST', '/user/repos', { token, body: { name: 'x' } })).body
+    const { id } = (await allot.request('POST', '/user/repos', { token, body: { name: 'x' } })).body
     await allot.allot.hosting.repositories.resize(id, 5)
-    const changed = await allot.ask('GET', '/user/quota', { token, headers: { 'if-none-match': tag! } })
+    const changed = await allot.request('GET', '/user/quota', { token, headers: { 'if-none-match': tag! } })
     assert.equal(changed.status, 200)
     assert.notEqual(changed.headers.get('etag'), tag)
   })
 
   it('is for what was found: errors and other methods have no tag', async () => {
-    assert.equal((await allot.ask('GET', '/user')).headers.get('etag'), null)
-    assert.equal((await allot.ask('GET', '/users/nobody')).headers.get('etag'), null)
-    assert.ok((await allot.ask('HEAD', '/version')).headers.get('etag'))
-    assert.equal((await allot.ask('POST', '/markdown', { body: { Text: 'x' } })).headers.get('etag'), null)
+    assert.equal((await allot.request('GET', '/user')).headers.get('etag'), null)
+    assert.equal((await allot.request('GET', '/users/nobody')).headers.get('etag'), null)
+    assert.ok((await allot.request('HEAD', '/version')).headers.get('etag'))
+    assert.equal(
+      (await allot.request('POST', '/markdown', { body: { Text: 'x' } })).headers.get('etag'),
+      null,
+    )
   })
 })

@@ -4,9 +4,9 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { after, before, describe, it } from 'node:test'
 import { assertDeclared } from '../declared.ts'
 import { gpgPair, sshPair } from '../keygen.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })

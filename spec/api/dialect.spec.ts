@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false, dialect: 'forgejo', quota: { defaultTotal: 100 } })
 })
@@ -11,11 +11,12 @@ after(() => allot.stop())
 
 describe('The dialect `forgejo`', () => {
   const check = async (subject: string) =>
-    (await allot.ask('GET', `/user/quota/check?subject=${subject}`, { token: allot.root.token })).body
+    (await allot.request('GET', `/user/quota/check?subject=${subject}`, { token: allot.root.token })).body
 
   it('answers /user/quota/check with true for within', async () => {
-    const { id } = (await allot.ask('POST', '/user/repos', { token: allot.root.token, body: { name: 'x' } }))
-      .body
+    const { id } = (
+      await allot.request('POST', '/user/repos', { token: allot.root.token, body: { name: 'x' } })
+    ).body
     assert.equal(await check('size:all'), true)
     await allot.allot.hosting.repositories.resize(id, 100)
     assert.equal(await check('size:all'), false)
@@ -24,14 +25,17 @@ describe('The dialect `forgejo`', () => {
 
   it('takes size:assets:wiki for size:wiki', async () => {
     assert.equal(await check('size:assets:wiki'), true)
-    assertError(await allot.ask('GET', '/user/quota/check?subject=none', { token: allot.root.token }), 422)
+    assertError(
+      await allot.request('GET', '/user/quota/check?subject=none', { token: allot.root.token }),
+      422,
+    )
     const body = { name: 'wiki', limit: 5, subjects: ['size:assets:wiki'] }
-    const made = await allot.ask('POST', '/admin/quota/rules', { token: allot.root.token, body })
+    const made = await allot.request('POST', '/admin/quota/rules', { token: allot.root.token, body })
     assert.deepEqual([made.status, made.body.subjects], [201, ['size:wiki']])
   })
 
   it('wraps what /users/search found', async () => {
-    const { body, headers } = await allot.ask('GET', '/users/search?q=root')
+    const { body, headers } = await allot.request('GET', '/users/search?q=root')
     assert.equal(body.ok, true)
     assert.deepEqual(
       body.data.map((user: { login: string }) => user.login),
@@ -41,7 +45,7 @@ describe('The dialect `forgejo`', () => {
   })
 
   it('gives 404 a body', async () => {
-    assertError(await allot.ask('GET', '/users/nobody'), 404)
-    assertError(await allot.ask('GET', '/no/such/path'), 404)
+    assertError(await allot.request('GET', '/users/nobody'), 404)
+    assertError(await allot.request('GET', '/no/such/path'), 404)
   })
 })

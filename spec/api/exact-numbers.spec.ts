@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type * as v from 'valibot'
 import { parseJson } from '../../lib/http/json.ts'
-import { validated } from '../../lib/http/validate.ts'
+import { validate } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
 import { assertError, assertNotFound } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 /** What JSON.parse makes an integer of, though it is not one. */
 const ROUNDED = [
@@ -88,11 +88,11 @@ describe('A number that JSON.parse would round to an integer', () => {
       const given = (number: string) => parseJson(JSON.stringify(hole.body).replace(`"${HOLE}"`, number))
       for (const number of ROUNDED)
         assert.throws(
-          () => validated(schema, given(number)),
+          () => validate(schema, given(number)),
           (error: Error) => error.message.startsWith(`${hole.path}: expected a whole number`),
           `${route} ${hole.path}: ${number}`,
         )
-      assert.doesNotThrow(() => validated(schema, given('1')), `${route} ${hole.path}`)
+      assert.doesNotThrow(() => validate(schema, given('1')), `${route} ${hole.path}`)
     }
   })
 
@@ -109,7 +109,7 @@ describe('A number that JSON.parse would round to an integer', () => {
   })
 })
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 before(async () => {
   allot = await start()
@@ -155,7 +155,7 @@ describe('Over HTTP', () => {
   for (const [method, path, body, message, type = 'application/json'] of BAD)
     it(`${method} ${path} answers 422 to ${body}`, async () => {
       const options = { token: allot.root.token, body, headers: { 'content-type': type } }
-      assertError(await allot.ask(method, path, options), 422, message)
+      assertError(await allot.request(method, path, options), 422, message)
       for (const made of [
         '/admin/quota/rules/bad',
         '/admin/quota/groups/bad',

@@ -34,12 +34,12 @@ describe('A failure inside', () => {
     })
     try {
       const { token } = allot.root
-      await allot.ask('GET', '/user', { token })
+      await allot.request('GET', '/user', { token })
       fail(new Error('sector 7 is broken'))
       const answers = [
-        await allot.ask('GET', '/user/starred', { token }),
-        await allot.ask('POST', '/orgs', { token, body: { username: 'x' } }),
-        await allot.ask('GET', '/users/root', { token }),
+        await allot.request('GET', '/user/starred', { token }),
+        await allot.request('POST', '/orgs', { token, body: { username: 'x' } }),
+        await allot.request('GET', '/users/root', { token }),
       ]
       for (const answer of answers) {
         assertError(answer, 500)
@@ -49,7 +49,7 @@ describe('A failure inside', () => {
       assert.match(told[0]?.err?.message ?? '', /sector 7/)
       assert.equal(told[0]?.path, '/user/starred')
       fail(undefined)
-      assert.equal((await allot.ask('GET', '/user/starred', { token })).status, 200)
+      assert.equal((await allot.request('GET', '/user/starred', { token })).status, 200)
     } finally {
       fail(undefined)
       await allot.stop()
@@ -61,7 +61,7 @@ describe('A failure inside', () => {
     const allot = await start({ driver, repositories: false })
     try {
       fail(new Error('sector 7 is broken'))
-      const { status, body } = await allot.ask('GET', '/repos/search')
+      const { status, body } = await allot.request('GET', '/repos/search')
       assert.equal(status, 500)
       assert.deepEqual(Object.keys(body), ['ok', 'error'])
       assert.equal(body.ok, false)
@@ -85,13 +85,13 @@ describe('A failure inside', () => {
       for (const [status, failure] of failures) {
         fail(failure)
         for (const sender of [{}, { token }, { token: 'f'.repeat(40) }]) {
-          assertSearchError(await allot.ask('GET', '/repos/search?q=x', sender), status)
+          assertSearchError(await allot.request('GET', '/repos/search?q=x', sender), status)
         }
       }
       fail(undefined)
-      assertSearchError(await allot.ask('GET', `/repos/search?q=${'x'.repeat(9_000)}`), 422, /^q: /)
-      assertSearchError(await allot.ask('GET', '/repos/search?mode=x'), 422, /^mode: /)
-      assertSearchError(await allot.ask('GET', '/repos/search', { token: 'f'.repeat(40) }), 401)
+      assertSearchError(await allot.request('GET', `/repos/search?q=${'x'.repeat(9_000)}`), 422, /^q: /)
+      assertSearchError(await allot.request('GET', '/repos/search?mode=x'), 422, /^mode: /)
+      assertSearchError(await allot.request('GET', '/repos/search', { token: 'f'.repeat(40) }), 401)
     } finally {
       fail(undefined)
       await allot.stop()
@@ -103,13 +103,13 @@ describe('A failure inside', () => {
     const allot = await start({ driver, repositories: false })
     try {
       const { token } = allot.root
-      await allot.ask('GET', '/user', { token })
+      await allot.request('GET', '/user', { token })
       fail(new StorageError('closed', 'the store is closed'))
-      const down = await allot.ask('PUT', '/user/following/root', { token })
+      const down = await allot.request('PUT', '/user/following/root', { token })
       assertError(down, 503)
       assert.ok(down.headers.has('retry-after'))
       fail(new StorageError('full', 'the disk is full'))
-      assertError(await allot.ask('PUT', '/user/following/root', { token }), 507)
+      assertError(await allot.request('PUT', '/user/following/root', { token }), 507)
     } finally {
       fail(undefined)
       await allot.stop()
@@ -121,8 +121,8 @@ describe('A failure inside', () => {
     try {
       const { token } = allot.root
       const body = { name: 'x', auto_init: true }
-      assertError(await allot.ask('POST', '/user/repos', { token, body }), 503, /install git/)
-      assert.deepEqual((await allot.ask('GET', '/user/repos', { token })).body, [])
+      assertError(await allot.request('POST', '/user/repos', { token, body }), 503, /install git/)
+      assert.deepEqual((await allot.request('GET', '/user/repos', { token })).body, [])
     } finally {
       await allot.stop()
     }

@@ -1,15 +1,15 @@
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start()
 })
 after(() => allot.stop())
 
 const as = (person: Person | undefined, method: string, path: string) =>
-  allot.ask(method, path, person ? { token: person.token } : {})
+  allot.request(method, path, person ? { token: person.token } : {})
 
 describe('user follows {username}', () => {
   it('is set by PUT, checked by GET and cleared by DELETE, each as often as one likes', async () => {
@@ -64,7 +64,7 @@ describe('user follows {username}', () => {
     it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
       assertError(await as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'read:misc')
-      assertError(await allot.ask(method, path, { token }), 403, /(?:read|write):user/)
+      assertError(await allot.request(method, path, { token }), 403, /(?:read|write):user/)
     })
 })
 

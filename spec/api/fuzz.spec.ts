@@ -3,27 +3,27 @@ import { it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Asked, askedOf } from '../fuzz/asked.ts'
+import { type FuzzRequest, fuzzRequestOf } from '../fuzz/asked.ts'
 import { populate } from '../fuzz/populated.ts'
-import { type Answer, type Running, start } from '../running.ts'
+import { type Answer, start, type TestServer } from '../running.ts'
 
 const all = routes as unknown as Route<never, never>[]
 
 /** How many requests a server gets before it is replaced: what comes before one decides what it finds. */
-const LONGEST = 100
+const MAX_LENGTH = 100
 
 /** Milliseconds after which no further server is tried. */
 const TIME = 12_000
 
 /** Without a bias toward short lists: a server is dear to make. */
 const requests = fc.noBias(
-  fc.array(fc.oneof(...all.map((route) => askedOf(route))), { maxLength: LONGEST, size: 'max' }),
+  fc.array(fc.oneof(...all.map((route) => fuzzRequestOf(route))), { maxLength: MAX_LENGTH, size: 'max' }),
 )
 
-const asker = ({ ask, root }: Running, token: string) => {
+const sender = ({ request, root }: TestServer, token: string) => {
   const tokens = { root: { token: root.token }, alice: { token }, nobody: {} }
-  return ({ who, method, path, body, contentType }: Asked): Promise<Answer> =>
-    ask(method, path, {
+  return ({ who, method, path, body, contentType }: FuzzRequest): Promise<Answer> =>
+    request(method, path, {
       ...tokens[who],
       ...(body === undefined || method === 'GET' ? {} : { body }),
       ...(contentType === undefined ? {} : { headers: { 'content-type': contentType } }),
@@ -38,7 +38,7 @@ it('Whatever is asked, by an administrator, a user or nobody, the answer is one 
     if (performance.now() > end && statuses.size > 0) return
     const running = await start()
     try {
-      const ask = asker(running, (await populate(running.allot)).alice.token)
+      const ask = sender(running, (await populate(running.allot)).alice.token)
       for (const one of asked) {
         const { status, text } = await ask(one)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)

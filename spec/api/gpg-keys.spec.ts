@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
 import { type GpgPair, gpgPair } from '../keygen.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let pair: GpgPair
 before(async () => {
@@ -146,6 +146,6 @@ describe('GPG keys', () => {
     it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
       assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:repository')
-      assertError(await allot.ask(method, path, { token }), 403, /user/)
+      assertError(await allot.request(method, path, { token }), 403, /user/)
     })
 })

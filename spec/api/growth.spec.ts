@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 /** What others do to a user must not make the requests of that user slow: records are counted, not milliseconds. */
 const counted = countReads(memory())
-let allot: Running
+let allot: TestServer
 let victim: Person
 before(async () => {
   allot = await start({ driver: counted.driver, repositories: false })

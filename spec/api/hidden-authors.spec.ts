@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { filled, MARK } from './filled.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let outsider: Person
 let hidden: Person
@@ -28,7 +28,7 @@ before(async () => {
   await made(hidden, 'POST', `${at}/issues`, { title: 'crash' })
   await made(hidden, 'POST', `${at}/issues/1/comments`, { body: 'again' })
   await made(hidden, 'POST', `${at}/releases`, { tag_name: 'v1' })
-  for (const holder of ['issues/1', 'issues/comments/1', 'releases/1']) await attach(`${at}/${holder}/assets`)
+  for (const target of ['issues/1', 'issues/comments/1', 'releases/1']) await attach(`${at}/${target}/assets`)
   const viewer = { id: hidden.id, admin: false }
   const version = { owner: 'acme', type: 'generic', name: 'tool', version: '1' }
   await allot.allot.hosting.packages.add(

@@ -9,14 +9,14 @@ import { readPlan } from '../../bin/plan.ts'
 import { recordOf } from '../../lib/http/index.ts'
 import { assertError, assertNoContent, assertNotFound } from '../expectations.ts'
 import { aFolder } from '../folder.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 /** Names that a plain object inherits, or that libraries leave out of objects. */
 const INHERITED = [...Object.getOwnPropertyNames(Object.prototype), 'prototype']
 
 const isAccountName = (name: string) => /^[a-z]/i.test(name)
 
-let allot: Running
+let allot: TestServer
 const people = new Map<string, Person>()
 before(async () => {
   allot = await start({ repositories: false })
@@ -98,7 +98,7 @@ describe('A plan of quota', () => {
       for (const path of ['/admin/quota/apply', '/admin/quota/simulate']) {
         const body = `{"assignments":{"${name}":["free"]}}`
         const headers = { 'content-type': 'application/json' }
-        const answer = await allot.ask('POST', path, { token: allot.root.token, body, headers })
+        const answer = await allot.request('POST', path, { token: allot.root.token, body, headers })
         assertError(answer, 422, new RegExp(`no user or organization named ${name}`))
       }
   })
@@ -121,7 +121,7 @@ describe('A name that objects inherit', () => {
       assert.equal((await asRoot('GET', `/admin/quota/rules/${path}`, undefined, 200)).body.name, name)
       assert.equal((await asRoot('GET', `/admin/quota/groups/${path}`, undefined, 200)).body.name, name)
       const ask = (method: string, at: string, body?: unknown) =>
-        allot.ask(method, at, { token, ...(body === undefined ? {} : { body }) })
+        allot.request(method, at, { token, ...(body === undefined ? {} : { body }) })
       assert.equal((await ask('POST', '/users/alice/tokens', { name, scopes: ['read:user'] })).status, 201)
       assertNoContent(await ask('DELETE', `/users/alice/tokens/${path}`))
       assert.equal((await ask('POST', '/user/repos', { name })).status, 201)

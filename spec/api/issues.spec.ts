@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let [ann, ben]: Person[] = []
 before(async () => {
   allot = await start({ repositories: false })
@@ -249,13 +249,13 @@ describe('The scopes of issues', () => {
       await allot.scoped(ann!, 'write:issue'),
       await allot.scoped(ann!, 'write:repository'),
     ]
-    assert.equal((await allot.ask('GET', `${at}/issues`, { token: reads })).status, 200)
-    assert.equal((await allot.ask('GET', `${at}/issues`, { token: writes })).status, 200)
-    assertError(await allot.ask('GET', `${at}/issues`, { token: other }), 403, /read:issue/)
+    assert.equal((await allot.request('GET', `${at}/issues`, { token: reads })).status, 200)
+    assert.equal((await allot.request('GET', `${at}/issues`, { token: writes })).status, 200)
+    assertError(await allot.request('GET', `${at}/issues`, { token: other }), 403, /read:issue/)
     const body = { title: 'x' }
-    assertError(await allot.ask('POST', `${at}/issues`, { token: reads, body }), 403, /write:issue/)
-    assert.equal((await allot.ask('POST', `${at}/issues`, { token: writes, body })).status, 201)
-    assertError(await allot.ask('POST', `${at}/issues`, { body }), 401)
+    assertError(await allot.request('POST', `${at}/issues`, { token: reads, body }), 403, /write:issue/)
+    assert.equal((await allot.request('POST', `${at}/issues`, { token: writes, body })).status, 201)
+    assertError(await allot.request('POST', `${at}/issues`, { body }), 401)
   })
 })
 
@@ -273,7 +273,7 @@ describe('A host that keeps issues and releases itself', () => {
         'releases/1',
       ])
         assert.equal((await fetch(`${without.api}/repos/root/demo/${path}`)).status, 404)
-      const { body } = await without.ask('GET', '/openapi.json')
+      const { body } = await without.request('GET', '/openapi.json')
       assert.ok(Object.keys(body.paths).every((path) => !/issues|releases/.test(path)))
       assert.ok(body.paths['/repos/{owner}/{repo}'])
     } finally {

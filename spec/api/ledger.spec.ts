@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 before(async () => {
   allot = await start({ repositories: false })
   alice = await allot.person('alice')
   for (const name of ['demo', 'other'])
-    await allot.ask('POST', '/user/repos', { token: alice.token, body: { name } })
+    await allot.request('POST', '/user/repos', { token: alice.token, body: { name } })
 })
 after(() => allot.stop())
 
 const as = (token: string, method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { token, ...(body === undefined ? {} : { body }) })
+  allot.request(method, path, { token, ...(body === undefined ? {} : { body }) })
 const asRoot = (method: string, path: string, body?: unknown) => as(allot.root.token, method, path, body)
 const lines = (text: string, token = allot.root.token) =>
-  allot.ask('POST', '/admin/ledger', {
+  allot.request('POST', '/admin/ledger', {
     token,
     body: text,
     headers: { 'content-type': 'application/x-ndjson' },
@@ -215,7 +215,7 @@ describe('POST /admin/ledger', () => {
     })
     let answered = 0
     while (!done) {
-      assert.equal((await allot.ask('GET', '/user/quota', { token: alice.token })).status, 200)
+      assert.equal((await allot.request('GET', '/user/quota', { token: alice.token })).status, 200)
       answered++
     }
     assert.deepEqual((await applied).body, { applied: 10_000 })
@@ -252,7 +252,7 @@ describe('The ledger', () => {
       ['DELETE', '/admin/ledger/lfs/x'],
       ['POST', '/admin/ledger'],
     ] as const) {
-      assertError(await allot.ask(method, path), 401)
+      assertError(await allot.request(method, path), 401)
       assertError(await as(alice.token, method, path), 403)
       assertError(await as(narrow, method, path), 403, /write:admin/)
     }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../expectations.ts'
-import { basic, type Person, type Running, start } from '../running.ts'
+import { basic, type Person, start, type TestServer } from '../running.ts'
 
 const PASSWORD = 'open: sesame'
 const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window: 60_000 }
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false, login, trustedProxies: 1 })
   await allot.person('alice', { password: PASSWORD, email: 'alice@example.test' })
@@ -18,7 +18,7 @@ let addresses = 0
 const anAddress = () => `192.0.2.${++addresses}`
 
 const ask = (address: string, headers: Record<string, string>, path = '/user') =>
-  allot.ask('GET', path, { headers: { ...headers, 'x-forwarded-for': address } })
+  allot.request('GET', path, { headers: { ...headers, 'x-forwarded-for': address } })
 const signIn = (address: string, name: string, password: string) => ask(address, basic(name, password))
 const failing = async (address: string, name: string, times: number) => {
   for (let time = 0; time < times; time++) assertError(await signIn(address, name, `wrong ${time}`), 401)
@@ -87,7 +87,7 @@ describe('Failed logins', () => {
   })
 
   it('are declared, as 429 of every route', async () => {
-    const { body } = await allot.ask('GET', '/openapi.json')
+    const { body } = await allot.request('GET', '/openapi.json')
     for (const path of Object.values(body.paths) as Record<string, { responses: object }>[])
       for (const { responses } of Object.values(path)) assert.ok('429' in responses)
   })
@@ -100,7 +100,7 @@ describe('Failed logins of git over HTTP', () => {
       const url = `${served.base}/root/demo/info/refs?service=git-upload-pack`
       const wrong = async () => fetch(url, { headers: basic('root', 'x') })
       for (let time = 0; time < 2; time++) assert.equal((await wrong()).status, 401)
-      assertError(await served.ask('GET', '/version', { headers: basic('root', 'y') }), 401)
+      assertError(await served.request('GET', '/version', { headers: basic('root', 'y') }), 401)
       const refused = await wrong()
       assert.equal(refused.status, 429)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
@@ -116,7 +116,7 @@ describe('Where logins are counted', () => {
     const bare = await start({ repositories: false, login })
     try {
       const wrong = (address: string) =>
-        bare.ask('GET', '/user', { headers: { ...basic('root', 'x'), 'x-forwarded-for': address } })
+        bare.request('GET', '/user', { headers: { ...basic('root', 'x'), 'x-forwarded-for': address } })
       for (let time = 0; time < 3; time++) assertError(await wrong(anAddress()), 401)
       assertError(await wrong(anAddress()), 429)
     } finally {
@@ -144,7 +144,7 @@ describe('Where logins are counted', () => {
       const bare = await start({ repositories: false, ...options })
       try {
         for (let time = 0; time < 5; time++)
-          assertError(await bare.ask('GET', '/user', { headers: basic('root', 'x') }), 401)
+          assertError(await bare.request('GET', '/user', { headers: basic('root', 'x') }), 401)
       } finally {
         await bare.stop()
       }
@@ -197,7 +197,7 @@ describe('Passwords', () => {
       pending--
       return answer
     })
-    for (let time = 0; time < 10; time++) assert.equal((await allot.ask('GET', '/version')).status, 200)
+    for (let time = 0; time < 10; time++) assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.ok(pending > 0, 'the event loop waited for the passwords')
     // A slow machine does not check all of them in the time that a request may wait.
     const answers = await Promise.all(logins)

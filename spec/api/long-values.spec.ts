@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import type { Route } from '../../lib/http/index.ts'
 import { routes, streamRoutesFor } from '../../lib/routes/index.ts'
 import { populate, WORDS } from '../fuzz/populated.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
 /**
  * No parameter and no member of a body leads to a key that the store cannot hold: whatever its length and its characters,
@@ -126,7 +126,7 @@ const requestsOf = (route: AnyRoute, text: string): Asked[] => {
 }
 
 describe('A value that is too long for a key of the store', () => {
-  let allot: Running
+  let allot: TestServer
   let tokens: Record<string, string | undefined>
   before(async () => {
     allot = await start()
@@ -145,7 +145,7 @@ describe('A value that is too long for a key of the store', () => {
         for (const { place, path, body, type } of requestsOf(route, text))
           for (const client of clients) {
             const token = tokens[client]
-            const answer = await allot.ask(route.method, path, {
+            const answer = await allot.request(route.method, path, {
               ...(token === undefined ? {} : { token }),
               ...(body === undefined || route.method === 'GET' ? {} : { body }),
               ...(type === undefined ? {} : { headers: { 'content-type': type } }),
@@ -188,7 +188,7 @@ describe('A value that is too long for a key of the store', () => {
 })
 
 describe('A search', () => {
-  let allot: Running
+  let allot: TestServer
   before(async () => {
     allot = await start({ repositories: false })
     await populate(allot.allot)
@@ -206,11 +206,11 @@ describe('A search', () => {
         '/users/search?uid=2&',
         '/users/search?',
       ]) {
-        const { status, body, headers } = await allot.ask('GET', `${path}q=${q}`, asked)
+        const { status, body, headers } = await allot.request('GET', `${path}q=${q}`, asked)
         assert.equal(status, 200)
         assert.deepEqual('data' in body ? body.data : body, [])
         assert.equal(headers.get('x-total-count'), '0')
-        const longer = await allot.ask('GET', `${path}q=${'x'.repeat(9000)}`, asked)
+        const longer = await allot.request('GET', `${path}q=${'x'.repeat(9000)}`, asked)
         assert.equal(longer.status, 422)
         assert.match(longer.body.message, /^q: must have at most 255 characters$/)
       }

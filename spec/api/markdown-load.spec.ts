@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
 /** 8.5 KB that no parser gets through in time: each row is filled up to all columns. */
@@ -8,14 +8,14 @@ const TABLE = `${'|a'.repeat(1023)}\n${'|-'.repeat(1023)}\n${'|\n'.repeat(2200)}
 
 describe('Rendering while one client sends hostile texts', () => {
   // A patient deadline: what is asked is who waits, not how long a busy machine takes.
-  let patient: Running
+  let patient: TestServer
   before(async () => {
     patient = await start({ repositories: false, markdown: { deadline: 4000 } })
   })
   after(() => patient.stop())
 
   const ask = (Text: string, token?: string) =>
-    patient.ask('POST', '/markdown', { body: { Text, Mode: 'gfm' }, ...(token ? { token } : {}) })
+    patient.request('POST', '/markdown', { body: { Text, Mode: 'gfm' }, ...(token ? { token } : {}) })
   const times = (count: number, Text: string) => Array.from({ length: count }, () => ask(Text))
 
   it('holds up no other request: GET /version beside 40 short texts that are slow', async () => {
@@ -24,7 +24,7 @@ describe('Rendering while one client sends hostile texts', () => {
     const hostile = times(40, SHORT_AND_SLOW)
     for (let round = 0; round < 20; round++) {
       const begun = performance.now()
-      assert.equal((await patient.ask('GET', '/version')).status, 200)
+      assert.equal((await patient.request('GET', '/version')).status, 200)
       waits.push(performance.now() - begun)
     }
     for (const { status } of await Promise.all(hostile)) assert.ok([200, 422, 503].includes(status))

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false, markdown: { deadline: 500 } })
 })
 after(() => allot.stop())
 
-const render = (body: unknown) => allot.ask('POST', '/markdown', { body })
+const render = (body: unknown) => allot.request('POST', '/markdown', { body })
 
 describe('POST /markdown', () => {
   it('renders Text as HTML, for everyone', async () => {
@@ -57,7 +57,7 @@ describe('POST /markdown', () => {
   it('renders nothing as nothing', async () => {
     for (const body of [{}, { Text: '' }, '']) {
       const headers = { 'content-type': 'application/json' }
-      const { status, text } = await allot.ask('POST', '/markdown', { body, headers })
+      const { status, text } = await allot.request('POST', '/markdown', { body, headers })
       assert.deepEqual([status, text], [200, ''])
     }
   })
@@ -71,13 +71,13 @@ describe('POST /markdown', () => {
   ] as const)
     it(`answers 422 to ${what}`, async () => {
       const headers = { 'content-type': 'application/json' }
-      assertError(await allot.ask('POST', '/markdown', { body, headers }), 422, message)
+      assertError(await allot.request('POST', '/markdown', { body, headers }), 422, message)
     })
 
   it('answers 422 to a text that takes too long, and others meanwhile', async () => {
     const hostile = render({ Text: '[a]('.repeat(100_000) })
     const begun = performance.now()
-    assert.equal((await allot.ask('GET', '/version')).status, 200)
+    assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.ok(performance.now() - begun < 400)
     assertError(await hostile, 422, /500 milliseconds/)
   })
@@ -86,7 +86,7 @@ describe('POST /markdown', () => {
 /** 240 bytes that take a parser 100 ms and more. */
 describe('POST /markdown/raw', () => {
   const raw = (body: string | Uint8Array, type = 'text/plain') =>
-    allot.ask('POST', '/markdown/raw', { body, headers: { 'content-type': type } })
+    allot.request('POST', '/markdown/raw', { body, headers: { 'content-type': type } })
 
   it('renders a text/plain body', async () => {
     const answer = await raw('- a\n- b')

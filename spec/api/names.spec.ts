@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 /** Pairs of names that had one key in the store, or ran into each other, while keys of long strings were not escaped. */
 const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]
 const [G, N, Z] = ['g', 'n', 'z'].map((one) => one.repeat(64)) as [string, string, string]
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 before(async () => {
   allot = await start({ repositories: false })

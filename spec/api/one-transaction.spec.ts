@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { assertError, assertList, assertNotFound } from '../expectations.ts'
-import { type Answer, type Person, type Running, start } from '../running.ts'
+import { type Answer, type Person, start, type TestServer } from '../running.ts'
 
 type Step = () => Promise<unknown>
 
@@ -31,7 +31,7 @@ const interrupted = () => {
   return { driver, armed }
 }
 
-let allot: Running
+let allot: TestServer
 const { driver, armed } = interrupted()
 before(async () => {
   allot = await start({ driver, repositories: false })

@@ -7,17 +7,17 @@ import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
 import { assertDeclared } from '../declared.ts'
 import { assertError, assertSearchError } from '../expectations.ts'
-import { type Answer, type Running, start } from '../running.ts'
+import { type Answer, start, type TestServer } from '../running.ts'
 import { committedDocument, currentDocument } from './document.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as what it is, JSON
-const theDocument = async (): Promise<any> => (await allot.ask('GET', '/openapi.json')).body
+const theDocument = async (): Promise<any> => (await allot.request('GET', '/openapi.json')).body
 
 describe('GET /openapi.json', () => {
   it('is a valid OpenAPI 3.1 document', async () => {
@@ -30,7 +30,7 @@ describe('GET /openapi.json', () => {
 
   it("carries the interface's version 1.1.1, and Allot's own beside it", async () => {
     const { info } = await theDocument()
-    const { Version } = (await allot.ask('GET', '/version')).body
+    const { Version } = (await allot.request('GET', '/version')).body
     assert.deepEqual([info.version, info['x-allot-version']], ['1.1.1', Version])
   })
 
@@ -105,30 +105,34 @@ describe('Every route answers as it is declared', () => {
     })
     if (auth !== 'optional')
       it(`${name}: 401 without credentials`, async () => {
-        assertError(await allot.ask(method, path), 401)
+        assertError(await allot.request(method, path), 401)
       })
     if (scope !== undefined)
       it(`${name}: 403 without the scope ${scope}`, async () => {
         const assertRefused = route.failure === undefined ? assertError : assertSearchError
         const token = await allot.scoped(allot.root, 'read:misc')
-        assertRefused(await allot.ask(method, path, { token }), 403)
+        assertRefused(await allot.request(method, path, { token }), 403)
       })
     if (auth === 'admin')
       it(`${name}: 403 to whoever is no administrator`, async () => {
-        assertError(await allot.ask(method, path, { token: (await allot.person()).token }), 403)
+        assertError(await allot.request(method, path, { token: (await allot.person()).token }), 403)
       })
     it(`${name}: 405 to a method that its path does not take`, async () => {
       const taken = all.filter((one) => one.path === route.path).map((one) => one.method as string)
       const other = ['POST', 'PUT', 'PATCH', 'DELETE'].find((one) => !taken.includes(one))
       if (other === undefined) return
-      const answer = await allot.ask(other, path)
+      const answer = await allot.request(other, path)
       assertError(answer, 405)
       for (const one of taken) assert.ok(answer.headers.get('allow')?.split(', ').includes(one))
     })
     if (body !== undefined && accepts === undefined)
       it(`${name}: 422 to a body that is no object, 415 to one of another type, 413 to one that is too long`, async () => {
         const ask = (text: string, type: string) =>
-          allot.ask(method, path, { token: allot.root.token, body: text, headers: { 'content-type': type } })
+          allot.request(method, path, {
+            token: allot.root.token,
+            body: text,
+            headers: { 'content-type': type },
+          })
         assertError(await ask('[]', 'application/json'), 422)
         assertError(await ask('{}', 'image/png'), 415)
         assertError(await ask(`"${'x'.repeat(route.bodyLimit ?? 1024 * 1024)}"`, 'application/json'), 413)
@@ -150,7 +154,7 @@ describe('GET /api/swagger', () => {
   })
 
   it('is where errors point to, also below a prefix', async () => {
-    const { body } = await allot.ask('GET', '/user')
+    const { body } = await allot.request('GET', '/user')
     assert.equal((await fetch(body.url)).status, 200)
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -242,7 +242,7 @@ describe('DELETE /orgs/{org}', () => {
     assert.equal((await allot.as(owner, 'GET', '/repos/owning/two')).status, 200)
     const narrow = await allot.scoped(owner, 'write:organization')
     assertError(
-      await allot.ask('DELETE', '/orgs/owning?purge=true', { token: narrow }),
+      await allot.request('DELETE', '/orgs/owning?purge=true', { token: narrow }),
       403,
       /write:repository/,
     )

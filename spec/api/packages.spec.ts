@@ -7,9 +7,9 @@ import { after, before, describe, it } from 'node:test'
 import { assertList, assertNoContent, assertNotFound } from '../expectations.ts'
 import { aFolder } from '../folder.ts'
 import { eventually } from '../git/slow-push.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let bob: Person
 let hidden: Person
@@ -229,7 +229,7 @@ describe('Who may', () => {
     ] as const) {
       assert.equal((await registry('GET', 'alice/generic/scopes/1/a', who)).status, get)
       for (const path of ['', '/generic/scopes/1', '/generic/scopes/1/files'])
-        assert.equal((await allot.ask('GET', `/packages/alice${path}`, who)).status, get)
+        assert.equal((await allot.request('GET', `/packages/alice${path}`, who)).status, get)
       assert.equal(await put('alice/generic/scopes/1/b', who), write)
     }
   })

@@ -3,14 +3,14 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Answer, type Person, type Running, start } from '../running.ts'
+import { type Answer, type Person, start, type TestServer } from '../running.ts'
 import { filled, MARK } from './filled.ts'
 
 /** As long as the names of what is hidden, and the name of nothing. */
 const NOTHING = 'none'
 
 interface World {
-  allot: Running
+  allot: TestServer
   /** Signed in, owns something of its own, and belongs to nothing that is hidden. */
   outsider: Person
 }
@@ -18,7 +18,7 @@ interface World {
 const all = routes as unknown as Route<never, never>[]
 
 /** A step of the preparation, which must succeed. */
-const made = async ({ as }: Running, ...asked: Parameters<Running['as']>): Promise<void> => {
+const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>): Promise<void> => {
   const { status, text } = await as(...asked)
   assert.ok(status < 300, `${asked.slice(1, 3).join(' ')}: ${status} ${text}`)
 }
@@ -86,23 +86,23 @@ const worldWithSecrets = async (): Promise<World> => {
 }
 
 /** An issue, a comment and a release, each with an attachment. */
-const withContents = async (allot: Running, person: Person, repository: string): Promise<void> => {
+const withContents = async (allot: TestServer, person: Person, repository: string): Promise<void> => {
   const at = `/repos/${repository}`
   await made(allot, person, 'POST', `${at}/issues`, { title: MARK, body: MARK })
   await made(allot, person, 'POST', `${at}/issues/1/comments`, { body: MARK })
   await made(allot, person, 'POST', `${at}/releases`, { tag_name: MARK, name: MARK })
-  for (const holder of ['issues/1', 'issues/comments/1', 'releases/1'])
-    await attached(allot, person, `${at}/${holder}`)
+  for (const target of ['issues/1', 'issues/comments/1', 'releases/1'])
+    await attached(allot, person, `${at}/${target}`)
 }
 
-const attached = async (allot: Running, person: Person, holder: string): Promise<void> => {
+const attached = async (allot: TestServer, person: Person, target: string): Promise<void> => {
   const form = new FormData()
   form.set('attachment', new Blob([MARK]), MARK)
   const authorization = `token ${person.token}`
-  const { status } = await fetch(`${allot.api}${holder}/assets`, {
+  const { status } = await fetch(`${allot.api}${target}/assets`, {
     ...{ method: 'POST', body: form, headers: { authorization } },
   })
-  assert.equal(status, 201, holder)
+  assert.equal(status, 201, target)
 }
 
 let secretive: World
@@ -225,6 +225,6 @@ describe('A private thing', () => {
     const token = await allot.scoped(outsider, 'read:misc')
     for (const name of [MARK, NOTHING])
       for (const method of ['GET', 'PATCH', 'DELETE'])
-        assert.equal((await allot.ask(method, `/repos/alice/${name}-repo`, { token })).status, 403)
+        assert.equal((await allot.request(method, `/repos/alice/${name}-repo`, { token })).status, 403)
   })
 })

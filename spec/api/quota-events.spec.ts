@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { AllotOptions, QuotaEvent } from '../../lib/index.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { onPostgres } from '../store.ts'
 
-let allot: Running | undefined
+let allot: TestServer | undefined
 afterEach(() => allot?.stop())
 
 /** A server whose default group has one rule of 100 bytes over everything, and what it tells. */
@@ -154,32 +154,35 @@ describe("allot.on('quota')", () => {
   })
 
   it('tells every crossing of racing writers: upward and downward ones take turns', async () => {
-    const law = fc.asyncProperty(fc.array(fc.nat(160), { minLength: 2, maxLength: 20 }), async (sizes) => {
-      const { server, told } = await listening()
-      await Promise.all(
-        sizes.map((size) =>
-          server.allot.ledger.put({
-            kind: 'packages',
-            key: 'p',
-            owner: 'alice',
-            name: 'p',
-            size,
-            type: 'npm',
-            version: '1',
-          }),
-        ),
-      )
-      await server.stop()
-      allot = undefined
-      for (const share of [0.8, 1]) {
-        const turns = told.filter((event) => event.share === share).map(({ reached }) => reached)
-        assert.deepEqual(
-          turns,
-          turns.map((_, at) => at % 2 === 0),
+    const property = fc.asyncProperty(
+      fc.array(fc.nat(160), { minLength: 2, maxLength: 20 }),
+      async (sizes) => {
+        const { server, told } = await listening()
+        await Promise.all(
+          sizes.map((size) =>
+            server.allot.ledger.put({
+              kind: 'packages',
+              key: 'p',
+              owner: 'alice',
+              name: 'p',
+              size,
+              type: 'npm',
+              version: '1',
+            }),
+          ),
         )
-        assert.equal(turns.at(-1) ?? false, sizes.at(-1)! >= 100 * share)
-      }
-    })
-    await fc.assert(law, { numRuns: 15 })
+        await server.stop()
+        allot = undefined
+        for (const share of [0.8, 1]) {
+          const turns = told.filter((event) => event.share === share).map(({ reached }) => reached)
+          assert.deepEqual(
+            turns,
+            turns.map((_, at) => at % 2 === 0),
+          )
+          assert.equal(turns.at(-1) ?? false, sizes.at(-1)! >= 100 * share)
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 15 })
   })
 })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
 after(() => allot.stop())
 
 const asRoot = (method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
+  allot.request(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
 
 let made = 0
 const aRule = async (limit = 1000) => {
@@ -121,7 +121,7 @@ describe('A quota group', () => {
     assertList(await asRoot('GET', `${path}/users`), 'login', [alice.name, 'acme'])
     assertList(await asRoot('GET', `${path}/users?limit=1&page=2`), 'login', ['acme'], 2)
     const check = async (of: string) =>
-      (await allot.ask('GET', `${of}/quota/check?subject=size:all`, { token: alice.token })).body
+      (await allot.request('GET', `${of}/quota/check?subject=size:all`, { token: alice.token })).body
     assert.deepEqual([await check('/user'), await check('/orgs/acme')], [true, true])
     assertNoContent(await asRoot('DELETE', `${path}/users/${alice.name}`))
     assertNotFound(await asRoot('DELETE', `${path}/users/${alice.name}`))
@@ -160,15 +160,15 @@ describe('POST /admin/users/{username}/quota/groups', () => {
 describe("An organization's quota", () => {
   it('is shown to its owners and to administrators', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
-    await allot.ask('POST', '/orgs', { token: owner.token, body: { username: 'owned' } })
-    await allot.ask('PUT', `/orgs/owned/members/${member.name}`, { token: owner.token })
-    await allot.ask('POST', '/org/owned/repos', { token: owner.token, body: { name: 'demo' } })
+    await allot.request('POST', '/orgs', { token: owner.token, body: { username: 'owned' } })
+    await allot.request('PUT', `/orgs/owned/members/${member.name}`, { token: owner.token })
+    await allot.request('POST', '/org/owned/repos', { token: owner.token, body: { name: 'demo' } })
     const entry = { repository: 'owned/demo', name: 'a', size: 5, run: 1 }
     await asRoot('PUT', '/admin/ledger/artifacts/of-org', entry)
     await asRoot('PUT', '/admin/ledger/attachments/of-org', { ...entry, on: 'issue', index: 1 })
     await asRoot('PUT', '/admin/ledger/packages/of-org', { ...entry, type: 'npm', version: '1' })
     for (const token of [owner.token, allot.root.token]) {
-      const ask = (path: string) => allot.ask('GET', `/orgs/OWNED/quota${path}`, { token })
+      const ask = (path: string) => allot.request('GET', `/orgs/OWNED/quota${path}`, { token })
       assert.equal((await ask('')).body.used.size.assets.artifacts, 5)
       assert.equal((await ask('/check?subject=size:all')).body, false)
       assert.equal((await ask('/explain?subject=size:assets:artifacts')).body.used, 5)
@@ -184,8 +184,12 @@ describe("An organization's quota", () => {
       '/artifacts',
     ]) {
       for (const who of [member, other])
-        assertError(await allot.ask('GET', `/orgs/owned/quota${path}`, { token: who.token }), 403, /owner/)
-      assertError(await allot.ask('GET', `/orgs/owned/quota${path}`), 401)
+        assertError(
+          await allot.request('GET', `/orgs/owned/quota${path}`, { token: who.token }),
+          403,
+          /owner/,
+        )
+      assertError(await allot.request('GET', `/orgs/owned/quota${path}`), 401)
       assertNotFound(await asRoot('GET', `/orgs/nothing/quota${path}`))
     }
     for (const path of [
@@ -202,7 +206,7 @@ describe("An organization's quota", () => {
 describe('explain', () => {
   it('says what is used, which limit binds, what is left, and how each group and rule stands', async () => {
     const alice = await allot.person()
-    await allot.ask('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
+    await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
     await asRoot('PUT', '/admin/ledger/lfs/explained', {
       repository: `${alice.name}/demo`,
       name: 'x',
@@ -212,7 +216,7 @@ describe('explain', () => {
     for (const group of [await aGroup(tight), await aGroup(loose)])
       await asRoot('PUT', `${group.path}/users/${alice.name}`)
     const path = '/quota/explain?subject=size:git:lfs'
-    const own = (await allot.ask('GET', `/user${path}`, { token: alice.token })).body
+    const own = (await allot.request('GET', `/user${path}`, { token: alice.token })).body
     assert.deepEqual(
       [own.subject, own.over, own.used, own.limit, own.left],
       ['size:git:lfs', false, 30, 100, 70],
@@ -234,7 +238,7 @@ describe('explain', () => {
       named.groups.map((group: { rules: { name: string }[] }) => group.rules[0]!.name),
       [tight, loose],
     )
-    const nothing = (await allot.ask('GET', `/user${path}`, { token: allot.root.token })).body
+    const nothing = (await allot.request('GET', `/user${path}`, { token: allot.root.token })).body
     assert.deepEqual(nothing, {
       subject: 'size:git:lfs',
       over: false,
@@ -267,10 +271,10 @@ describe('Every endpoint of groups', () => {
     ['POST', '/admin/users/root/quota/groups'],
   ] as const)
     it(`${method} ${path} answers 401 without credentials, and 403 to users and without the scope`, async () => {
-      assertError(await allot.ask(method, path), 401)
-      assertError(await allot.ask(method, path, { token: (await allot.person()).token }), 403)
+      assertError(await allot.request(method, path), 401)
+      assertError(await allot.request(method, path, { token: (await allot.person()).token }), 403)
       assertError(
-        await allot.ask(method, path, { token: await allot.scoped(allot.root, 'write:user') }),
+        await allot.request(method, path, { token: await allot.scoped(allot.root, 'write:user') }),
         403,
         /admin/,
       )

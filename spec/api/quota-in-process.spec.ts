@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { QuotaRule, Subject } from '../../lib/index.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })

@@ -25,7 +25,7 @@ const limiting = async (name: string, limit: number, ...owners: string[]) => {
 const [small, full, large, free] = [await using(79), await using(100), await using(350), await using(9000)]
 const near = await using(80)
 const empty = await allot.person()
-await allot.ask('POST', '/orgs', { token: large.token, body: { username: 'acme' } })
+await allot.request('POST', '/orgs', { token: large.token, body: { username: 'acme' } })
 await limiting('hundred', 100, small.name, full.name, near.name, large.name)
 await limiting('nothing', 0, 'acme', empty.name)
 await limiting('thousand', 1000)
@@ -77,7 +77,7 @@ describe('GET /admin/quota/over', () => {
     for (const subject of ['size:all', 'size:assets:packages:all', 'size:assets:all', 'size:wiki']) {
       const over = (await asRoot('GET', `/admin/quota/over?subject=${subject}`)).body as Over[]
       for (const { name, token } of [small, full, large, free, near, empty]) {
-        const own = (await allot.ask('GET', `/user/quota/explain?subject=${subject}`, { token })).body
+        const own = (await allot.request('GET', `/user/quota/explain?subject=${subject}`, { token })).body
         const listed = over.find(({ owner }) => owner.login === name)
         assert.equal(listed !== undefined, own.over)
         if (listed)
@@ -119,10 +119,10 @@ describe('GET /admin/quota/over', () => {
     })
 
   it('is for administrators', async () => {
-    assertError(await allot.ask('GET', path), 401)
+    assertError(await allot.request('GET', path), 401)
     assertError(await allot.as(small, 'GET', path), 403)
     const token = await allot.scoped(allot.root, 'read:user')
-    assertError(await allot.ask('GET', path, { token }), 403, /read:admin/)
+    assertError(await allot.request('GET', path, { token }), 403, /read:admin/)
   })
 })
 

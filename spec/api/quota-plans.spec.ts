@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { subjects } from '../../lib/index.ts'
 import { assertError } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let bob: Person
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
@@ -146,13 +146,13 @@ describe('POST /admin/quota/apply', () => {
 
   it('is for administrators', async () => {
     for (const path of ['/admin/quota/apply', '/admin/quota/simulate']) {
-      assertError(await allot.ask('POST', path, { body: PLAN }), 401)
+      assertError(await allot.request('POST', path, { body: PLAN }), 401)
       assertError(await allot.as(alice, 'POST', path, PLAN), 403)
       const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.ask('POST', path, { token, body: PLAN }), 403, /admin/)
+      assertError(await allot.request('POST', path, { token, body: PLAN }), 403, /admin/)
     }
     const token = await allot.scoped(allot.root, 'read:admin')
-    assertError(await allot.ask('POST', '/admin/quota/apply', { token, body: PLAN }), 403, /write:admin/)
+    assertError(await allot.request('POST', '/admin/quota/apply', { token, body: PLAN }), 403, /write:admin/)
   })
 })
 
@@ -217,7 +217,7 @@ describe('POST /admin/quota/simulate', () => {
           over: await Promise.all(subjects.map((subject) => over(person, subject))),
         })),
       )
-    const law = fc.asyncProperty(plans, async (plan) => {
+    const property = fc.asyncProperty(plans, async (plan) => {
       const before = await answers()
       const told = (await asRoot('POST', '/admin/quota/simulate', plan)).body as Simulated[]
       assert.deepEqual(await answers(), before)
@@ -232,7 +232,7 @@ describe('POST /admin/quota/simulate', () => {
       )
       assert.deepEqual((await asRoot('POST', '/admin/quota/apply', plan)).body, [])
     })
-    await fc.assert(law, { numRuns: 40 })
+    await fc.assert(property, { numRuns: 40 })
   })
 })
 

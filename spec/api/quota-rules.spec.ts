@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Ask, type Running, start } from '../running.ts'
+import { type RequestOptions, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let user: string
 before(async () => {
   allot = await start()
@@ -13,7 +13,7 @@ before(async () => {
 after(() => allot.stop())
 
 const asRoot = (method: string, path: string, body?: unknown) =>
-  allot.ask(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
+  allot.request(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
 
 /** Rules are the server's own, so each test makes its own by another name. */
 let made = 0
@@ -122,7 +122,7 @@ describe('POST /admin/quota/rules', () => {
   for (const [what, body, message] of BAD)
     it(`answers 422 to ${what}, and creates nothing`, async () => {
       const options = { token: allot.root.token, body, headers: { 'content-type': 'application/json' } }
-      assertError(await allot.ask('POST', '/admin/quota/rules', options), 422, message)
+      assertError(await allot.request('POST', '/admin/quota/rules', options), 422, message)
       assertNotFound(await asRoot('GET', '/admin/quota/rules/bad'))
     })
 })
@@ -133,9 +133,9 @@ describe('GET /admin/quota/rules', () => {
     try {
       const token = own.root.token
       for (const name of ['b', 'a', 'c'])
-        await own.ask('POST', '/admin/quota/rules', { token, body: { name, limit: 1 } })
-      assertList(await own.ask('GET', '/admin/quota/rules', { token }), 'name', ['b', 'a', 'c'])
-      assertList(await own.ask('GET', '/admin/quota/rules?page=2&limit=2', { token }), 'name', ['c'], 3)
+        await own.request('POST', '/admin/quota/rules', { token, body: { name, limit: 1 } })
+      assertList(await own.request('GET', '/admin/quota/rules', { token }), 'name', ['b', 'a', 'c'])
+      assertList(await own.request('GET', '/admin/quota/rules?page=2&limit=2', { token }), 'name', ['c'], 3)
     } finally {
       await own.stop()
     }
@@ -209,7 +209,7 @@ describe('PATCH /admin/quota/rules/{quotarule}', () => {
       ['text/csv', 'limit'],
     ] as const)
       assertNotFound(
-        await allot.ask('PATCH', '/admin/quota/rules/nothing', {
+        await allot.request('PATCH', '/admin/quota/rules/nothing', {
           ...{ token, body, headers: { 'content-type': type } },
         }),
       )
@@ -237,14 +237,17 @@ describe('Every rule endpoint', () => {
     ['DELETE', '/admin/quota/rules/x'],
   ]
   for (const [method, path, body] of ENDPOINTS) {
-    const options = (token?: string): Ask => ({ ...(token ? { token } : {}), ...(body ? { body } : {}) })
+    const options = (token?: string): RequestOptions => ({
+      ...(token ? { token } : {}),
+      ...(body ? { body } : {}),
+    })
     it(`${method} ${path} answers 403 to whoever may not administer the service`, async () => {
-      assertError(await allot.ask(method, path, options(user)), 403)
+      assertError(await allot.request(method, path, options(user)), 403)
       const narrow = await allot.scoped(allot.root, 'read:user')
-      assertError(await allot.ask(method, path, options(narrow)), 403, /(?:read|write):admin/)
+      assertError(await allot.request(method, path, options(narrow)), 403, /(?:read|write):admin/)
     })
     it(`${method} ${path} answers 401 without credentials`, async () => {
-      assertError(await allot.ask(method, path, options()), 401)
+      assertError(await allot.request(method, path, options()), 401)
     })
   }
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -139,7 +139,7 @@ describe('GET /user/quota', () => {
     for (const path of ['', '/check?subject=size:all', '/attachments', '/packages', '/artifacts']) {
       assertError(await allot.as(undefined, 'GET', `/user/quota${path}`), 401)
       const token = await allot.scoped(allot.root, 'read:admin')
-      assertError(await allot.ask('GET', `/user/quota${path}`, { token }), 403, /read:user/)
+      assertError(await allot.request('GET', `/user/quota${path}`, { token }), 403, /read:user/)
     }
   })
 })
@@ -278,9 +278,9 @@ describe('The configured defaults', () => {
       await groups.create({ name: 'paid', rules: ['much'] })
       const person = await own.person()
       const isOver = async () =>
-        (await own.ask('GET', '/user/quota/check?subject=size:all', { token: person.token })).body
+        (await own.request('GET', '/user/quota/check?subject=size:all', { token: person.token })).body
       assert.equal(await isOver(), true)
-      assert.equal((await own.ask('GET', '/user/quota', { token: person.token })).body.groups.length, 1)
+      assert.equal((await own.request('GET', '/user/quota', { token: person.token })).body.groups.length, 1)
       await groups.assign(person.name, 'paid')
       assert.equal(await isOver(), false)
     } finally {
@@ -292,13 +292,14 @@ describe('The configured defaults', () => {
     const own = await start({ repositories: false, quota: { defaultTotal: '1 KiB' } })
     try {
       const person = await own.person()
-      const { id } = (await own.ask('POST', '/user/repos', { token: person.token, body: { name: 'x' } })).body
+      const { id } = (await own.request('POST', '/user/repos', { token: person.token, body: { name: 'x' } }))
+        .body
       const isOver = () => own.allot.quota.isOver(person.name, 'size:repos:public')
       await own.allot.hosting.repositories.resize(id, 1023)
       assert.equal(await isOver(), false)
       await own.allot.hosting.repositories.resize(id, 1024)
       assert.equal(await isOver(), true)
-      assert.deepEqual((await own.ask('GET', '/user/quota', { token: person.token })).body.groups, [])
+      assert.deepEqual((await own.request('GET', '/user/quota', { token: person.token })).body.groups, [])
     } finally {
       await own.stop()
     }
@@ -311,8 +312,11 @@ describe('The quota engine enforces nothing', () => {
     try {
       const person = await own.person()
       const { token } = person
-      assert.equal((await own.ask('GET', '/user/quota/check?subject=size:all', { token })).body, true)
-      const made = await own.ask('POST', '/user/repos', { token, body: { name: 'more', auto_init: true } })
+      assert.equal((await own.request('GET', '/user/quota/check?subject=size:all', { token })).body, true)
+      const made = await own.request('POST', '/user/repos', {
+        token,
+        body: { name: 'more', auto_init: true },
+      })
       assert.equal(made.status, 201)
     } finally {
       await own.stop()

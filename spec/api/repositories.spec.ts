@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let folder: string
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'allot-git-'))
@@ -179,7 +179,7 @@ describe('POST /org/{org}/repos', () => {
       const before = readdirSync(folder, { recursive: true }).length
       const headers = { 'content-type': 'application/json' }
       assertError(
-        await allot.ask('POST', `/org/${org}/repos`, { token: owner.token, body, headers }),
+        await allot.request('POST', `/org/${org}/repos`, { token: owner.token, body, headers }),
         status,
         message,
       )
@@ -401,6 +401,6 @@ describe('GET /user/repos', () => {
   it('answers 401 without credentials, and 403 without both scopes', async () => {
     assertError(await allot.as(undefined, 'GET', '/user/repos'), 401)
     const token = await allot.scoped(allot.root, 'read:user')
-    assertError(await allot.ask('GET', '/user/repos', { token }), 403, /read:repository/)
+    assertError(await allot.request('GET', '/user/repos', { token }), 403, /read:repository/)
   })
 })

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { assertNotFound } from '../expectations.ts'
 import { aFolder } from '../folder.ts'
 import { attempt, git } from '../git/client.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start()
 })

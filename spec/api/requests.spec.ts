@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
 import { assertError, assertNotFound } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -36,22 +36,22 @@ const ofPlainServer = { skip: process.env.ALLOT_SPEC_HOST ? 'the host has a serv
 describe('Paths', () => {
   it('lose slashes at the end and double ones', async () => {
     for (const path of ['/version/', '//version', '/users//search/'])
-      assert.equal((await allot.ask('GET', path)).status, 200, path)
+      assert.equal((await allot.request('GET', path)).status, 200, path)
   })
 
   it('that are unknown are 404 with an empty body', async () => {
     for (const path of ['', '/', '/nothing', '/Version', '/version/more', '/user/keys/1/2', '/users'])
-      assertNotFound(await allot.ask('GET', path))
+      assertNotFound(await allot.request('GET', path))
   })
 
   it('outside the base path are not answered as the API', ofPlainServer, async () => {
-    assertNotFound(await allot.ask('GET', '/../../elsewhere'))
+    assertNotFound(await allot.request('GET', '/../../elsewhere'))
     assert.equal((await fetch(`${allot.base}/api/v1beta/version`)).status, 404)
   })
 
   it('that are not well encoded are 400', async () => {
     for (const path of ['/users/%', '/users/%zz', '/users/%ff', '/users/%c3%28'])
-      assertError(await allot.ask('GET', path), 400, /encoded/)
+      assertError(await allot.request('GET', path), 400, /encoded/)
   })
 
   it('may come with the whole URL in the request line', ofPlainServer, async () => {
@@ -75,7 +75,7 @@ describe('Methods', () => {
         ['GET', '/markdown', 'POST, OPTIONS'],
         ['PATCH', '/user/following/x', 'GET, PUT, DELETE, HEAD, OPTIONS'],
       ] as const) {
-        const answer = await allot.ask(method, path)
+        const answer = await allot.request(method, path)
         assertError(answer, 405, new RegExp(`takes ${allow}, not ${method}$`))
         assert.equal(answer.headers.get('allow'), allow)
       }
@@ -84,24 +84,24 @@ describe('Methods', () => {
   )
 
   it('HEAD answers as GET does, without the body', async () => {
-    const [got, head] = [await allot.ask('GET', '/version'), await allot.ask('HEAD', '/version')]
+    const [got, head] = [await allot.request('GET', '/version'), await allot.request('HEAD', '/version')]
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
     assert.equal(head.headers.get('content-length'), got.headers.get('content-length'))
-    assertNotFound(await allot.ask('HEAD', '/users/nobody'))
+    assertNotFound(await allot.request('HEAD', '/users/nobody'))
   })
 
   it('OPTIONS answers with what the path takes', async () => {
-    const answer = await allot.ask('OPTIONS', '/user/keys')
+    const answer = await allot.request('OPTIONS', '/user/keys')
     assert.deepEqual([answer.status, answer.headers.get('allow')], [204, 'GET, POST, HEAD, OPTIONS'])
-    assertNotFound(await allot.ask('OPTIONS', '/nothing'))
+    assertNotFound(await allot.request('OPTIONS', '/nothing'))
   })
 })
 
 describe('Bodies', () => {
   const { stringify } = JSON
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
-    allot.ask('POST', '/markdown', { body, headers: { 'content-type': 'application/json', ...headers } })
+    allot.request('POST', '/markdown', { body, headers: { 'content-type': 'application/json', ...headers } })
 
   it('of another content type are 415, and none is fine', async () => {
     for (const type of [
@@ -146,7 +146,7 @@ describe('Bodies', () => {
     socket.write('POST /api/v1/markdown HTTP/1.1\r\nHost: x.test\r\nContent-Length: 100\r\n\r\n{"Text"')
     await new Promise((resolve) => setTimeout(resolve, 50))
     socket.destroy()
-    assert.equal((await allot.ask('GET', '/version')).status, 200)
+    assert.equal((await allot.request('GET', '/version')).status, 200)
   })
 
   it('that are nested without end are refused', async () => {
@@ -179,7 +179,7 @@ describe('Every answer', () => {
       ['POST', '/version'],
       ['GET', '/repos/search'],
     ] as const) {
-      const { headers } = await allot.ask(method, path)
+      const { headers } = await allot.request(method, path)
       assert.ok(headers.has('content-length'), `${method} ${path}`)
       assert.equal(headers.get('x-content-type-options'), 'nosniff')
     }
@@ -199,7 +199,7 @@ describe('Every answer', () => {
   it('takes its links from the option baseUrl where there is one', async () => {
     const own = await start({ repositories: false, baseUrl: 'https://code.example.test/git' })
     try {
-      const { body } = await own.ask('GET', '/users/root')
+      const { body } = await own.request('GET', '/users/root')
       assert.equal(body.html_url, 'https://code.example.test/git/root')
       assert.equal(body.email, 'root@noreply.code.example.test')
     } finally {
@@ -222,9 +222,9 @@ describe('Mounted in Express after a body parser', () => {
     )
     try {
       const { token } = own.root
-      assert.equal((await own.ask('POST', '/user/repos', { token, body: { name: 'x' } })).status, 201)
-      assertError(await own.ask('POST', '/user/repos', { token, body: {} }), 422, /Name is required/)
-      assertError(await own.ask('POST', '/user/repos', { token, body: [] }), 422, /JSON object/)
+      assert.equal((await own.request('POST', '/user/repos', { token, body: { name: 'x' } })).status, 201)
+      assertError(await own.request('POST', '/user/repos', { token, body: {} }), 422, /Name is required/)
+      assertError(await own.request('POST', '/user/repos', { token, body: [] }), 422, /JSON object/)
     } finally {
       await own.stop()
     }
@@ -249,8 +249,8 @@ describe('Mounted in Express under a prefix', () => {
     )
     try {
       for (const name of ['a', 'b'])
-        await own.ask('POST', '/user/repos', { token: own.root.token, body: { name } })
-      const { headers, body } = await own.ask('GET', '/users/root/repos?limit=1')
+        await own.request('POST', '/user/repos', { token: own.root.token, body: { name } })
+      const { headers, body } = await own.request('GET', '/users/root/repos?limit=1')
       assert.equal(body[0].html_url, `${own.base}/root/a`)
       assert.match(
         headers.get('link') ?? '',

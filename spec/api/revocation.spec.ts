@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { assertError } from '../expectations.ts'
-import { type Answer, basic, type Person, type Running, start } from '../running.ts'
+import { type Answer, basic, type Person, start, type TestServer } from '../running.ts'
 
 /** A driver whose answers take a moment on their way: what is read may be old when it arrives. */
 const distant = (): StorageDriver => {
@@ -19,7 +19,7 @@ const distant = (): StorageDriver => {
   }
 }
 
-let allot: Running
+let allot: TestServer
 let isOver = false
 before(async () => {
   allot = await start({ repositories: false, driver: distant() })
@@ -78,7 +78,7 @@ const raced = async ({ read, revoke }: Race) => {
 }
 
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
-const signedIn = ({ name }: Person) => allot.ask('GET', '/user', { headers: basic(name, PASSWORD) })
+const signedIn = ({ name }: Person) => allot.request('GET', '/user', { headers: basic(name, PASSWORD) })
 
 const RACES: [what: string, refusal: number, prepare: (person: Person) => Race][] = [
   [
@@ -180,10 +180,10 @@ describe('A token', () => {
     const make = (scopes: string[]) =>
       allot.allot.hosting.tokens.create(person.id, 'same name', scopes).then(({ secret }) => secret)
     const wide = await make(['all'])
-    assert.equal((await allot.ask('GET', '/user', { token: wide })).status, 200)
+    assert.equal((await allot.request('GET', '/user', { token: wide })).status, 200)
     await allot.as(person, 'DELETE', `/users/${person.name}/tokens/same%20name`)
     const narrow = await make(['read:misc'])
-    assertError(await allot.ask('GET', '/user', { token: wide }), 401)
-    assertError(await allot.ask('GET', '/user', { token: narrow }), 403)
+    assertError(await allot.request('GET', '/user', { token: wide }), 401)
+    assertError(await allot.request('GET', '/user', { token: narrow }), 403)
   })
 })

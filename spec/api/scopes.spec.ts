@@ -80,7 +80,7 @@ describe('A token', () => {
         for (const route of gets.filter(({ path }) => !OF_ADMINISTRATORS.includes(path)))
           for (const path of filled(route.path))
             for (const query of queriesOf(route)) {
-              const { status, text } = await allot.ask('GET', path + query, { token })
+              const { status, text } = await allot.request('GET', path + query, { token })
               const tells = status < 300 && text.includes(MARK)
               assert.ok(!tells || mayTell(scope, route), `${path}${query} as ${person.name}: ${text}`)
               if (tells && scope === 'all') marked.add(route.path)
@@ -94,9 +94,9 @@ describe('A token', () => {
   it('without read:repository counts the repositories that everyone sees, and no others', async () => {
     const counts = async (...scopes: string[]) => {
       const token = await allot.scoped(alice, ...scopes)
-      const { body } = await allot.ask('GET', '/user', { token })
+      const { body } = await allot.request('GET', '/user', { token })
       const total = async (path: string) =>
-        Number((await allot.ask('GET', path, { token })).headers.get('x-total-count'))
+        Number((await allot.request('GET', path, { token })).headers.get('x-total-count'))
       return [
         body.starred_repos_count,
         await total('/user/subscriptions'),
@@ -116,7 +116,7 @@ describe('A token', () => {
       ['artifacts', { html_url: '' }],
       ['packages', { html_url: '', type: '', version: '' }],
     ] as const) {
-      const { body, headers } = await allot.ask('GET', `/user/quota/${path}`, { token })
+      const { body, headers } = await allot.request('GET', `/user/quota/${path}`, { token })
       assert.deepEqual(body, [{ name: '', size: 5, ...rest }])
       assert.equal(headers.get('x-total-count'), '1')
     }
@@ -129,11 +129,11 @@ describe('A session of the pages', () => {
   for (const scope of WIDEST)
     it(`begun with a token of ${scope} shows private repositories only where that scope allows it`, async () => {
       for (const person of [alice, root]) {
-        const visitor = allot.visitor()
-        await visitor.signIn('', await allot.scoped(person, scope))
+        const browser = allot.browser()
+        await browser.signIn('', await allot.scoped(person, scope))
         for (const { path: pattern } of pages)
           for (const path of filled(pattern)) {
-            const { status, text } = await visitor.get(path)
+            const { status, text } = await browser.get(path)
             const tells = status === 200 && text.includes(MARK)
             assert.ok(!tells || grants(scope, 'repository'), `${path} as ${person.name}`)
             if (tells && scope === 'all') marked.add(pattern)

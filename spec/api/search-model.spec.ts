@@ -41,7 +41,7 @@ interface Known {
 
 describe('A search', () => {
   it('finds what a look at every name finds, whatever was renamed, hidden and deleted before', async () => {
-    const law = fc.asyncProperty(
+    const property = fc.asyncProperty(
       fc.array(step, { maxLength: 25 }),
       fc.array(word, { minLength: 1 }),
       async (steps, words) => {
@@ -130,6 +130,6 @@ describe('A search', () => {
         }
       },
     )
-    await fc.assert(law, { numRuns: 25 })
+    await fc.assert(property, { numRuns: 25 })
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertSearchError } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let bob: Person
 before(async () => {
@@ -16,9 +16,9 @@ before(async () => {
     [bob, 'pineapple', false],
     [bob, 'cherry', false],
   ] as const)
-    await allot.ask('POST', '/user/repos', { token: owner.token, body: { name, private: hidden } })
-  await allot.ask('POST', '/orgs', { token: bob.token, body: { username: 'orchard' } })
-  await allot.ask('POST', '/org/orchard/repos', {
+    await allot.request('POST', '/user/repos', { token: owner.token, body: { name, private: hidden } })
+  await allot.request('POST', '/orgs', { token: bob.token, body: { username: 'orchard' } })
+  await allot.request('POST', '/org/orchard/repos', {
     token: bob.token,
     body: { name: 'apple-press', private: true },
   })
@@ -26,7 +26,7 @@ before(async () => {
 after(() => allot.stop())
 
 const found = async (query: string, person?: Person) => {
-  const { status, body, headers } = await allot.ask(
+  const { status, body, headers } = await allot.request(
     'GET',
     `/repos/search${query}`,
     person ? { token: person.token } : {},
@@ -63,13 +63,13 @@ describe('GET /repos/search', () => {
     for (const id of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30), '-1'])
       for (const query of [`?uid=${id}`, `?starredBy=${id}`, `?uid=${id}&q=apple`])
         assert.deepEqual(await found(query), { names: [], total: 0 }, query)
-    const users = await allot.ask('GET', '/users/search?uid=9007199254740993')
+    const users = await allot.request('GET', '/users/search?uid=9007199254740993')
     assert.deepEqual(users.body, [])
   })
 
   it('sends no headers that a client can make longer with what the search does not read', async () => {
     for (const path of ['/repos/search', '/users/search']) {
-      const { status, headers } = await allot.ask('GET', `${path}?limit=1&x=${'x'.repeat(12_000)}`)
+      const { status, headers } = await allot.request('GET', `${path}?limit=1&x=${'x'.repeat(12_000)}`)
       assert.equal(status, 200)
       assert.match(headers.get('link') ?? '', /\?limit=1&page=2>; rel="next"/)
       assert.ok([...headers].join().length < 1_500)
@@ -85,6 +85,6 @@ describe('GET /repos/search', () => {
   })
 
   it('answers 401 to bad credentials, as everywhere', async () => {
-    assertSearchError(await allot.ask('GET', '/repos/search', { token: '0'.repeat(40) }), 401)
+    assertSearchError(await allot.request('GET', '/repos/search', { token: '0'.repeat(40) }), 401)
   })
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
 import { sshPair } from '../keygen.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -177,6 +177,6 @@ describe('SSH keys', () => {
     it(`${method} ${path} answers 401 without credentials, and 403 without the scope`, async () => {
       assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:repository')
-      assertError(await allot.ask(method, path, { token }), 403, /user/)
+      assertError(await allot.request(method, path, { token }), 403, /user/)
     })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -115,6 +115,6 @@ describe('user starred repository', () => {
     it(`${method} ${path} answers 401 without credentials, and 403 without both scopes`, async () => {
       assertError(await allot.as(undefined, method, path), 401)
       const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.ask(method, path, { token }), 403, /repository/)
+      assertError(await allot.request(method, path, { token }), 403, /repository/)
     })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({ repositories: false })
 })
@@ -44,9 +44,9 @@ describe('user subscribed to repository', () => {
     const path = `/repos/${alice.name}/demo/subscription`
     const { token } = alice
     const json = { 'content-type': 'application/json' }
-    assert.equal((await allot.ask('PUT', path, { token, headers: json })).status, 200)
-    assert.equal((await allot.ask('PUT', path, { token, headers: json, body: '{broken' })).status, 200)
-    assert.equal((await allot.ask('DELETE', path, { token, headers: json })).status, 204)
+    assert.equal((await allot.request('PUT', path, { token, headers: json })).status, 200)
+    assert.equal((await allot.request('PUT', path, { token, headers: json, body: '{broken' })).status, 200)
+    assert.equal((await allot.request('DELETE', path, { token, headers: json })).status, 204)
   })
 
   it('to a private repository is seen by nobody who may not read that', async () => {
@@ -72,6 +72,10 @@ describe('user subscribed to repository', () => {
       assertNotFound(await allot.as(allot.root, method, '/repos/root/nothing/subscription'))
       assertError(await allot.as(undefined, method, '/repos/root/nothing/subscription'), 401)
       const token = await allot.scoped(allot.root, 'write:user')
-      assertError(await allot.ask(method, '/repos/root/nothing/subscription', { token }), 403, /repository/)
+      assertError(
+        await allot.request(method, '/repos/root/nothing/subscription', { token }),
+        403,
+        /repository/,
+      )
     })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../expectations.ts'
-import { asker, type Person, type Running, start } from '../running.ts'
+import { type Person, sender, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 before(async () => {
   allot = await start()
@@ -14,8 +14,8 @@ after(() => allot.stop())
 /** The same request with the header and with the query parameter. */
 const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>
   Promise.all([
-    asker(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
-    asker(allot.api)(method, `${path}?sudo=${name}`, token ? { token } : {}),
+    sender(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
+    sender(allot.api)(method, `${path}?sudo=${name}`, token ? { token } : {}),
   ])
 
 describe('Sudo', () => {
@@ -28,7 +28,7 @@ describe('Sudo', () => {
 
   it('gives the rights of the other user alone', async () => {
     for (const answer of await both(allot.root.token, 'alice', '/admin/users')) assertError(answer, 403)
-    const made = await asker(allot.api)('POST', '/user/repos', {
+    const made = await sender(allot.api)('POST', '/user/repos', {
       token: allot.root.token,
       headers: { sudo: 'alice' },
       body: { name: 'made-by-root' },
@@ -63,7 +63,7 @@ describe('Sudo', () => {
 
   it('is read where its letters are percent-encoded', async () => {
     const path = '/user?%73udo=root'
-    assertError(await asker(allot.api)('GET', path, { token: alice.token }), 403)
+    assertError(await sender(allot.api)('GET', path, { token: alice.token }), 403)
   })
 
   it('is not taken for a parameter whose name ends alike', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { basic, type Running, start } from '../running.ts'
+import { basic, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start()
 })
@@ -12,7 +12,7 @@ after(() => allot.stop())
 describe('GET /users/{username}/tokens', () => {
   it("lists a user's tokens without the tokens themselves", async () => {
     const alice = await allot.person('alice')
-    const answer = await allot.ask('GET', '/users/ALICE/tokens', { token: alice.token })
+    const answer = await allot.request('GET', '/users/ALICE/tokens', { token: alice.token })
     assertList(answer, 'name', ['spec'])
     const { id, created_at, ...rest } = answer.body[0]
     assert.ok(Number.isInteger(id))
@@ -27,18 +27,18 @@ describe('GET /users/{username}/tokens', () => {
 
   it('is for the user and for administrators', async () => {
     const [bob, eve] = [await allot.person('bob'), await allot.person('eve')]
-    assert.equal((await allot.ask('GET', '/users/bob/tokens', { token: allot.root.token })).status, 200)
-    assertError(await allot.ask('GET', '/users/bob/tokens', { token: eve.token }), 403)
-    assertError(await allot.ask('GET', '/users/bob/tokens'), 401)
-    assertNotFound(await allot.ask('GET', '/users/nobody/tokens', { token: bob.token }))
-    assertNotFound(await allot.ask('GET', '/users/nobody/tokens', { token: allot.root.token }))
+    assert.equal((await allot.request('GET', '/users/bob/tokens', { token: allot.root.token })).status, 200)
+    assertError(await allot.request('GET', '/users/bob/tokens', { token: eve.token }), 403)
+    assertError(await allot.request('GET', '/users/bob/tokens'), 401)
+    assertNotFound(await allot.request('GET', '/users/nobody/tokens', { token: bob.token }))
+    assertNotFound(await allot.request('GET', '/users/nobody/tokens', { token: allot.root.token }))
   })
 })
 
 describe('POST /users/{username}/tokens', () => {
   it('shows the token once, and that token works with its scopes', async () => {
     const carol = await allot.person('carol', { password: 'correct horse' })
-    const made = await allot.ask('POST', '/users/carol/tokens', {
+    const made = await allot.request('POST', '/users/carol/tokens', {
       headers: basic('carol', 'correct horse'),
       body: { name: 'ci', scopes: ['write:user', 'read:repository', 'write:user'] },
     })
@@ -46,9 +46,12 @@ describe('POST /users/{username}/tokens', () => {
     assert.match(made.body.sha1, /^[0-9a-f]{40}$/)
     assert.deepEqual(made.body.scopes, ['read:repository', 'write:user'])
     const token = made.body.sha1
-    assert.equal((await allot.ask('GET', '/user', { token })).body.login, 'carol')
-    assertError(await allot.ask('PUT', '/repos/a/b/subscription', { token }), 403, /write:repository/)
-    assertList(await allot.ask('GET', '/users/carol/tokens', { token: carol.token }), 'name', ['spec', 'ci'])
+    assert.equal((await allot.request('GET', '/user', { token })).body.login, 'carol')
+    assertError(await allot.request('PUT', '/repos/a/b/subscription', { token }), 403, /write:repository/)
+    assertList(await allot.request('GET', '/users/carol/tokens', { token: carol.token }), 'name', [
+      'spec',
+      'ci',
+    ])
   })
 
   it("of another user takes an administrator's scope, and not only that of users", async () => {
@@ -61,7 +64,7 @@ describe('POST /users/{username}/tokens', () => {
       ['DELETE', '/spec'],
     ] as const)
       assertError(
-        await allot.ask(method, `/users/iris/tokens${path}`, {
+        await allot.request(method, `/users/iris/tokens${path}`, {
           token: narrow,
           ...(method === 'POST' ? { body } : {}),
         }),
@@ -69,7 +72,7 @@ describe('POST /users/{username}/tokens', () => {
         /admin/,
       )
     const asRoot = (name: string) =>
-      allot.ask('POST', `/users/${name}/tokens`, { token: allot.root.token, body })
+      allot.request('POST', `/users/${name}/tokens`, { token: allot.root.token, body })
     assert.equal((await asRoot('iris')).status, 201)
     assertNotFound(await asRoot('nobody'))
   })
@@ -78,7 +81,7 @@ describe('POST /users/{username}/tokens', () => {
     const dave = await allot.person('dave')
     const narrow = await allot.scoped(dave, 'write:user')
     const ask = (scopes: string[]) =>
-      allot.ask('POST', '/users/dave/tokens', { token: narrow, body: { name: `n${scopes}`, scopes } })
+      allot.request('POST', '/users/dave/tokens', { token: narrow, body: { name: `n${scopes}`, scopes } })
     assertError(await ask(['all']), 403, /scope all/)
     assertError(await ask(['read:user', 'write:admin']), 403, /write:admin/)
     assert.equal((await ask(['read:user'])).status, 201)
@@ -98,8 +101,8 @@ describe('POST /users/{username}/tokens', () => {
     it(`answers ${status} to ${what}, and makes nothing`, async () => {
       const person = await allot.person()
       const path = `/users/${person.name}/tokens`
-      assertError(await allot.ask('POST', path, { token: person.token, body }), status)
-      assertList(await allot.ask('GET', path, { token: person.token }), 'name', ['spec'])
+      assertError(await allot.request('POST', path, { token: person.token, body }), status)
+      assertList(await allot.request('GET', path, { token: person.token }), 'name', ['spec'])
     })
 })
 
@@ -108,11 +111,11 @@ describe('DELETE /users/{username}/tokens/{token}', () => {
     const frank = await allot.person('frank')
     for (const by of ['id', 'name'] as const) {
       const { token, secret } = await allot.allot.hosting.tokens.create(frank.id, `by ${by}`, ['all'])
-      assert.equal((await allot.ask('GET', '/user', { token: secret })).status, 200)
+      assert.equal((await allot.request('GET', '/user', { token: secret })).status, 200)
       const path = `/users/frank/tokens/${encodeURIComponent(token[by])}`
-      assertNoContent(await allot.ask('DELETE', path, { token: frank.token }))
-      assertError(await allot.ask('GET', '/user', { token: secret }), 401)
-      assertNotFound(await allot.ask('DELETE', path, { token: frank.token }))
+      assertNoContent(await allot.request('DELETE', path, { token: frank.token }))
+      assertError(await allot.request('GET', '/user', { token: secret }), 401)
+      assertNotFound(await allot.request('DELETE', path, { token: frank.token }))
     }
   })
 
@@ -120,9 +123,9 @@ describe('DELETE /users/{username}/tokens/{token}', () => {
     const [gina, hugo] = [await allot.person('gina'), await allot.person('hugo')]
     const { token } = await allot.allot.hosting.tokens.create(gina.id, 'mine', ['all'])
     const body = { name: 'x', scopes: ['read:user'] }
-    assertNotFound(await allot.ask('POST', '/users/nosuch/tokens', { token: hugo.token, body }))
-    assertNotFound(await allot.ask('DELETE', '/users/nosuch/tokens/1', { token: hugo.token }))
-    assertNotFound(await allot.ask('DELETE', `/users/hugo/tokens/${token.id}`, { token: hugo.token }))
-    assertError(await allot.ask('DELETE', `/users/gina/tokens/${token.id}`, { token: hugo.token }), 403)
+    assertNotFound(await allot.request('POST', '/users/nosuch/tokens', { token: hugo.token, body }))
+    assertNotFound(await allot.request('DELETE', '/users/nosuch/tokens/1', { token: hugo.token }))
+    assertNotFound(await allot.request('DELETE', `/users/hugo/tokens/${token.id}`, { token: hugo.token }))
+    assertError(await allot.request('DELETE', `/users/gina/tokens/${token.id}`, { token: hugo.token }), 403)
   })
 })

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start()
 })
 after(() => allot.stop())
 
 const as = (person: Person | undefined, path: string) =>
-  allot.ask('GET', path, person ? { token: person.token } : {})
+  allot.request('GET', path, person ? { token: person.token } : {})
 
 describe('GET /user', () => {
   it('returns the signed-in user, with the email', async () => {
@@ -43,7 +43,7 @@ describe('GET /user', () => {
   it('answers 401 without credentials, and 403 without the scope', async () => {
     assertError(await as(undefined, '/user'), 401)
     const token = await allot.scoped(allot.root, 'read:repository')
-    assertError(await allot.ask('GET', '/user', { token }), 403, /read:user/)
+    assertError(await allot.request('GET', '/user', { token }), 403, /read:user/)
   })
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start()
 })
@@ -10,7 +10,7 @@ after(() => allot.stop())
 
 describe('GET /version', () => {
   it('returns the running application version to everyone', async () => {
-    const answer = await allot.ask('GET', '/version')
+    const answer = await allot.request('GET', '/version')
     assert.equal(answer.status, 200)
     assert.equal(answer.text, '{"Version":"0.1.0","version":"1.22.0+allot-0.1.0"}')
     assert.equal(answer.headers.get('content-type'), 'application/json;charset=utf-8')
@@ -19,7 +19,7 @@ describe('GET /version', () => {
 
 describe('GET /settings/api', () => {
   it('tells how lists are paged', async () => {
-    const { status, body } = await allot.ask('GET', '/settings/api')
+    const { status, body } = await allot.request('GET', '/settings/api')
     assert.equal(status, 200)
     assert.deepEqual([body.default_paging_num, body.max_response_items], [30, 50])
   })

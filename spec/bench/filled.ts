@@ -2,14 +2,14 @@ import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { sequenceKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/mark.ts'
-import { SCHEMA } from '../../lib/records/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import {
   accounts,
-  containers,
   ledgerEntries,
-  nothingKept,
+  noOwnEntries,
   ownerUsages,
   repositories,
+  repositoryUsages,
   stars,
 } from '../../lib/records/schema.ts'
 import { encodeValue } from '../../lib/records/values.ts'
@@ -43,7 +43,7 @@ export const fill = async (folder: string, shape: Shape, told: Filled = () => un
   try {
     const total = shape.people * 2 + shape.repos * 2 + shape.entries + shape.stars
     const filler = new Filler(driver, (done) => told(done, total))
-    await driver.write(async (tx) => schemaVersion.set(tx, SCHEMA))
+    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
     await fillWith(filler, shape)
     await filler.end()
     return filler.records
@@ -74,8 +74,17 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
-    const placed = { lent: sizes.lent[id]!, ...nothingKept }
-    await filler.add(containers, { id, owner, private: false, git: id, ...none, lfs, artifacts, ...placed })
+    const placed = { lent: sizes.lent[id]!, ...noOwnEntries }
+    await filler.add(repositoryUsages, {
+      id,
+      owner,
+      private: false,
+      git: id,
+      ...none,
+      lfs,
+      artifacts,
+      ...placed,
+    })
     const used = usages.get(owner) ?? usage(owner)
     used.reposPublic += id
     used.lfs += lfs
@@ -88,7 +97,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
 }
 
 /** What is beyond this many of a repository is on a shelf of its own, which is not made here. */
-const MOST = 500
+const MAX = 500
 
 const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) => {
   const repos = owners.length - 1
@@ -99,7 +108,7 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
   }
   for (let at = 0; at < entries; at++) {
     let container = Math.floor(tail(at) * repos) + 1
-    while (sizes.lent[container]! >= MOST) container = (container % repos) + 1
+    while (sizes.lent[container]! >= MAX) container = (container % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
     const size = (at * 104_729) % 1e6
     sizes[kind][container]! += size

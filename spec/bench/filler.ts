@@ -1,18 +1,18 @@
 import { decodeKey, type KeyTuple } from '../../lib/records/keys.ts'
-import { grownKey, recordKey } from '../../lib/records/layout.ts'
-import { BEGINNING } from '../../lib/records/packed.ts'
-import { createPacking } from '../../lib/records/packing.ts'
-import { type Kept, openBooks, type Told } from '../../lib/records/proof/balances.ts'
-import { FEW, stampedValue } from '../../lib/records/spread.ts'
+import { compactionMarkKey, recordKey } from '../../lib/records/layout.ts'
+import { COMPACTION_START } from '../../lib/records/packed.ts'
+import { createCompactor } from '../../lib/records/packing.ts'
+import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/records/proof/balances.ts'
+import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/records/spread.ts'
 import { createStore } from '../../lib/records/store.ts'
 import { encodeValue } from '../../lib/records/values.ts'
 import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
 
 /** Entries in one write. */
-const AT_ONCE = 20_000
+const BATCH_SIZE = 20_000
 
 /** Larger steps than a server takes, which has others to serve. */
-const PACKED_AT_ONCE = { few: FEW, loose: AT_ONCE, packs: 256, size: 512 }
+const PACKED_AT_ONCE = { few: MIN_COMPACTED, loose: BATCH_SIZE, packs: 256, size: 512 }
 
 const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).endsWith(':grams')
 
@@ -20,13 +20,13 @@ const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).ends
 const grown = (key: Bytes): Bytes => {
   const [counter, ...head] = decodeKey(key)
   const [collection, index] = String(counter).split(':')
-  return grownKey(collection!, index!, head)
+  return compactionMarkKey(collection!, index!, head)
 }
 
 /** Puts records with all that follows from them straight into a store: a million in a minute, where saving takes ten. */
 export class Filler {
   readonly #driver: StorageDriver
-  readonly #books = openBooks([])
+  readonly #books = derivedStates([])
   readonly #counts = new Map<string, { key: Bytes; count: number; isStamped: boolean }>()
   #waiting: [Bytes, Bytes][] = []
   records = 0
@@ -45,8 +45,9 @@ export class Filler {
     const key = recordKey(name, id(record))
     this.put(key, encodeValue(record))
     this.records++
-    for (const told of this.#books.toldBy.get(name)!) this.#derive(told as Told & Kept, record, key)
-    if (this.#waiting.length >= AT_ONCE) await this.flush()
+    for (const told of this.#books.expectedBy.get(name)!)
+      this.#derive(told as ExpectedSource & ActualSource, record, key)
+    if (this.#waiting.length >= BATCH_SIZE) await this.flush()
   }
 
   put(key: Bytes, value: Bytes): void {
@@ -64,16 +65,24 @@ export class Filler {
 
   async end(): Promise<void> {
     for (const { key, count, isStamped } of this.#counts.values()) {
-      this.put(key, isStamped ? stampedValue(count) : encodeValue(count))
-      if (isPacked(key) && count >= FEW) this.put(grown(key), BEGINNING)
-      if (this.#waiting.length >= AT_ONCE) await this.flush()
+      this.put(key, isStamped ? encodeVersionedCount(count) : encodeValue(count))
+      if (isPacked(key) && count >= MIN_COMPACTED) this.put(grown(key), COMPACTION_START)
+      if (this.#waiting.length >= BATCH_SIZE) await this.flush()
     }
     await this.flush()
-    const packing = createPacking(createStore(this.#driver), (error) => Promise.reject(error), PACKED_AT_ONCE)
-    while (await packing.step());
+    const compactor = createCompactor(
+      createStore(this.#driver),
+      (error) => Promise.reject(error),
+      PACKED_AT_ONCE,
+    )
+    while (await compactor.step());
   }
 
-  #derive({ tell, kind, isStamped = false }: Told & Kept, record: unknown, recordKey: Bytes): void {
+  #derive(
+    { expect, kind, isStamped = false }: ExpectedSource & ActualSource,
+    record: unknown,
+    recordKey: Bytes,
+  ): void {
     const due = (key: Bytes, _: number, value?: Bytes) => {
       if (kind === 'index') return this.put(key, value!)
       const text = Buffer.from(key).toString('latin1')
@@ -81,6 +90,6 @@ export class Filler {
       counted.count++
       this.#counts.set(text, counted)
     }
-    tell({ due, held: () => undefined }, record, recordKey, () => undefined)
+    expect({ expected: due, actual: () => undefined }, record, recordKey, () => undefined)
   }
 }

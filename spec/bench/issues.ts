@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { issues, type Repository, trackers } from '../../lib/records/schema.ts'
+import { issueSequences, issues, type Repository } from '../../lib/records/schema.ts'
 import { createStore } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 
 /**
  * How long others wait while a repository with very many issues is listed, searched, deleted and swept:
@@ -44,7 +44,7 @@ const fill = async (kept: StorageDriver, { id: repository }: Repository, author:
           ...{ createdAt: n, updatedAt: n, closedAt: null },
         })
     })
-  await store.write(async (tx) => void (await trackers.save(tx, { repository, last: MANY })))
+  await store.write(async (tx) => void (await issueSequences.save(tx, { repository, last: MANY })))
 }
 
 const timed = async (work: () => Promise<unknown>): Promise<number> => {
@@ -67,7 +67,7 @@ await repositories.create(ann, ann, { name: 'other' })
 const { secret: token } = await tokens.create(ann.id, 'bench', ['all'])
 const server = createServer(allot.handler)
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-const ask = asker(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`)
+const ask = sender(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`)
 
 console.log(
   `${MANY} issues: filled in ${((await timed(() => fill(driver, large, ann.id))) / 1000).toFixed(1)} s`,

@@ -13,7 +13,7 @@ import { memoryOf } from './memory.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 1024
-const MOST = 150
+const MAX = 150
 
 /** A gibibyte of which no two MiB are the same. */
 async function* content(): AsyncGenerator<Buffer> {
@@ -31,12 +31,12 @@ const started = async (folder: string): Promise<{ server: Served; token: string 
   process.env.ALLOT_PROGRAM = built()
   const { served } = await import('../bin/program.ts')
   const server = await served(['--data', folder])
-  for (let tries = 0; !TOKEN.test(server.printed()) && tries < 500; tries++) await setTimeout(20)
+  for (let attempts = 0; !TOKEN.test(server.printed()) && attempts < 500; attempts++) await setTimeout(20)
   return { server, token: TOKEN.exec(server.printed())![1]! }
 }
 const TOKEN = /^ {2}([0-9a-f]{40})$/m
 
-const exchange = (
+const context = (
   url: string,
   method: string,
   token: string,
@@ -80,12 +80,10 @@ export const lfs: Bench = {
       if (made.status !== 201) throw new Error(`no repository was made: ${made.status}`)
       const before = memoryOf(server.child.pid!, 'VmHWM')
       const up = await speedOf(() =>
-        exchange(`${base}/${oid}/${SIZE * MIB}`, 'PUT', token, (to) =>
-          pipeline(Readable.from(content()), to),
-        ),
+        context(`${base}/${oid}/${SIZE * MIB}`, 'PUT', token, (to) => pipeline(Readable.from(content()), to)),
       )
       const peak = memoryOf(server.child.pid!, 'VmHWM')
-      const down = await speedOf(() => exchange(`${base}/${oid}`, 'GET', token, async (to) => void to.end()))
+      const down = await speedOf(() => context(`${base}/${oid}`, 'GET', token, async (to) => void to.end()))
       return [
         { name: 'an LFS object of 1 GiB, sent', value: up, unit: 'MiB/s' },
         { name: 'the same, fetched', value: down, unit: 'MiB/s' },
@@ -97,8 +95,8 @@ export const lfs: Bench = {
                 name: 'the same while it is sent',
                 value: peak,
                 unit: 'MiB' as const,
-                goal: `under ${MOST} MiB`,
-                isReached: peak < MOST,
+                goal: `under ${MAX} MiB`,
+                isReached: peak < MAX,
               },
             ]),
       ]

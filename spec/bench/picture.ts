@@ -2,7 +2,7 @@ import { type Measurement, ratioOf } from './measure.ts'
 
 const [WIDTH, ROW, LEFT, RIGHT] = [760, 24, 330, 60]
 const PLOT = WIDTH - LEFT - RIGHT
-const MOST = 1.25
+const MAX = 1.25
 
 /** Two pictures in one: the ratio of each operation to its reference, with its goal; and what it costs at each size. */
 export const pictureOf = (measured: readonly Measurement[]): string => {
@@ -18,15 +18,15 @@ ${first.svg}${second.svg}</svg>
 
 const barsOf = (all: readonly Measurement[]) => {
   const heading = title('Requests a second, over those of the reference (the mark is the goal)', 20)
-  const rows = all.map((one, at) => bar(one, 34 + at * ROW))
+  const rows = all.map((one, at) => progressBar(one, 34 + at * ROW))
   return { svg: heading + rows.join(''), height: 50 + all.length * ROW }
 }
 
-const bar = (one: Measurement, y: number): string => {
+const progressBar = (one: Measurement, y: number): string => {
   const ratio = ratioOf(one)!
-  const length = (Math.min(ratio, MOST) / MOST) * PLOT
+  const length = (Math.min(ratio, MAX) / MAX) * PLOT
   const [, goal] = /at least ([\d.]+)/.exec(one.goal ?? '') ?? []
-  const mark = goal === undefined ? '' : vertical(LEFT + (Number(goal) / MOST) * PLOT, y, ROW - 6)
+  const mark = goal === undefined ? '' : vertical(LEFT + (Number(goal) / MAX) * PLOT, y, ROW - 6)
   const kind = one.isReached === false ? 'short' : 'bar'
   return `<text x="${LEFT - 8}" y="${y + 14}" text-anchor="end">${escaped(one.name)}</text>
 <rect class="${kind}" x="${LEFT}" y="${y + 2}" width="${length.toFixed(1)}" height="${ROW - 10}"/>${mark}

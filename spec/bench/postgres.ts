@@ -6,7 +6,7 @@ import { startCluster } from '../postgres/cluster.ts'
 import { type Bench, inTurns } from './measure.ts'
 import { ask, hostBy, loadAs } from './servers.ts'
 
-const AT_ONCE = 32
+const BATCH_SIZE = 32
 const STARS = 3200
 
 const QUOTA = '/api/v1/user/quota'
@@ -14,8 +14,8 @@ const QUOTA = '/api/v1/user/quota'
 type Work = (worker: number, turn: number) => Promise<unknown>
 
 /** A second of work or less, by so many at once: each is given its own number and that of the turn. */
-const rate = async (work: Work, atOnce = AT_ONCE): Promise<number> => {
-  const turns = STARS / AT_ONCE
+const rate = async (work: Work, atOnce = BATCH_SIZE): Promise<number> => {
+  const turns = STARS / BATCH_SIZE
   const begun = performance.now()
   const worker = async (_: unknown, number: number) => {
     for (let turn = 0; turn < turns; turn++) await work(number, turn)
@@ -33,7 +33,7 @@ interface Starred {
 const populated = async (url: string): Promise<Starred> => {
   const allot = await createAllot({ driver: driver(url), repositories: false })
   const starred: Starred = { allot, people: [], repositories: [] }
-  for (let at = 0; at < AT_ONCE; at++) {
+  for (let at = 0; at < BATCH_SIZE; at++) {
     const person = await allot.hosting.accounts.createUser({ name: `person${at}` })
     starred.people.push(person)
     starred.repositories.push(await allot.hosting.repositories.create(person, person, { name: 'demo' }))
@@ -78,14 +78,16 @@ const prepareByHand = async (pool: pg.Pool): Promise<void> => {
   await pool.query(
     'CREATE TABLE by_hand_star (account int, repository int, PRIMARY KEY (account, repository))',
   )
-  await pool.query('INSERT INTO by_hand_repository SELECT n, 0 FROM generate_series(0, $1) AS n', [AT_ONCE])
+  await pool.query('INSERT INTO by_hand_repository SELECT n, 0 FROM generate_series(0, $1) AS n', [
+    BATCH_SIZE,
+  ])
 }
 
 const own = (worker: number) => worker
 const hot = () => 0
 
 const stars = async (url: string, rounds: number) => {
-  const pool = new pg.Pool({ connectionString: url, max: AT_ONCE })
+  const pool = new pg.Pool({ connectionString: url, max: BATCH_SIZE })
   await prepareByHand(pool)
   const starred = await populated(url)
   try {
@@ -104,7 +106,7 @@ const stars = async (url: string, rounds: number) => {
 }
 
 const quotas = async (url: string, rounds: number) => {
-  const served = await hostBy('served-postgres', 'allot', url, String(AT_ONCE))
+  const served = await hostBy('served-postgres', 'allot', url, String(BATCH_SIZE))
   const { tokens } = served.told as { tokens: string[] }
   const sample = await ask(served.port, QUOTA, tokens[0])
   const bare = await hostBy('served-postgres', 'select', url, JSON.stringify(sample))
@@ -131,7 +133,7 @@ export const postgres: Bench = {
       const [quota, select] = await quotas(cluster.url, rounds)
       return [
         {
-          name: `a star set or taken away, ${AT_ONCE} at once, each of its own repository`,
+          name: `a star set or taken away, ${BATCH_SIZE} at once, each of its own repository`,
           value: ours!,
           reference: hand!,
           unit: 'transactions/s',
@@ -140,7 +142,7 @@ export const postgres: Bench = {
           isReached: ours! / hand! >= 0.6,
         },
         {
-          name: `the same, ${AT_ONCE} at once, all of one repository`,
+          name: `the same, ${BATCH_SIZE} at once, all of one repository`,
           value: oursHot!,
           reference: handHot!,
           unit: 'transactions/s',
@@ -156,7 +158,7 @@ export const postgres: Bench = {
           isReached: oursAlone! / handAlone! >= 0.6,
         },
         {
-          name: `\`GET /user/quota\` of ${AT_ONCE} users, 32 connections`,
+          name: `\`GET /user/quota\` of ${BATCH_SIZE} users, 32 connections`,
           value: quota!,
           reference: select!,
           unit: 'requests/s',

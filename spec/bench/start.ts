@@ -12,7 +12,7 @@ import { type Bench, inTurns } from './measure.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Milliseconds until a start that does not answer has failed. */
-const PATIENCE = 20_000
+const TIMEOUTS = 20_000
 
 /** Milliseconds between two tries: no more than the start is off by. */
 const PAUSE = 5
@@ -37,7 +37,7 @@ const untilAnswer = async (command: string, words: (port: string) => string[]): 
   try {
     while (!(await answers(port))) {
       if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`)
-      if (performance.now() - begun > PATIENCE) throw new Error(`${command} did not answer`)
+      if (performance.now() - begun > TIMEOUTS) throw new Error(`${command} did not answer`)
       await new Promise((resolve) => setTimeout(resolve, PAUSE))
     }
     return performance.now() - begun

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 
-const AT_ONCE = 32
+const BATCH_SIZE = 32
 /** As many keys as a star writes: its record, places and counters in two indexes, and the repository with its place. */
 const KEYS = 7
 const VALUE = Buffer.alloc(100, 'x')
@@ -20,8 +20,8 @@ export const syncedBatches = async (): Promise<{
   const rate = async () => {
     const begun = performance.now()
     let changes = 0
-    for (; performance.now() - begun < 1000; changes += AT_ONCE) {
-      const puts = Array.from({ length: AT_ONCE * KEYS }, () => ({
+    for (; performance.now() - begun < 1000; changes += BATCH_SIZE) {
+      const puts = Array.from({ length: BATCH_SIZE * KEYS }, () => ({
         ...{ type: 'put' as const, key: Buffer.from(`key ${++made * 7919}`), value: VALUE },
       }))
       await raw.batch(puts, { sync: true })

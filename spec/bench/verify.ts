@@ -24,11 +24,11 @@ const verified = async (program: string, data: string): Promise<Run> => {
   child.stdout.on('data', (chunk: Buffer) => {
     said += chunk.toString()
   })
-  const looking = setInterval(() => {
+  const batcher = setInterval(() => {
     mebibytes = memoryOf(child.pid!, 'VmHWM') ?? mebibytes
   }, 100)
   const [code] = await once(child, 'close')
-  clearInterval(looking)
+  clearInterval(batcher)
   if (code !== 0) throw new Error(`allot verify ended with ${code}: ${said}`)
   return { seconds: (performance.now() - begun) / 1000, mebibytes, said }
 }

@@ -5,7 +5,7 @@ import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { type Bench, inTurns } from './measure.ts'
 
-const AT_ONCE = 32
+const BATCH_SIZE = 32
 const TRANSACTIONS = 4096
 const VALUE = Buffer.alloc(100, 'x')
 
@@ -37,24 +37,24 @@ export const writes: Bench = {
 
     const throughDriver = async () => {
       const client = async () => {
-        for (let at = 0; at < TRANSACTIONS / AT_ONCE; at++)
+        for (let at = 0; at < TRANSACTIONS / BATCH_SIZE; at++)
           await driver.write(async (tx) => {
             for (const key of threeKeys()) tx.put(key, VALUE)
           })
       }
-      await Promise.all(Array.from({ length: AT_ONCE }, client))
+      await Promise.all(Array.from({ length: BATCH_SIZE }, client))
     }
     const puts = (transactions: number) =>
       Array.from({ length: transactions }, threeKeys)
         .flat()
         .map((key) => ({ type: 'put' as const, key, value: VALUE }))
     const inBatches = async () => {
-      for (let at = 0; at < TRANSACTIONS / AT_ONCE; at++) await raw.batch(puts(AT_ONCE), { sync: true })
+      for (let at = 0; at < TRANSACTIONS / BATCH_SIZE; at++) await raw.batch(puts(BATCH_SIZE), { sync: true })
     }
     const inChains = async () => {
-      for (let at = 0; at < TRANSACTIONS / AT_ONCE; at++) {
+      for (let at = 0; at < TRANSACTIONS / BATCH_SIZE; at++) {
         const batch = raw.batch()
-        for (const { key, value } of puts(AT_ONCE)) batch.put(key, value)
+        for (const { key, value } of puts(BATCH_SIZE)) batch.put(key, value)
         await batch.write({ sync: true })
       }
     }

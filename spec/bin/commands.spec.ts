@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { aFolder } from '../folder.ts'
-import { asker, basic } from '../running.ts'
+import { basic, sender } from '../running.ts'
 import { allot, served } from './program.ts'
 
 describe('allot user, token and org', () => {
@@ -42,7 +42,7 @@ describe('allot user, token and org', () => {
 
     const server = await served(['--data', data])
     try {
-      const ask = asker(server.api)
+      const ask = sender(server.api)
       assert.equal((await ask('GET', '/user', { token: user.out.trim() })).body.login, 'ci')
       assert.equal(
         (await ask('GET', '/user', { headers: basic('chief', 'long enough') })).body.is_admin,
@@ -66,7 +66,7 @@ describe('allot user, token and org', () => {
     assert.deepEqual([again.code, again.err], [1, 'allot: there is no organization named beta\n'])
     const server = await served(['--data', own])
     try {
-      const ask = asker(server.api)
+      const ask = sender(server.api)
       const made = { token: out.trim(), body: { name: 'demo' } }
       assert.equal((await ask('POST', '/orgs/acme/repos', made)).status, 201)
       const remote = ['--url', new URL(server.api).origin, '--token', out.trim()]
@@ -201,7 +201,7 @@ deadline = 0
     try {
       assert.match(server.api, /:\d\d+\/git\/api$/)
       assert.ok(server.printed().includes(`${folder}/from-file`))
-      assert.equal((await asker(server.api)('GET', '/version')).status, 200)
+      assert.equal((await sender(server.api)('GET', '/version')).status, 200)
     } finally {
       await server.stop()
     }

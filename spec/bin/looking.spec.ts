@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { exitCodeOf, lineOf } from '../../bin/outcome.ts'
+import { errorLine, exitCodeOf } from '../../bin/outcome.ts'
 import { createProgram, forEach } from '../../bin/words/index.ts'
 import { aFolder } from '../folder.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 import { allot, type Outcome, type Served, served } from './program.ts'
 
 const MIB = 1024 * 1024
@@ -49,7 +49,7 @@ describe('The command line shows', () => {
   before(async () => {
     token = (await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])).out.trim()
     server = await served(['--data', data])
-    const ask = asker(server.api)
+    const ask = sender(server.api)
     const as = (method: string, path: string, body?: unknown) => ask(method, path, { token, body })
     assert.equal((await there('org', 'add', 'acme', '--owner', 'ci')).code, 0)
     assert.equal((await there('org', 'add', 'lone', '--owner', 'ci')).code, 0)
@@ -61,9 +61,9 @@ describe('The command line shows', () => {
     await there('quota', 'rules', 'set', 'total', '--limit', '1 GiB', '--subjects', 'size:all')
     await there('quota', 'groups', 'set', 'free', '--rules', 'few,total')
     await there('quota', 'groups', 'assign', 'acme', 'free')
-    const outcomes = await several(Object.values(LOOKS), environment())
+    const results = await several(Object.values(LOOKS), environment())
     Object.keys(LOOKS).forEach((what, at) => {
-      asked[what] = outcomes[at]!
+      asked[what] = results[at]!
     })
   })
   after(() => server.stop())
@@ -122,10 +122,10 @@ describe('The command line shows', () => {
   it('makes and revokes on a server what it makes in a store', async () => {
     const made = await there('user', 'add', 'bob', '--admin', '--token', '--json')
     const { login, token: secret } = JSON.parse(made.out)
-    const own = await asker(server.api)('GET', '/user', { token: secret })
+    const own = await sender(server.api)('GET', '/user', { token: secret })
     assert.deepEqual([login, own.body.login, own.body.is_admin], ['bob', 'bob', true])
     assert.equal((await there('token', 'delete', 'bob', 'cli')).code, 0)
-    assert.equal((await asker(server.api)('GET', '/user', { token: secret })).status, 401)
+    assert.equal((await sender(server.api)('GET', '/user', { token: secret })).status, 401)
     const narrow = await there('token', 'add', 'bob', '--scopes', 'read:user')
     assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
     assert.equal((await there('quota', 'rules', 'set', 'gone', '--limit', '1')).code, 0)
@@ -148,12 +148,12 @@ describe('The command line shows', () => {
     const same = ['show', 'explain', 'over --json', 'rules', 'groups', 'organizations', 'repositories']
     const users = ['user', 'list', '--json']
     const words = [...same.map((what) => LOOKS[what]!), users].map((args) => [...args, '--data', data])
-    const outcomes = await several(words, environment())
+    const results = await several(words, environment())
     same.forEach((what, at) => {
       const out = asked[what]!.out.replace(links, 'http://localhost')
-      assert.deepEqual(outcomes[at], { code: 0, err: '', out }, what)
+      assert.deepEqual(results[at], { code: 0, err: '', out }, what)
     })
-    const { out } = outcomes.at(-1)!
+    const { out } = results.at(-1)!
     assert.deepEqual(
       JSON.parse(out).map((one: { login: string }) => one.login),
       ['bob', 'ci'],
@@ -230,7 +230,7 @@ describe('What a tired person types', () => {
         () => assert.fail(),
         (error) => error,
       )
-      said += lineOf(error)
+      said += errorLine(error)
       assert.equal(exitCodeOf(error), code, said)
       assert.match(said, err)
       assert.doesNotMatch(said, /secret/)

@@ -9,9 +9,9 @@ import { createMetrics } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/request-log.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import { aFolder } from '../folder.ts'
-import { until } from '../until.ts'
+import { waitFor } from '../until.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
 
 const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))
@@ -75,7 +75,7 @@ describe('/-/metrics', () => {
   })
 
   it('counts requests by route and status, and has no more names than there are routes', async () => {
-    const ask = asker(`${origin}/api/v1`)
+    const ask = sender(`${origin}/api/v1`)
     for (let times = 0; times < 3; times++) await ask('GET', '/user/quota', { token })
     await ask('GET', '/users/nobody', { token })
     await ask('GET', '/users/somebody', { token })
@@ -104,7 +104,7 @@ describe('/-/metrics', () => {
   })
 
   it('tells of the store, the memo of quotas, the accounts and crossings', async () => {
-    const ask = asker(`${origin}/api/v1`)
+    const ask = sender(`${origin}/api/v1`)
     await ask('GET', '/user/quota', { token })
     const first = (await asAdmin()).text
     const hits = 'allot_cache_requests_total{cache="quota",outcome="hit"}'
@@ -189,7 +189,7 @@ describe('The log of the server', () => {
     assert.equal(await asked('trace-1:2.3'), 'trace-1:2.3')
     const made = await Promise.all([asked(), asked('a b'), asked('x'.repeat(129)), asked('"}{')])
     for (const id of made) assert.match(id, /^[\da-f]{8}-[\da-f-]{27}$/)
-    await until(() => lines().length >= 5)
+    await waitFor(() => lines().length >= 5)
     const line = lines().find(({ requestId }) => requestId === 'trace-1:2.3')!
     const { method, path, status, from, msg, ms } = line
     assert.deepEqual(
@@ -218,7 +218,7 @@ describe('The log of the server', () => {
       const answer = await fetch(url, { headers: { 'x-request-id': 'of-the-proxy' } })
       assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [500, 'of-the-proxy'])
       assert.match(((await answer.json()) as { message: string }).message, /has it as of-the-proxy$/)
-      await until(() => told.length === 2)
+      await waitFor(() => told.length === 2)
       assert.deepEqual(
         told.map(({ requestId }) => requestId),
         ['of-the-proxy', 'of-the-proxy'],
@@ -231,7 +231,7 @@ describe('The log of the server', () => {
   })
 
   it('has no token, no password, no query and no body in it', async () => {
-    const ask = asker(server.api)
+    const ask = sender(server.api)
     const password = 'very hidden words'
     await ask('POST', '/admin/users', { token, body: { username: 'eve', password } })
     const { body } = await ask('POST', '/users/eve/tokens', { token, body: { name: 'x', scopes: ['all'] } })
@@ -252,7 +252,7 @@ describe('The log of the server', () => {
     const origin = new URL(server.api).origin
     const git = `/eve/none.git/info/refs?service=git-upload-pack&password=hidden`
     await fetch(origin + git, { headers: basic('eve', password) })
-    await until(() => lines().some(({ path }) => path === '/eve/none.git/info/refs'))
+    await waitFor(() => lines().some(({ path }) => path === '/eve/none.git/info/refs'))
     const printed = server.printed()
     for (const secret of [
       token,

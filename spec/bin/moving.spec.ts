@@ -9,7 +9,7 @@ import { before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { aFolder } from '../folder.ts'
-import { asker, basic } from '../running.ts'
+import { basic, sender } from '../running.ts'
 import { allot, begin, PROGRAM, served } from './program.ts'
 
 const exec = promisify(execFile)
@@ -24,7 +24,7 @@ before(async () => {
   token = added.out.trim()
   await allot(['user', 'add', 'ann', '--password', 'correct horse', '--data', data])
   const server = await served(['--data', data])
-  const made = await asker(server.api)('POST', '/user/repos', {
+  const made = await sender(server.api)('POST', '/user/repos', {
     token,
     body: { name: 'demo', auto_init: true },
   })
@@ -68,7 +68,7 @@ describe('allot export and allot import', () => {
     assert.match(imported.err, /^imported \d+ lines into .*copy\n$/)
     const server = await served(['--data', copy])
     try {
-      const ask = asker(server.api)
+      const ask = sender(server.api)
       assert.equal((await ask('GET', '/user', { token })).body.login, 'chief')
       assert.equal((await ask('GET', '/user', { headers: basic('ann', 'correct horse') })).status, 200)
       assert.equal((await ask('GET', '/repos/chief/demo', { token })).body.empty, false)
@@ -119,8 +119,8 @@ describe('An import that is killed', () => {
     const child = begin(['import', '-', '--data', killed], folder)
     const lines = readFileSync(file, 'utf8').split('\n')
     child.stdin!.write(`${lines.slice(0, 6).join('\n')}\n`)
-    for (let tries = 0; !isWritten(join(killed, 'store')); tries++) {
-      assert.ok(tries < 1200, 'the import never began')
+    for (let attempts = 0; !isWritten(join(killed, 'store')); attempts++) {
+      assert.ok(attempts < 1200, 'the import never began')
       await setTimeout(50)
     }
     child.kill('SIGKILL')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { exactly, inWords, limitInWords } from '../../bin/bytes.ts'
-import { barOfShare, chart } from '../../bin/chart.ts'
-import { plain } from '../../bin/print.ts'
+import { formatBytes, formatLimit, formatSize } from '../../bin/bytes.ts'
+import { chart, shareBar } from '../../bin/chart.ts'
+import { escapeControl } from '../../bin/print.ts'
 
 describe('Bytes in words', () => {
   const WORDS: [bytes: number, words: string][] = [
@@ -16,18 +16,15 @@ describe('Bytes in words', () => {
     [Number.MAX_SAFE_INTEGER, '8.0 PiB'],
   ]
   it('are those that people say', () => {
-    for (const [bytes, words] of WORDS) assert.equal(inWords(bytes), words)
-    assert.deepEqual([exactly(1), exactly(1_234_567)], ['1 byte', '1,234,567 bytes'])
-    assert.deepEqual(
-      [limitInWords(-1), limitInWords(null), limitInWords(0)],
-      ['unlimited', 'unlimited', '0 B'],
-    )
+    for (const [bytes, words] of WORDS) assert.equal(formatSize(bytes), words)
+    assert.deepEqual([formatBytes(1), formatBytes(1_234_567)], ['1 byte', '1,234,567 bytes'])
+    assert.deepEqual([formatLimit(-1), formatLimit(null), formatLimit(0)], ['unlimited', 'unlimited', '0 B'])
   })
 
   it('never say 1024 of a unit, and are right to a twentieth of it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1024, max: Number.MAX_SAFE_INTEGER }), (bytes) => {
-        const [, number, unit] = /^([\d.]+) (\w+)$/.exec(inWords(bytes))!
+        const [, number, unit] = /^([\d.]+) (\w+)$/.exec(formatSize(bytes))!
         const size = 1024 ** (['KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit!) + 1)
         assert.ok(Number(number) < 1024 && Math.abs(Number(number) - bytes / size) <= 0.0501)
       }),
@@ -37,19 +34,19 @@ describe('Bytes in words', () => {
 
 describe('A bar', () => {
   it('is as wide as it should be, grows with its share, and shows the least that there is', () => {
-    const drawn = (share: number) => [...barOfShare(share, 20)].indexOf('░')
+    const drawn = (share: number) => [...shareBar(share, 20)].indexOf('░')
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 5, noNaN: true }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (one, more) => {
-          assert.equal([...barOfShare(one, 20)].length, 20)
+          assert.equal([...shareBar(one, 20)].length, 20)
           const cells = (share: number) => (drawn(share) === -1 ? 20 : drawn(share))
           assert.ok(cells(one + more) >= cells(one))
         },
       ),
     )
-    assert.deepEqual([barOfShare(0, 3), barOfShare(0.001, 3), barOfShare(1, 3)], ['░░░', '▏░░', '███'])
+    assert.deepEqual([shareBar(0, 3), shareBar(0.001, 3), shareBar(1, 3)], ['░░░', '▏░░', '███'])
   })
 
   it('stands in columns', () => {
@@ -64,7 +61,7 @@ describe('A bar', () => {
 describe('What others have typed', () => {
   it('does nothing to a terminal', () => {
     for (const text of ['\u001b[31mred', 'a\rb', 'a\nb', '\u009b0m', '\u202egnp.exe', 'a\u2028b'])
-      assert.doesNotMatch(plain(text), /[\p{Cc}\p{Cf}\p{Zl}]/u)
-    assert.equal(plain('Ünïcode 你好'), 'Ünïcode 你好')
+      assert.doesNotMatch(escapeControl(text), /[\p{Cc}\p{Cf}\p{Zl}]/u)
+    assert.equal(escapeControl('Ünïcode 你好'), 'Ünïcode 你好')
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { withProbes } from '../../bin/probes.ts'
+import { withHealthChecks } from '../../bin/probes.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
 import { aFolder } from '../folder.ts'
@@ -38,7 +38,7 @@ describe('The probes of the server', () => {
       read: (work) => (isHanging ? new Promise(() => undefined) : store.read(work)),
     }
     const allot = await createAllot({ driver, repositories: false })
-    const server = createServer(withProbes(allot, allot.handler)).listen(0, '127.0.0.1')
+    const server = createServer(withHealthChecks(allot, allot.handler)).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const statuses = () =>

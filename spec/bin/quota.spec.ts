@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import { aFolder } from '../folder.ts'
 import { allot, served } from './program.ts'
 
@@ -40,7 +40,7 @@ describe('allot quota show', () => {
     const server = await served(['--data', data])
     const flags = ['--url', server.api, '--token', out.trim()]
     try {
-      const ask = asker(server.api)
+      const ask = sender(server.api)
       for (const key of ['one', 'two', 'three']) {
         const body = { owner: 'big', name: 'n', size: Number.MAX_SAFE_INTEGER, type: 'npm', version: '1' }
         const { status } = await ask('PUT', `/admin/ledger/packages/${key}`, { token: out.trim(), body })

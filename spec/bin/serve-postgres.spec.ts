@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 import { allot, type Served, served } from './program.ts'
 
 const storeUrl = async (t: TestContext): Promise<string> => {
@@ -16,7 +16,8 @@ const storeUrl = async (t: TestContext): Promise<string> => {
 
 /** What is printed after the line that says where the server is takes a moment. */
 const until = async (isSo: () => boolean): Promise<void> => {
-  for (let tries = 0; tries < 400 && !isSo(); tries++) await new Promise((resolve) => setTimeout(resolve, 25))
+  for (let attempts = 0; attempts < 400 && !isSo(); attempts++)
+    await new Promise((resolve) => setTimeout(resolve, 25))
   assert.ok(isSo())
 }
 
@@ -36,7 +37,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
       await Promise.all(servers.map((server) => server.stop()))
       await drop()
     })
-    const [one, other] = servers.map(({ api }) => asker(api))
+    const [one, other] = servers.map(({ api }) => sender(api))
     const tokens = () =>
       servers.flatMap(({ printed }) =>
         [...printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!),
@@ -66,7 +67,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     writeFileSync(config, `[server]\nstorage = "${url.href}"\n${storage}`)
     const server = await serving(t, '--config', config, '--data', aFolder())
     await until(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
-    assert.equal((await asker(server.api)('GET', '/users/root')).status, 200)
+    assert.equal((await sender(server.api)('GET', '/users/root')).status, 200)
     writeFileSync(config, '[storage]\nreaders = 0\npool = 3\n')
     const { code, err } = await allot(['serve', '--config', config])
     assert.equal(code, 1)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { aFolder } from '../folder.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 import { allot, served } from './program.ts'
 
 describe('allot serve', () => {
@@ -29,10 +29,10 @@ describe('allot serve', () => {
     assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
-    assert.equal((await asker(server.api)('GET', '/user', { token })).body.login, 'root')
+    assert.equal((await sender(server.api)('GET', '/user', { token })).body.login, 'root')
     await server.stop()
     const again = await served(['--data', data])
-    await asker(again.api)('GET', '/version')
+    await sender(again.api)('GET', '/version')
     await again.stop()
     assert.doesNotMatch(again.printed(), /[0-9a-f]{40}/)
   })
@@ -41,7 +41,7 @@ describe('allot serve', () => {
     const data = aFolder()
     await allot(['user', 'add', 'root', '--admin', '--password', 'a long password', '--data', data])
     const server = await served(['--data', data])
-    await asker(server.api)('GET', '/version')
+    await sender(server.api)('GET', '/version')
     await server.stop()
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
   })
@@ -50,7 +50,7 @@ describe('allot serve', () => {
     const data = aFolder()
     const first = await served(['--data', data])
     const token = await printedLine(first.printed, /^ {2}([0-9a-f]{40})$/m)
-    const ask = asker(first.api)
+    const ask = sender(first.api)
     await ask('POST', '/admin/users', { token, body: { username: 'alice' } })
     await ask('POST', '/user/repos', { token, body: { name: 'demo', auto_init: true } })
     await ask('PUT', '/user/starred/root/demo', { token })
@@ -71,7 +71,7 @@ describe('allot serve', () => {
     const look = async (api: string) =>
       Promise.all(
         paths.map(async (path) =>
-          (await asker(api)('GET', path, { token })).text.replaceAll(new URL(api).host, 'host'),
+          (await sender(api)('GET', path, { token })).text.replaceAll(new URL(api).host, 'host'),
         ),
       )
     const before = await look(first.api)
@@ -81,7 +81,7 @@ describe('allot serve', () => {
       assert.deepEqual(await look(second.api), before)
       assert.doesNotMatch(second.printed(), /[0-9a-f]{40}/, 'a token is shown once')
       assert.equal(
-        (await asker(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
+        (await sender(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
         201,
       )
     } finally {
@@ -95,7 +95,7 @@ describe('allot serve', () => {
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
     const idle = connect(Number(new URL(server.api).port), '127.0.0.1')
     idle.on('error', () => undefined)
-    const ask = asker(server.api)
+    const ask = sender(server.api)
     const slow = { Text: 'a *b* [c](d) '.repeat(5_000) }
     const inFlight = [1, 2].map(() => ask('POST', '/markdown', { body: slow }))
     const written = ask('POST', '/admin/users', {
@@ -155,9 +155,9 @@ describe('allot serve', () => {
     const server = await served(['--data', data, '--config', file])
     try {
       const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))
-      assert.equal((await asker(server.api)('GET', '/version', { headers: many })).status, 431)
+      assert.equal((await sender(server.api)('GET', '/version', { headers: many })).status, 431)
       const long = { 'x-long': 'y'.repeat(3000) }
-      assert.equal((await asker(server.api)('GET', '/version', { headers: long })).status, 431)
+      assert.equal((await sender(server.api)('GET', '/version', { headers: long })).status, 431)
       const slow = connect(Number(new URL(server.api).port), '127.0.0.1')
       slow.write('GET / HTTP/1.1\r\n')
       const [chunk] = await once(slow, 'data')
@@ -170,7 +170,7 @@ describe('allot serve', () => {
   it('serves from memory', async () => {
     const server = await served(['--storage', 'memory:', '--data', aFolder()])
     try {
-      assert.equal((await asker(server.api)('GET', '/users/root')).status, 200)
+      assert.equal((await sender(server.api)('GET', '/users/root')).status, 200)
     } finally {
       await server.stop()
     }
@@ -179,7 +179,7 @@ describe('allot serve', () => {
 
 /** What is printed after the line that says where the server is may take a moment. */
 const printedLine = async (printed: () => string, pattern: RegExp): Promise<string> => {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let attempts = 0; attempts < 200; attempts++) {
     const [, found] = pattern.exec(printed()) ?? []
     if (found !== undefined) return found
     await new Promise((resolve) => setTimeout(resolve, 25))

@@ -1,4 +1,4 @@
-import { exitCodeOf, lineOf } from '../../bin/outcome.ts'
+import { errorLine, exitCodeOf } from '../../bin/outcome.ts'
 import { createProgram } from '../../bin/words/index.ts'
 
 /** Several command lines in one process, one after another: `several.ts '[["user","list"],…]'` prints what each has said. */
@@ -7,7 +7,7 @@ const [stdout, stderr] = [
   process.stderr.write.bind(process.stderr),
 ]
 
-const outcomes = []
+const results = []
 for (const args of JSON.parse(process.argv[2]!) as string[][]) {
   const outcome = { code: 0, out: '', err: '' }
   process.stdout.write = (text: string | Uint8Array) => {
@@ -22,10 +22,10 @@ for (const args of JSON.parse(process.argv[2]!) as string[][]) {
     await createProgram().parseAsync(args, { from: 'user' })
   } catch (error) {
     outcome.code = exitCodeOf(error)
-    outcome.err += lineOf(error)
+    outcome.err += errorLine(error)
   }
-  outcomes.push(outcome)
+  results.push(outcome)
 }
 Object.assign(process.stdout, { write: stdout })
 Object.assign(process.stderr, { write: stderr })
-process.stdout.write(JSON.stringify(outcomes))
+process.stdout.write(JSON.stringify(results))

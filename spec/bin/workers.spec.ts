@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 import { allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3
@@ -24,7 +24,7 @@ const serving = async (t: TestContext, ...more: string[]): Promise<Served> => {
 }
 
 const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let attempts = 0; attempts < 600; attempts++) {
     if (await isSo()) return
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
@@ -45,7 +45,7 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.match(server.printed(), new RegExp(`, by ${COUNT} workers$`, 'm'))
     const tokens = [...server.printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!)
     assert.equal(tokens.length, 1)
-    const ask = asker(server.api)
+    const ask = sender(server.api)
     const [token] = tokens
     assert.equal((await ask('POST', '/user/repos', { token: token!, body: { name: 'demo' } })).status, 201)
     const answers = await Promise.all(
@@ -83,7 +83,7 @@ describe('allot serve --workers', { skip: missing }, () => {
       const now = await childrenOf(server.child.pid!)
       return now.length >= COUNT && !now.includes(victim!)
     })
-    const answers = async () => (await asker(server.api)('GET', '/version')).status === 200
+    const answers = async () => (await sender(server.api)('GET', '/version')).status === 200
     await until(() => answers().catch(() => false))
   })
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
-import { isOneFile } from '../../lib/http/upload.ts'
+import { isFileField } from '../../lib/http/upload.ts'
 import { routes } from '../../lib/routes/index.ts'
 
 /** The types of a published client, which has the operations of Gitea by the ids that Allot's routes have. */
@@ -24,7 +24,7 @@ const booleansOf = (type: string): string[] => {
 
 /** Each boolean of a JSON body, as the routes declare it and as the client does. */
 const cases = routes.flatMap(({ operationId, body, accepts }) => {
-  if (body === undefined || isOneFile(body) || accepts !== undefined) return []
+  if (body === undefined || isFileField(body) || accepts !== undefined) return []
   const type = bodyTypeOf(operationId)
   const names = new Set(type === undefined ? [] : booleansOf(type))
   const entries = 'entries' in body ? (body.entries as Record<string, v.GenericSchema>) : {}

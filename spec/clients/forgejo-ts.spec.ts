@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import * as forgejo from '@llamaduck/forgejo-ts'
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client'
 import { gpgPair, sshPair } from '../keygen.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { lastingStore } from '../store.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   // A client written against a real Forgejo wants its dialect.
   allot = await start({ dialect: 'forgejo' }, { store: lastingStore })

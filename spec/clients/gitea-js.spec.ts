@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
 import { gpgPair, sshPair } from '../keygen.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { lastingStore } from '../store.ts'
 
-let allot: Running
+let allot: TestServer
 before(async () => {
   allot = await start({}, { store: lastingStore })
 })

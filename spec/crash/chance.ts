@@ -1,15 +1,15 @@
 /** Choices that a seed decides, so that a run can be told from another. */
-export interface Chance {
+export interface Random {
   /** A whole number from 0, below n. */
   below(n: number): number
   pick<T>(list: readonly T[]): T | undefined
   likely(share: number): boolean
   /** Choices of its own, which those of others do not change. */
-  fork(): Chance
+  fork(): Random
 }
 
 /** mulberry32 */
-export const chanceOf = (seed: number): Chance => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -22,6 +22,6 @@ export const chanceOf = (seed: number): Chance => {
     below,
     pick: (list) => list[below(list.length)],
     likely: (share) => next() < share,
-    fork: () => chanceOf(below(2 ** 32)),
+    fork: () => createRandom(below(2 ** 32)),
   }
 }

@@ -1,11 +1,11 @@
-import type { Asking } from '../asking.ts'
-import type { Chance } from './chance.ts'
-import type { Answered, Deed, Known } from './deed.ts'
-import { nextDeed } from './deeds.ts'
-import { type Family, newFamily } from './family.ts'
+import type { Send } from '../asking.ts'
+import type { Random } from './chance.ts'
+import type { Answered, Known, Operation } from './deed.ts'
+import { nextOperation } from './deeds.ts'
+import { type ClientModel, createClientModel } from './family.ts'
 
 export interface Server {
-  ask: Asking
+  ask: Send
   /** An administrator's. */
   token: string
   /** Told to die: from now on requests may stay without an answer. */
@@ -17,7 +17,7 @@ export interface Server {
 /** What is known of a write that was not answered: its family before it, and after it. */
 export interface Unanswered {
   deed: string
-  after: Family
+  after: ClientModel
 }
 
 /** An internal failure, a store that is down, a full disk. */
@@ -25,17 +25,17 @@ const FAILURES = [500, 503, 507]
 
 /** One of those who write at the same time, each one write after another. */
 export class Client {
-  family: Family
+  family: ClientModel
   /** The write that was under way when the server was killed, or that it could not answer for. */
   unanswered: Unanswered | undefined
   acknowledged = 0
   readonly known: Known
-  readonly #chance: Chance
+  readonly #chance: Random
 
-  constructor(name: string, chance: Chance) {
+  constructor(name: string, random: Random) {
     let last = 0
-    this.family = newFamily(name)
-    this.#chance = chance
+    this.family = createClientModel(name)
+    this.#chance = random
     this.known = { secrets: new Map(), keyIds: new Map(), next: () => ++last }
   }
 
@@ -44,7 +44,7 @@ export class Client {
     const { name, organization } = this.family
     for (const login of [`${name}-a`, `${name}-b`]) {
       const body = { username: login, full_name: `One of ${name}` }
-      const change = ({ people }: Family) =>
+      const change = ({ people }: ClientModel) =>
         void people.set(login, { fullName: body.full_name, visibility: 'public' })
       await this.#write(server, { method: 'POST', path: '/admin/users', body, change })
     }
@@ -60,10 +60,10 @@ export class Client {
   /** Writes until the server is gone, or fails. @throws Error when it answers what it should not, or goes by itself. */
   async write(server: Server): Promise<void> {
     while (!server.killed && this.unanswered === undefined)
-      await this.#write(server, nextDeed(this.family, this.#chance, this.known))
+      await this.#write(server, nextOperation(this.family, this.#chance, this.known))
   }
 
-  async #write(server: Server, deed: Deed): Promise<void> {
+  async #write(server: Server, deed: Operation): Promise<void> {
     const after = structuredClone(this.family)
     deed.change(after)
     const said = `${deed.method} ${deed.path} ${JSON.stringify(deed.body ?? '').slice(0, 300)}`
@@ -83,7 +83,7 @@ export class Client {
     deed.learn?.(answer.body as Answered)
   }
 
-  #ask({ ask, token }: Server, { method, path, body, headers = {}, as }: Deed) {
+  #ask({ ask, token }: Server, { method, path, body, headers = {}, as }: Operation) {
     const own = as === undefined ? token : this.known.secrets.get(as)!.secret
     return ask(method, path, { token: own, headers, ...(body === undefined ? {} : { body }) })
   }

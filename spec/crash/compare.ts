@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { judge, type Verdict } from './judge.ts'
+import { check, type Verdict } from './judge.ts'
 import { type Eyes, look } from './look.ts'
 import { recount, recountFolders } from './recount.ts'
 
@@ -23,7 +23,7 @@ export const compare = async (
     ...(unanswered?.after.entries.values() ?? []),
   ])
   const seen = await look(eyes, entries)
-  const verdicts = clients.map((client) => judge(client, seen.facts))
+  const verdicts = clients.map((client) => check(client, seen.facts))
   if (recounts) await recount({ ...seen, ...eyes, directory, secrets: secretsOf(clients) })
   if (isStarted) await recountFolders({ ...seen, directory })
   return {

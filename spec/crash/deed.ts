@@ -1,8 +1,8 @@
-import type { Chance } from './chance.ts'
-import type { Family } from './family.ts'
+import type { Random } from './chance.ts'
+import type { ClientModel } from './family.ts'
 
 /** One write, and what it changes once it is acknowledged. */
-export interface Deed {
+export interface Operation {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   body?: unknown
@@ -11,7 +11,7 @@ export interface Deed {
   as?: string
   /** The status of a request that must be refused, and then changes nothing. */
   refused?: number
-  change(family: Family): void
+  change(model: ClientModel): void
   /** Keeps what only the answer says. */
   learn?(answer: Answered): void
 }
@@ -34,8 +34,8 @@ export interface Known {
 export const LANDMARKS = ['ops/landmark-1', 'ops/landmark-2']
 
 /** Undefined when the family has nothing to do it to. */
-export type Maker = (family: Family, chance: Chance, known: Known) => Deed | undefined
+export type OperationMaker = (model: ClientModel, random: Random, known: Known) => Operation | undefined
 
 /** Someone whose token is known. */
-export const actor = (family: Family, chance: Chance, known: Known): string | undefined =>
-  chance.pick([...family.people.keys()].filter((login) => known.secrets.has(login)))
+export const actor = (model: ClientModel, random: Random, known: Known): string | undefined =>
+  random.pick([...model.people.keys()].filter((login) => known.secrets.has(login)))

@@ -33,7 +33,7 @@ export type Visibility = 'public' | 'limited' | 'private'
  * What one client has written, as the client knows it: people and an organization of its own that no other client
  * changes, so that what must be there after a kill is known exactly.
  */
-export interface Family {
+export interface ClientModel {
   name: string
   people: Map<string, { fullName: string; visibility: Visibility }>
   /** Owned by the first of the people. */
@@ -48,7 +48,7 @@ export interface Family {
   kept: Map<string, Kept>
 }
 
-export const newFamily = (name: string): Family => ({
+export const createClientModel = (name: string): ClientModel => ({
   name,
   people: new Map(),
   organization: `${name}-o`,
@@ -63,64 +63,64 @@ export const newFamily = (name: string): Family => ({
 })
 
 /** Its stars, its watches and what counts in it go with a repository. */
-export const removeRepository = (family: Family, target: Target): void => {
-  family.repositories.delete(target)
-  family.stars = family.stars.filter(([, other]) => other !== target)
-  family.watches = family.watches.filter(([, other]) => other !== target)
-  for (const [at, { lies }] of family.entries) if (lies === target) family.entries.delete(at)
+export const removeRepository = (model: ClientModel, target: Target): void => {
+  model.repositories.delete(target)
+  model.stars = model.stars.filter(([, other]) => other !== target)
+  model.watches = model.watches.filter(([, other]) => other !== target)
+  for (const [at, { lies }] of model.entries) if (lies === target) model.entries.delete(at)
 }
 
-export const removePerson = (family: Family, login: string): void => {
-  for (const [target, { owner }] of family.repositories) if (owner === login) removeRepository(family, target)
-  for (const [at, { lies }] of family.entries)
-    if (typeof lies === 'object' && lies.owner === login) family.entries.delete(at)
-  for (const [at, { owner }] of family.kept) if (owner === login) family.kept.delete(at)
-  family.people.delete(login)
+export const removePerson = (model: ClientModel, login: string): void => {
+  for (const [target, { owner }] of model.repositories) if (owner === login) removeRepository(model, target)
+  for (const [at, { lies }] of model.entries)
+    if (typeof lies === 'object' && lies.owner === login) model.entries.delete(at)
+  for (const [at, { owner }] of model.kept) if (owner === login) model.kept.delete(at)
+  model.people.delete(login)
   const isOthers = ([one, other]: [string, string]) => one !== login && other !== login
-  family.stars = family.stars.filter(isOthers)
-  family.watches = family.watches.filter(isOthers)
-  family.follows = family.follows.filter(isOthers)
-  family.tokens = family.tokens.filter(([one]) => one !== login)
-  family.keys = family.keys.filter((key) => key.login !== login)
+  model.stars = model.stars.filter(isOthers)
+  model.watches = model.watches.filter(isOthers)
+  model.follows = model.follows.filter(isOthers)
+  model.tokens = model.tokens.filter(([one]) => one !== login)
+  model.keys = model.keys.filter((key) => key.login !== login)
 }
 
 /** Whether a person may know of a repository; nobody in particular is undefined. */
-export const mayRead = (family: Family, login: string | undefined, target: Target): boolean => {
-  const repository = family.repositories.get(target)
+export const mayRead = (model: ClientModel, login: string | undefined, target: Target): boolean => {
+  const repository = model.repositories.get(target)
   if (repository === undefined) return true
   const { owner } = repository
-  if (login !== undefined && (owner === login || (owner === family.organization && isHead(family, login))))
+  if (login !== undefined && (owner === login || (owner === model.organization && isHead(model, login))))
     return true
-  const visibility = family.people.get(owner)?.visibility ?? 'public'
+  const visibility = model.people.get(owner)?.visibility ?? 'public'
   return !repository.private && (visibility === 'public' || (visibility === 'limited' && login !== undefined))
 }
 
 /** Who owns the organization. */
-export const isHead = (family: Family, login: string): boolean => login === `${family.name}-a`
+export const isHead = (model: ClientModel, login: string): boolean => login === `${model.name}-a`
 
-export const pathOf = (family: Family, target: Target): string => {
-  const repository = family.repositories.get(target)
+export const pathOf = (model: ClientModel, target: Target): string => {
+  const repository = model.repositories.get(target)
   return repository === undefined ? target : `${repository.owner}/${repository.name}`
 }
 
 /** One line for each thing that is there, by the names that it has outside, with its value. */
 export type Facts = Map<string, string>
 
-export const factsOf = (family: Family): Facts => {
+export const factsOf = (model: ClientModel): Facts => {
   const facts: Facts = new Map()
-  for (const [login, person] of family.people) facts.set(`user ${login}`, JSON.stringify(person))
-  for (const { owner, name, private: isPrivate, description } of family.repositories.values())
+  for (const [login, person] of model.people) facts.set(`user ${login}`, JSON.stringify(person))
+  for (const { owner, name, private: isPrivate, description } of model.repositories.values())
     facts.set(`repository ${owner}/${name}`, JSON.stringify({ private: isPrivate, description }))
-  for (const [login, target] of family.stars) facts.set(`star ${login} ${pathOf(family, target)}`, '')
-  for (const [login, target] of family.watches) facts.set(`watch ${login} ${pathOf(family, target)}`, '')
-  for (const [follower, followed] of family.follows) facts.set(`follow ${follower} ${followed}`, '')
-  for (const [login, name] of family.tokens) facts.set(`token ${login} ${name}`, '')
-  for (const { login, title, key } of family.keys) facts.set(`key ${login} ${title}`, key)
-  for (const { kind, key, lies, name, size, on = null, times = 1 } of family.entries.values()) {
-    const place = typeof lies === 'string' ? pathOf(family, lies) : lies.owner
+  for (const [login, target] of model.stars) facts.set(`star ${login} ${pathOf(model, target)}`, '')
+  for (const [login, target] of model.watches) facts.set(`watch ${login} ${pathOf(model, target)}`, '')
+  for (const [follower, followed] of model.follows) facts.set(`follow ${follower} ${followed}`, '')
+  for (const [login, name] of model.tokens) facts.set(`token ${login} ${name}`, '')
+  for (const { login, title, key } of model.keys) facts.set(`key ${login} ${title}`, key)
+  for (const { kind, key, lies, name, size, on = null, times = 1 } of model.entries.values()) {
+    const place = typeof lies === 'string' ? pathOf(model, lies) : lies.owner
     facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on, times }))
   }
-  for (const kept of family.kept.values()) facts.set(...keptFact(kept))
+  for (const kept of model.kept.values()) facts.set(...keptFact(kept))
   return facts
 }
 
@@ -131,4 +131,4 @@ export const keptFact = ({ owner, name, content }: Kept): [fact: string, value: 
 ]
 
 /** The family that a fact is about: every name of a family begins with the family's own. */
-export const familyOf = (fact: string): string | undefined => /^\w+ (f\d+)-/.exec(fact)?.[1]
+export const clientModelOf = (fact: string): string | undefined => /^\w+ (f\d+)-/.exec(fact)?.[1]

@@ -11,7 +11,7 @@ import { repositories } from '../../lib/records/schema.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { type Call, troubled } from '../driver-spec/troubled.ts'
 import { start } from '../running.ts'
-import { type Chance, chanceOf } from './chance.ts'
+import { createRandom, type Random } from './chance.ts'
 import { Client } from './client.ts'
 import { compare } from './compare.ts'
 import { LANDMARKS } from './deed.ts'
@@ -34,10 +34,10 @@ const ROUNDS: { calls: Call[]; share: number }[] = [
 class Troubles {
   round: (typeof ROUNDS)[number] | undefined
   readonly met = new Map<Call, number>()
-  readonly #chance: Chance
+  readonly #chance: Random
 
-  constructor(chance: Chance) {
-    this.#chance = chance
+  constructor(random: Random) {
+    this.#chance = random
   }
 
   at = async (call: Call): Promise<void> => {
@@ -55,16 +55,16 @@ class Troubles {
 /** Each client writes until it is told of a failure; then all is compared, on the running server and after a start. */
 const suffer = async (seed: number, met: Map<string, number>): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'allot-faults-'))
-  const chance = chanceOf(seed)
-  const troubles = new Troubles(chance)
+  const random = createRandom(seed)
+  const troubles = new Troubles(random)
   const driver = memory()
   const running = await start({ driver: troubled(driver, troubles.at), ...keptIn(folder) })
   try {
     const { token } = await running.person('ops', { admin: true })
-    const server = { ask: running.ask, token, killed: false, failing: true }
+    const server = { ask: running.request, token, killed: false, failing: true }
     for (const path of LANDMARKS)
-      await running.ask('POST', '/user/repos', { token, body: { name: path.split('/')[1] } })
-    const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, chance.fork()))
+      await running.request('POST', '/user/repos', { token, body: { name: path.split('/')[1] } })
+    const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, random.fork()))
     for (const client of clients) await client.settle(server)
     for (const round of ROUNDS) {
       troubles.round = round

@@ -1,12 +1,12 @@
-import type { Maker } from './deed.ts'
+import type { OperationMaker } from './deed.ts'
 import type { Kept } from './family.ts'
 
 /** Few versions, so that most uploads come where another was, or where the last was taken away. */
-const upload: Maker = (family, chance, known) => {
-  const owner = chance.pick([...family.people.keys(), family.organization])!
-  const name = `${family.name}-p${chance.below(4)}`
-  if (family.kept.has(`${owner}/${name}`)) return undefined
-  const content = `${known.next()} `.repeat(1 + chance.below(3000))
+const upload: OperationMaker = (model, random, known) => {
+  const owner = random.pick([...model.people.keys(), model.organization])!
+  const name = `${model.name}-p${random.below(4)}`
+  if (model.kept.has(`${owner}/${name}`)) return undefined
+  const content = `${known.next()} `.repeat(1 + random.below(3000))
   const kept: Kept = { owner, name, content }
   return {
     method: 'PUT',
@@ -18,8 +18,8 @@ const upload: Maker = (family, chance, known) => {
 }
 
 /** What is there already is not written over. */
-const uploadAgain: Maker = (family, chance) => {
-  const kept = chance.pick([...family.kept.values()])
+const uploadAgain: OperationMaker = (model, random) => {
+  const kept = random.pick([...model.kept.values()])
   return (
     kept && {
       method: 'PUT',
@@ -32,8 +32,8 @@ const uploadAgain: Maker = (family, chance) => {
   )
 }
 
-const takeAway: Maker = (family, chance) => {
-  const kept = chance.pick([...family.kept.values()])
+const takeAway: OperationMaker = (model, random) => {
+  const kept = random.pick([...model.kept.values()])
   return (
     kept && {
       method: 'DELETE',
@@ -47,7 +47,7 @@ const takeAway: Maker = (family, chance) => {
 export const filePath = ({ owner, name }: Pick<Kept, 'owner' | 'name'>): string =>
   `/../packages/${owner}/generic/${name}/1/data`
 
-export const fileMakers: { weight: number; make: Maker }[] = [
+export const fileMakers: { weight: number; make: OperationMaker }[] = [
   { weight: 5, make: upload },
   { weight: 1, make: uploadAgain },
   { weight: 3, make: takeAway },

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
-import { repositories, strays } from '../../lib/records/schema.ts'
+import { pendingFolders, repositories } from '../../lib/records/schema.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
 import { troubled } from '../driver-spec/troubled.ts'
@@ -41,7 +41,7 @@ const recordsOf = (driver: StorageDriver): Promise<number[]> =>
 const straysOf = (driver: StorageDriver): Promise<unknown[]> =>
   driver.read(async (tx) => {
     const found: unknown[] = []
-    for await (const stray of strays.all(tx)) found.push(stray)
+    for await (const stray of pendingFolders.all(tx)) found.push(stray)
     return found
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, it } from 'node:test'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import { allot, type Served, served } from '../bin/program.ts'
 import { assertError } from '../expectations.ts'
 import { aFolder } from '../folder.ts'
@@ -46,7 +46,7 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
   const data = aFolder()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await begin(data)
-  const ask = asker(server.api)
+  const ask = sender(server.api)
   await ask('POST', '/user/repos', { token, body: { name: 'demo' } })
   limitFiles(server, 600_000)
 
@@ -72,12 +72,12 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
   const verified = await allot(['verify', '--data', data])
   assert.equal(verified.code, 0, verified.out + verified.err)
   const again = await begin(data)
-  const found = await used(asker(again.api))
+  const found = await used(sender(again.api))
   // The batch that failed may be there, wholly.
   assert.ok(
     [acknowledged * 200, (acknowledged + 1) * 200].includes(found),
     `${found} of ${acknowledged * 200}`,
   )
-  assert.equal((await asker(again.api)('PUT', '/user/starred/ops/demo', { token })).status, 204)
+  assert.equal((await sender(again.api)('PUT', '/user/starred/ops/demo', { token })).status, 204)
   assert.equal(await again.stop(), 0)
 })

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { type Facts, factsOf, familyOf } from './family.ts'
+import { clientModelOf, type Facts, factsOf } from './family.ts'
 
 export interface Verdict {
   /** Acknowledged writes that are not there, or whose value is another. */
@@ -9,8 +9,8 @@ export interface Verdict {
 }
 
 /** What a client must find again: all that was acknowledged, and of one write more all or nothing. */
-export const judge = (client: Client, seen: Facts): Verdict => {
-  const own = new Map([...seen].filter(([fact]) => familyOf(fact) === client.family.name))
+export const check = (client: Client, seen: Facts): Verdict => {
+  const own = new Map([...seen].filter(([fact]) => clientModelOf(fact) === client.family.name))
   const { unanswered } = client
   const before = factsOf(client.family)
   const after = unanswered === undefined ? before : factsOf(unanswered.after)

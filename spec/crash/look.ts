@@ -1,4 +1,4 @@
-import type { Asking } from '../asking.ts'
+import type { Send } from '../asking.ts'
 import { LANDMARKS } from './deed.ts'
 import { type Entry, type Facts, keptFact, type Visibility } from './family.ts'
 import { filePath } from './file-deeds.ts'
@@ -33,7 +33,7 @@ export interface Seen {
 }
 
 export interface Eyes {
-  ask: Asking
+  ask: Send
   /** Of an administrator, who sees everything. */
   token: string
 }

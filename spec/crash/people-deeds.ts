@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { actor, type Deed, type Known, type Maker } from './deed.ts'
-import { type Family, removePerson, type Visibility } from './family.ts'
+import { actor, type Known, type Operation, type OperationMaker } from './deed.ts'
+import { type ClientModel, removePerson, type Visibility } from './family.ts'
 
 const admin = (login: string) => `/admin/users/${login}`
 
-const createPerson: Maker = (family, _chance, known) => {
-  if (family.people.size >= 3) return undefined
-  const login = `${family.name}-t${known.next()}`
-  const person = { fullName: `T of ${family.name}`, visibility: 'public' } as const
+const createPerson: OperationMaker = (model, _chance, known) => {
+  if (model.people.size >= 3) return undefined
+  const login = `${model.name}-t${known.next()}`
+  const person = { fullName: `T of ${model.name}`, visibility: 'public' } as const
   return {
     method: 'POST',
     path: '/admin/users',
@@ -16,11 +16,11 @@ const createPerson: Maker = (family, _chance, known) => {
   }
 }
 
-const editPerson: Maker = (family, chance, known) => {
-  const [login, person] = chance.pick([...family.people]) ?? []
+const editPerson: OperationMaker = (model, random, known) => {
+  const [login, person] = random.pick([...model.people]) ?? []
   if (login === undefined || person === undefined) return undefined
-  const visibility = chance.pick<Visibility>(['public', 'public', 'limited', 'private'])!
-  const fullName = chance.likely(0.5) ? person.fullName : `named as ${known.next()}`
+  const visibility = random.pick<Visibility>(['public', 'public', 'limited', 'private'])!
+  const fullName = random.likely(0.5) ? person.fullName : `named as ${known.next()}`
   return {
     method: 'PATCH',
     path: admin(login),
@@ -29,8 +29,8 @@ const editPerson: Maker = (family, chance, known) => {
   }
 }
 
-const deletePerson: Maker = (family, chance) => {
-  const login = chance.pick([...family.people.keys()].filter((one) => one.includes('-t')))
+const deletePerson: OperationMaker = (model, random) => {
+  const login = random.pick([...model.people.keys()].filter((one) => one.includes('-t')))
   if (login === undefined) return undefined
   return {
     method: 'DELETE',
@@ -40,12 +40,12 @@ const deletePerson: Maker = (family, chance) => {
 }
 
 /** Whoever has no token that is known gets one first. */
-export const firstToken = (family: Family, known: Known): Deed | undefined => {
-  const login = [...family.people.keys()].find((one) => !known.secrets.has(one))
+export const firstToken = (model: ClientModel, known: Known): Operation | undefined => {
+  const login = [...model.people.keys()].find((one) => !known.secrets.has(one))
   return login === undefined ? undefined : createToken(login, known)
 }
 
-const createToken = (login: string, known: Known): Deed => {
+const createToken = (login: string, known: Known): Operation => {
   const name = `t${known.next()}`
   return {
     method: 'POST',
@@ -56,10 +56,10 @@ const createToken = (login: string, known: Known): Deed => {
   }
 }
 
-const tokens: Maker = (family, chance, known) => {
-  const login = actor(family, chance, known)
+const tokens: OperationMaker = (model, random, known) => {
+  const login = actor(model, random, known)
   if (login === undefined) return undefined
-  const own = family.tokens.filter(([one]) => one === login)
+  const own = model.tokens.filter(([one]) => one === login)
   if (own.length < 3) return createToken(login, known)
   const [, name] = own.find(([, one]) => one !== known.secrets.get(login)?.name)!
   return {
@@ -78,10 +78,10 @@ const newKey = (): string => {
   return `ssh-ed25519 ${Buffer.concat(sized).toString('base64')}`
 }
 
-const keys: Maker = (family, chance, known) => {
-  const old = chance.pick(family.keys)
+const keys: OperationMaker = (model, random, known) => {
+  const old = random.pick(model.keys)
   const id = known.keyIds.get(old?.title ?? '')
-  if (old !== undefined && id !== undefined && known.secrets.has(old.login) && chance.likely(0.5))
+  if (old !== undefined && id !== undefined && known.secrets.has(old.login) && random.likely(0.5))
     return {
       method: 'DELETE',
       path: `/user/keys/${id}`,
@@ -90,8 +90,8 @@ const keys: Maker = (family, chance, known) => {
         after.keys = after.keys.filter(({ title }) => title !== old.title)
       },
     }
-  const login = actor(family, chance, known)
-  if (login === undefined || family.keys.length >= 6) return undefined
+  const login = actor(model, random, known)
+  if (login === undefined || model.keys.length >= 6) return undefined
   const added = { login, title: `k${known.next()}`, key: newKey() }
   return {
     method: 'POST',
@@ -103,7 +103,7 @@ const keys: Maker = (family, chance, known) => {
   }
 }
 
-export const peopleMakers: { weight: number; make: Maker }[] = [
+export const peopleMakers: { weight: number; make: OperationMaker }[] = [
   { weight: 2, make: createPerson },
   { weight: 3, make: editPerson },
   { weight: 1, make: deletePerson },

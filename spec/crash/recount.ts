@@ -78,7 +78,7 @@ export const recountFolders = async (
 ): Promise<void> => {
   const ids = all.repositories.map(({ id }) => `${id}.git`).sort()
   let found: string[] = []
-  for (let tries = 0; tries < 20; tries++) {
+  for (let attempts = 0; attempts < 20; attempts++) {
     found = (await readdir(all.directory, { recursive: true })).filter((path) => /^..\/[^/]+$/.test(path))
     found = found.map((path) => basename(path)).sort()
     if (found.length === ids.length) break

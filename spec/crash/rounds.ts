@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { verify } from '../../lib/verify.ts'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import { allot, begin, type Served, served } from '../bin/program.ts'
-import { type Chance, chanceOf } from './chance.ts'
+import { createRandom, type Random } from './chance.ts'
 import { Client, type Server } from './client.ts'
 import { compare } from './compare.ts'
 import { LANDMARKS } from './deed.ts'
@@ -72,7 +72,7 @@ class Run {
   readonly #data: string
   /** All clients of the spec have one address, and ask for hundreds of things at once. */
   readonly #config: string
-  readonly #chance: Chance
+  readonly #chance: Random
   readonly #totals: Totals
   readonly #clients: Client[]
   readonly #signal: 'SIGKILL' | 'SIGTERM'
@@ -85,7 +85,7 @@ class Run {
     this.#config = `${data}.toml`
     writeFileSync(this.#config, '[server]\nmax_connections_per_address = 1000\n')
     this.#totals = totals
-    this.#chance = chanceOf(seed)
+    this.#chance = createRandom(seed)
     this.#signal = signal
     this.#longestLife = longestLife
     this.#clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, this.#chance.fork()))
@@ -137,7 +137,7 @@ class Run {
   async #start(): Promise<{ server: Server; process: Served }> {
     const process = await served(['--data', this.#data, '--config', this.#config])
     this.#process = process
-    return { process, server: { ask: asker(process.api), token: this.#token, killed: false } }
+    return { process, server: { ask: sender(process.api), token: this.#token, killed: false } }
   }
 
   async #kill(process: Served, server: Server): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import { allot, type Served, served } from '../bin/program.ts'
 import { aFolder } from '../folder.ts'
 
@@ -37,7 +37,7 @@ const begun = async (): Promise<{ server: Served; api: string; token: string; da
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await served(['--data', data])
   servers.push(server)
-  await asker(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+  await sender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
   return { server, api: server.api, token, data }
 }
 
@@ -84,7 +84,7 @@ describe('A server that is told to stop', () => {
 
     const again = await served(['--data', data])
     servers.push(again)
-    const ask = asker(again.api)
+    const ask = sender(again.api)
     for (const [, path, body] of writes) {
       const { name, username } = body as { name?: string; username?: string }
       const at = path.startsWith('/admin/ledger')

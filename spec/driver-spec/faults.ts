@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 import { below, bytes, collect, opened, type Part, text } from './fixture.ts'
-import { holds } from './law.ts'
+import { checkProperty } from './law.ts'
 import { type Call, troubled } from './troubled.ts'
 
 class Fault extends Error {
@@ -128,7 +128,7 @@ export const faults: Part = (candidate) =>
     test('nothing is half done, and the others go on', { timeout: 30_000 }, async (t) => {
       const driver = await opened(t, candidate)
       const cases = fc.record({ payments: fc.array(payment, { minLength: 1, maxLength: 10 }), met: events })
-      await holds(cases, 120, async ({ payments, met }) => {
+      await checkProperty(cases, 120, async ({ payments, met }) => {
         // A payment to oneself changes nothing, whichever half of it is done.
         const real = payments.filter(({ from, to }) => from !== to)
         await prepare(driver)

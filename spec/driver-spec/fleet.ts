@@ -13,13 +13,13 @@ import {
   text,
 } from './fixture.ts'
 
-const AT_ONCE = 4
+const BATCH_SIZE = 4
 
 /** Several open drivers over the same records, as if each were another process's. */
 const fleet = async (t: TestContext, candidate: Candidate): Promise<StorageDriver[]> => {
   const { driver, reopen } = await fixture(t, candidate)
   assert.ok(reopen, 'a shared driver can be made again')
-  const others = await Promise.all(Array.from({ length: AT_ONCE - 1 }, reopen))
+  const others = await Promise.all(Array.from({ length: BATCH_SIZE - 1 }, reopen))
   const all = [driver, ...others]
   await Promise.all(all.map((one) => one.open()))
   return all
@@ -52,7 +52,7 @@ const load = (driver: StorageDriver, key: string, again = false): Promise<string
 const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const drivers = await fleet(t, candidate)
   for (let round = 0; round < 40; round++) {
-    const writer = drivers[round % AT_ONCE]!
+    const writer = drivers[round % BATCH_SIZE]!
     await writer.write(async (tx) => {
       tx.put(bytes('key'), bytes(`${round}`))
       tx.put(bytes(`list/${round}`), bytes('x'))
@@ -64,7 +64,7 @@ const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => 
         const listed = await driver.read((tx) => keysBelow(tx, 'list/'), { again })
         assert.equal(listed.length, Math.min(round + 1, 5))
       }
-    const other = drivers[(round + 1) % AT_ONCE]!
+    const other = drivers[(round + 1) % BATCH_SIZE]!
     assert.equal(await other.write(async (tx) => text(await tx.get(bytes('key')))), `${round}`)
   }
 }
@@ -76,7 +76,7 @@ const counted = async (t: TestContext, candidate: Candidate): Promise<void> => {
       const count = Number(text(await tx.get(bytes('count'))) ?? 0)
       tx.put(bytes('count'), bytes(`${count + 1}`))
     })
-  await Promise.all(Array.from({ length: 80 }, (_, at) => increment(drivers[at % AT_ONCE]!)))
+  await Promise.all(Array.from({ length: 80 }, (_, at) => increment(drivers[at % BATCH_SIZE]!)))
   for (const driver of drivers) assert.equal(await load(driver, 'count', true), '80')
 }
 
@@ -101,7 +101,7 @@ const phantoms = async (t: TestContext, candidate: Candidate): Promise<void> => 
       if (taken.length === 0) tx.put(bytes(`room${room}/${guest}`), bytes('taken'))
     })
   await Promise.all(
-    Array.from({ length: 40 }, (_, at) => takeIfFirst(drivers[at % AT_ONCE]!, Math.floor(at / 4), at)),
+    Array.from({ length: 40 }, (_, at) => takeIfFirst(drivers[at % BATCH_SIZE]!, Math.floor(at / 4), at)),
   )
   assert.equal((await drivers[0]!.read((tx) => keysBelow(tx, 'room'))).length, 10)
 }
@@ -145,7 +145,7 @@ const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
   }
   await Promise.all([
     ...drivers.map(reading),
-    ...Array.from({ length: 40 }, (_, at) => transfer(drivers[at % AT_ONCE]!, at)),
+    ...Array.from({ length: 40 }, (_, at) => transfer(drivers[at % BATCH_SIZE]!, at)),
   ])
   assert.deepEqual(new Set(sums), new Set([100]))
 }

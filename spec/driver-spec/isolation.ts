@@ -134,12 +134,12 @@ const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
 
 const besideFailing = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
-  const outcomes = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 20 }, (_, at) =>
       at % 2 ? driver.write(putThenFail) : save(driver, { [`k${at}`]: 'new' }),
     ),
   )
-  outcomes.forEach(({ status }, at) => {
+  results.forEach(({ status }, at) => {
     assert.equal(status, at % 2 ? 'rejected' : 'fulfilled')
   })
   for (let at = 0; at < 20; at += 2) assert.equal(await load(driver, `k${at}`), 'new')

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 const MS = 4000
 
 /** Tries a law on `runs` cases, or on as many as there is time for. Ends when nothing of it is under way any more. */
-export const holds = async <Case>(
+export const checkProperty = async <Case>(
   cases: fc.Arbitrary<Case>,
   runs: number,
   law: (one: Case) => Promise<void>,

@@ -10,7 +10,7 @@ import type {
   WriteTransaction,
 } from '../../lib/storage/index.ts'
 import { collect, hex, opened, type Part } from './fixture.ts'
-import { holds } from './law.ts'
+import { checkProperty } from './law.ts'
 
 /** The whole contract on an array that is small enough to be plainly right. */
 class SortedArray {
@@ -144,7 +144,7 @@ export const model: Part = (candidate) =>
   describe('whatever is done', () => {
     test('it agrees with a sorted array', { timeout: 30_000 }, async (t) => {
       const driver = await opened(t, candidate)
-      await holds(fc.array(transaction, { minLength: 1, maxLength: 12 }), 150, async (history) => {
+      await checkProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), 150, async (history) => {
         await clear(driver)
         const stored = new SortedArray()
         for (const next of history) await run(driver, stored, next)

@@ -35,14 +35,14 @@ const HOLD = `
 test('a store that another process holds says what to do', async (t) => {
   const location = await inFolder(t)
   const module = import.meta.resolve('../../drivers/level/index.ts')
-  const holder = spawn(process.execPath, [...tsx, '--input-type=module', '-e', HOLD, module, location], {
+  const target = spawn(process.execPath, [...tsx, '--input-type=module', '-e', HOLD, module, location], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  await once(holder.stdout, 'data')
+  await once(target.stdout, 'data')
   const driver = level(location)
   await assert.rejects(driver.open(), refusal('locked', /stop that process first, or .* over HTTP/))
-  const gone = once(holder, 'exit')
-  holder.kill('SIGKILL')
+  const gone = once(target, 'exit')
+  target.kill('SIGKILL')
   await gone
   await driver.open()
   await save(driver, { key: 'value' })

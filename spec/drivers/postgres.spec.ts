@@ -58,5 +58,5 @@ describe('on PostgreSQL', { skip: missing }, () => {
   if (process.env.ALLOT_SPEC_STORAGE !== 'postgres') return
   driverSpec(candidate('postgres, with every transaction in statements of its own', { plain: true }))
   driverSpec(candidate('postgres, with its table in partitions', {}, partition))
-  driverSpec(candidate('postgres, with hardly anything kept in mind', { recollection: 64 * 1024 }))
+  driverSpec(candidate('postgres, with hardly anything kept in mind', { readCache: 64 * 1024 }))
 })

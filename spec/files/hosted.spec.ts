@@ -8,11 +8,11 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { createFileStore, type FilePlace } from '../../lib/files/index.ts'
-import { createHostedFiles, type HostedFiles, removingFiles } from '../../lib/hosting/files.ts'
-import { createErrands } from '../../lib/records/errands.ts'
+import { createHostedFiles, type HostedFiles, removeFilesJob } from '../../lib/hosting/files.ts'
+import { createJobs } from '../../lib/records/errands.ts'
 import { files } from '../../lib/records/schema.ts'
 import { createStore } from '../../lib/records/store.ts'
-import { createSweeper } from '../../lib/records/sweeper.ts'
+import { createJobRunner } from '../../lib/records/sweeper.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
 import { troubled } from '../driver-spec/troubled.ts'
@@ -42,7 +42,7 @@ const open = (driver: StorageDriver, { directory }: Ground): HostedFiles =>
   createHostedFiles({
     store: createStore(driver),
     disk: createFileStore({ directory }),
-    failed: (error) => {
+    onError: (error) => {
       throw error
     },
   })
@@ -182,21 +182,21 @@ describe('The files of a repository that is gone', () => {
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       const store = createStore(ground.driver)
-      const errands = createErrands({ inOne: 4, step: 3 }, () => undefined)
-      errands.on('files', removingFiles(hosted))
-      const sweeper = createSweeper(store, errands, (error) => {
+      const jobs = createJobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
+      jobs.handle('files', removeFilesJob(hosted))
+      const jobRunner = createJobRunner(store, jobs, (error) => {
         throw error
       })
       for (let at = 0; at < 12; at++)
         await hosted.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
       await hosted.add({ ...place, area: 'lfs' }, content(), {}, nothing)
       await hosted.add({ ...place, keeper: 2, name: 'fedc' }, content(), {}, nothing)
-      await store.write((tx) => errands.begin(tx, 'files', 1))
+      await store.write((tx) => jobs.runNow(tx, 'files', 1))
       const left = []
       do {
         await hosted.idle()
         left.push((await onDisk(ground)).length)
-      } while ((await sweeper.round()).errands > 0)
+      } while ((await jobRunner.round()).errands > 0)
       assert.deepEqual(left, [10, 7, 4, 1, 1])
       assert.deepEqual(await recorded(ground), [{ name: 'fedc', state: 'kept' }])
     }))

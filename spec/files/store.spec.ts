@@ -30,7 +30,7 @@ const place: FilePlace = { area: 'attachments', keeper: 300, name: 'abcdef' }
 describe('A file', () => {
   it('comes as a stream, is looked at on its way, and is read whole or in part', async () => {
     const { store } = await aStore()
-    const arrived = await store.arrive(stream('hello ', 'world'))
+    const arrived = await store.stage(stream('hello ', 'world'))
     assert.deepEqual([arrived.size, arrived.sha256], [11, sha256('hello world')])
     await store.put(arrived, place)
     assert.equal(await store.size(place), 11)
@@ -45,7 +45,7 @@ describe('A file', () => {
       fc.asyncProperty(pieces, async (chunks) => {
         const whole = Buffer.concat(chunks)
         const expected = { size: whole.length, sha256: sha256(whole), largest: whole.length }
-        await store.put(await store.arrive(stream(...chunks), expected), place)
+        await store.put(await store.stage(stream(...chunks), expected), place)
         assert.ok((await buffer(await store.read(place))).equals(whole))
       }),
       { numRuns: 30 },
@@ -54,7 +54,7 @@ describe('A file', () => {
 
   it('may come in the place of one that is the same, and is gone when it was removed, with its folders', async () => {
     const { directory, store } = await aStore()
-    for (let times = 0; times < 2; times++) await store.put(await store.arrive(stream('a')), place)
+    for (let times = 0; times < 2; times++) await store.put(await store.stage(stream('a')), place)
     assert.deepEqual(await filesBelow(directory), ['abcdef'])
     await store.remove(place)
     await store.remove(place)
@@ -67,7 +67,7 @@ describe('A file', () => {
     const { store } = await aStore()
     const one = async (name: string) => {
       for (let times = 0; times < 20; times++) {
-        await store.put(await store.arrive(stream(name)), { ...place, name })
+        await store.put(await store.stage(stream(name)), { ...place, name })
         await store.remove({ ...place, name })
       }
     }
@@ -76,8 +76,8 @@ describe('A file', () => {
 
   it('stays where it is while somebody keeps it', async () => {
     const { store } = await aStore()
-    await store.put(await store.arrive(stream('a')), place)
-    const [letGo, letGoToo] = [store.keep(), store.keep()]
+    await store.put(await store.stage(stream('a')), place)
+    const [letGo, letGoToo] = [store.holdDeletions(), store.holdDeletions()]
     let removed = 0
     await store.remove(place, async () => void removed++)
     await letGo()
@@ -99,7 +99,7 @@ describe('What is not as it should be leaves nothing', () => {
     it(what, async () => {
       const { directory, store } = await aStore()
       const content = stream('ab', 'cd')
-      await assert.rejects(store.arrive(content, expected), error)
+      await assert.rejects(store.stage(content, expected), error)
       assert.deepEqual(await filesBelow(directory), [])
       assert.equal(content.destroyed && !content.readableEnded, false, 'the stream is left alone')
     })
@@ -112,7 +112,7 @@ describe('What is not as it should be leaves nothing', () => {
         throw new Error('gone')
       })(),
     )
-    await assert.rejects(store.arrive(broken), /gone/)
+    await assert.rejects(store.stage(broken), /gone/)
     assert.deepEqual(await filesBelow(directory), [])
   })
 
@@ -129,7 +129,7 @@ describe('What is not as it should be leaves nothing', () => {
   ])
     it(`a name such as ${JSON.stringify(name.slice(0, 20))}`, async () => {
       const { directory, store } = await aStore()
-      const arrived = await store.arrive(stream('a'))
+      const arrived = await store.stage(stream('a'))
       await assert.rejects(store.put(arrived, { ...place, name }), /no name for a file/)
       await store.discard(arrived)
       assert.deepEqual(await filesBelow(directory), [])
@@ -140,8 +140,8 @@ describe('A file store', () => {
   it('names every file that has a place, and nothing else', async () => {
     const { directory, store } = await aStore()
     const places: FilePlace[] = [place, { ...place, keeper: 7 }, { area: 'lfs', keeper: 300, name: '0123' }]
-    for (const one of places) await store.put(await store.arrive(stream('abc')), one)
-    await store.arrive(stream('unfinished'))
+    for (const one of places) await store.put(await store.stage(stream('abc')), one)
+    await store.stage(stream('unfinished'))
     for (const stray of ['lfs', 'lfs/2c/300', 'lfs/2c/301/01']) {
       await mkdir(join(directory, stray), { recursive: true })
       await writeFile(join(directory, stray, 'README'), '')
@@ -153,11 +153,11 @@ describe('A file store', () => {
 
   it('sweeps what a kill has left of arriving contents, as far as it is old enough', async () => {
     const { directory, store } = await aStore()
-    const [old] = [await store.arrive(stream('old')), await store.arrive(stream('young'))]
+    const [old] = [await store.stage(stream('old')), await store.stage(stream('young'))]
     await utimes(old!.path, 0, 0)
-    await store.sweep(3600)
+    await store.removeStale(3600)
     assert.equal((await filesBelow(directory)).length, 1)
-    await store.sweep()
+    await store.removeStale()
     assert.deepEqual(await filesBelow(directory), [])
   })
 })

@@ -49,8 +49,8 @@ describe('allot verify', () => {
       writeFileSync(stray, 'x')
       const { named } = await verified(ground)
       assert.deepEqual(named, ['the file attachments/7/abcdef is on the disk and belongs to nothing'])
-      const { mended, after } = await repair(ground.driver, diskOf(ground))
-      assert.deepEqual([mended, after.faults], [1, 0])
+      const { repaired, after } = await repair(ground.driver, diskOf(ground))
+      assert.deepEqual([repaired, after.faults], [1, 0])
       assert.equal(pathOf(ground, 'abcdef'), undefined)
     }))
 

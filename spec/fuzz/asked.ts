@@ -3,7 +3,7 @@ import type { Route } from '../../lib/http/index.ts'
 import { anyText, described, wordOr } from './described.ts'
 
 /** One request to a route, right or wrong. */
-export interface Asked {
+export interface FuzzRequest {
   who: 'root' | 'alice' | 'nobody'
   method: string
   path: string
@@ -16,7 +16,7 @@ type AnyRoute = Route<never, never>
 
 const WHO = ['root', 'root', 'root', 'root', 'alice', 'alice', 'alice', 'nobody'] as const
 
-export const askedOf = (route: AnyRoute): fc.Arbitrary<Asked> =>
+export const fuzzRequestOf = (route: AnyRoute): fc.Arbitrary<FuzzRequest> =>
   fc.record({
     who: fc.constantFrom(...WHO),
     method: fc.constant(route.method),

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { asker, start } from '../running.ts'
+import { sender, start } from '../running.ts'
 import { populate } from './populated.ts'
 import { COMMAND, installed, run } from './schemathesis.ts'
 import { withWords } from './words.ts'
@@ -52,7 +52,7 @@ const campaign = async (who: 'root' | 'alice', { filters, keepsCredentials }: (t
   try {
     const { alice } = await populate(running.allot)
     const { token } = { alice, root: running.root }[who]
-    const ask = asker(running.api)
+    const ask = sender(running.api)
     const document = withWords((await ask('GET', '/openapi.json')).body)
     const asked = { api: running.api, token, document, filters, examples: Number(values.examples), seed }
     const { cases, passed } = await run(asked)

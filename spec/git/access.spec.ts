@@ -162,7 +162,10 @@ describe('Whose login it is', () => {
     })
     try {
       const headers = { 'x-user': 'carol' }
-      const made = await hosted.ask('POST', '/user/repos', { headers, body: { name: 'demo', private: true } })
+      const made = await hosted.request('POST', '/user/repos', {
+        headers,
+        body: { name: 'demo', private: true },
+      })
       assert.equal(made.status, 201)
       const url = urlFor(hosted, 'carol/demo')
       await git(checkout, '-c', 'http.extraHeader=X-User: carol', 'push', '--quiet', url, 'main')

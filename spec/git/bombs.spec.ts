@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { withMemoryLimit } from '../../lib/git/memory-limit.ts'
-import { startSession } from '../../lib/git/session.ts'
+import { startProcess } from '../../lib/git/session.ts'
 import { aFolder } from '../folder.ts'
 import type { Person } from '../running.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
@@ -107,12 +107,12 @@ describe('The memory of git', () => {
   it('is limited for git and what it starts', { skip: process.platform !== 'linux' }, async () => {
     const limit = async (bytes: number | undefined) => {
       const args = ['-c', 'alias.limit=!ulimit -d', 'limit']
-      const session = await startSession(args, {
+      const session = await startProcess(args, {
         git: 'git',
         env: { PATH: process.env.PATH },
-        patience: { idle: 10_000, deadline: 10_000 },
+        timeouts: { idle: 10_000, deadline: 10_000 },
         memory: bytes,
-        isApart: false,
+        isDetached: false,
       })
       session.stdin.end()
       return Buffer.concat(await session.stdout.toArray()).toString()

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aFolder } from '../folder.ts'
-import type { Person, Running } from '../running.ts'
+import type { Person, TestServer } from '../running.ts'
 
 export interface Outcome {
   code: number
@@ -39,7 +39,7 @@ export const git = async (folder: string, ...args: string[]): Promise<string> =>
 }
 
 /** Where a person clones from, with the credentials in the URL. */
-export const urlFor = (allot: Running, path: string, who?: Pick<Person, 'name' | 'token'>): string => {
+export const urlFor = (allot: TestServer, path: string, who?: Pick<Person, 'name' | 'token'>): string => {
   const url = new URL(`${allot.base}/${path}.git`)
   if (who !== undefined) Object.assign(url, { username: who.name, password: who.token })
   return url.href

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { landings } from '../../lib/records/schema.ts'
+import { pushJournal } from '../../lib/records/schema.ts'
 import { bytesIn, startGit } from './served.ts'
 
 const [HOUR, DAY] = [3600, 24 * 3600]
@@ -17,7 +17,7 @@ const begun = async (t: TestContext) => {
   const alice = await served.person('alice')
   const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
   writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
-  const number = await served.allot.hosting.landings.number()
+  const number = await served.allot.hosting.pushJournal.number()
   const leave = (age: number) =>
     driver.write(async (tx) => {
       const since = Math.floor(Date.now() / 1000) - age
@@ -26,7 +26,7 @@ const begun = async (t: TestContext) => {
         'alice',
         'demo',
       ))!
-      await landings.save(tx, { id: number, repository: id, pid: null, since })
+      await pushJournal.save(tx, { id: number, repository: id, pid: null, since })
     })
   const counted = async () => (await served.allot.quota.info('alice')).used.size.repos.public
   return { leave, counted, there: bytesIn(folder) }
@@ -37,7 +37,7 @@ it('A push that another process has left uncounted is counted within an hour, on
   assert.notEqual(await counted(), there)
   await leave(DAY + 1)
   t.mock.timers.tick(HOUR * 1000)
-  for (let tries = 0; tries < 200 && (await counted()) !== there; tries++)
+  for (let attempts = 0; attempts < 200 && (await counted()) !== there; attempts++)
     await new Promise((resolve) => setTimeout(resolve, 25))
   assert.equal(await counted(), there)
 })

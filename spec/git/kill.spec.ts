@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
 import { aFolder } from '../folder.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
@@ -32,7 +32,7 @@ const pushOn = async (client: Client, url: string, isOver: () => boolean): Promi
 }
 
 const assertSound = async (server: Served, data: string, token: string, clients: Client[]): Promise<void> => {
-  const { body } = await asker(server.api)('GET', '/user/quota', { token })
+  const { body } = await sender(server.api)('GET', '/user/quota', { token })
   const repositories = join(data, 'repositories')
   // Beside the shards lies git's check of pushes.
   const [shard] = readdirSync(repositories).filter((name) => /^[0-9a-f]{2}$/.test(name)) as [string]
@@ -64,7 +64,7 @@ it(`a server that is killed while ${CLIENTS} clients push keeps what it acknowle
   )
   for (let round = 0; round <= ROUNDS; round++) {
     const server = await served(['--data', data])
-    if (round === 0) await asker(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+    if (round === 0) await sender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
     else await assertSound(server, data, token, clients)
     const url = `http://alice:${token}@${new URL(server.api).host}/alice/demo.git`
     let isOver = false

@@ -3,10 +3,10 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
 import { aFolder } from '../folder.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { git } from './client.ts'
 
-export interface ServedGit extends Running {
+export interface ServedGit extends TestServer {
   /** The folder of a repository on the server. */
   folderOf(path: string): Promise<string>
   /** A new repository of a person, without a commit. */

@@ -63,8 +63,8 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
 }
 
 /** Tries until it holds. */
-export const eventually = async (holds: () => unknown, patience = 10_000): Promise<void> => {
-  const until = performance.now() + patience
+export const eventually = async (holds: () => unknown, timeouts = 10_000): Promise<void> => {
+  const until = performance.now() + timeouts
   while (!(await holds())) {
     if (performance.now() > until) throw new Error(`it never came: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
-import { landings } from '../../lib/records/schema.ts'
+import { pushJournal } from '../../lib/records/schema.ts'
 import { aFolder } from '../folder.ts'
 import type { Person } from '../running.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
@@ -20,7 +20,7 @@ const large = () => aCheckout({ big: randomBytes(400_000) })
 const notesIn = (driver: StorageDriver): Promise<number> =>
   driver.read(async (tx) => {
     let found = 0
-    for await (const _ of landings.all(tx)) found++
+    for await (const _ of pushJournal.all(tx)) found++
     return found
   })
 
@@ -100,13 +100,13 @@ describe('While a push is on its way', () => {
   it('others push too: each is kept, or told why not', async () => {
     const path = await on.allot.repository(on.alice, 'many')
     const checkouts = await Promise.all(Array.from({ length: 6 }, large))
-    const outcomes = await Promise.all(
+    const results = await Promise.all(
       checkouts.flatMap((checkout, at) => [
         attempt(checkout, ['push', urlFor(on.allot, path, on.alice), `main:own-${at}`]),
         attempt(checkout, ['push', urlFor(on.allot, path, on.alice), 'main:shared']),
       ]),
     )
-    const failed = outcomes.filter(({ code }) => code !== 0)
+    const failed = results.filter(({ code }) => code !== 0)
     assert.equal(failed.length, checkouts.length - 1, 'one of them made the shared branch')
     for (const { err } of failed) assert.match(err, /rejected/)
     await on.allot.assertCounted('alice')

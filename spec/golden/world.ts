@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import type { AllotOptions } from '../../lib/index.ts'
 import { assertDeclared } from '../declared.ts'
-import { type Answer, type Running, start } from '../running.ts'
+import { type Answer, start, type TestServer } from '../running.ts'
 import type { Recording } from './recordings.ts'
 
 /** A started Allot with the accounts of the recorded server. */
 export interface World {
-  running: Running
+  running: TestServer
   /** Tokens by the name that placeholders use: `alice`, `alice:ro`. */
   tokens: Map<string, string>
   /** Sends what a recording asks for, byte for byte. */
@@ -89,7 +89,7 @@ export const startWorld = async ({
   return world
 }
 
-const makeOrganizations = async ({ allot }: Running, ids: Map<string, number>): Promise<void> => {
+const makeOrganizations = async ({ allot }: TestServer, ids: Map<string, number>): Promise<void> => {
   const { organizations } = allot.hosting
   const [alice, carol] = [ids.get('alice')!, ids.get('carol')!]
   const acme = { fullName: 'Acme Inc', description: 'An org', website: 'http://acme.example.com' }
@@ -107,7 +107,7 @@ const send = async (
   const authorization = auth === undefined ? {} : { authorization: authorizationOf(world, as, auth) }
   const target = filled(query === undefined ? path : `${path}?${query}`)
   const body = bodyOf(asked.body)
-  const answer = await exchange(
+  const answer = await context(
     `${world.running.base}`,
     method,
     target,
@@ -165,7 +165,7 @@ const partOf = ({ field, filename, bytes, ...part }: Part): Buffer => {
 const agent = new Agent({ keepAlive: true })
 
 /** Not fetch, which changes paths such as `/./version` before it sends them. */
-const exchange = (
+const context = (
   base: string,
   method: string,
   path: string,

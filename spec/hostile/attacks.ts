@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Asking } from '../asking.ts'
+import type { Send } from '../asking.ts'
 import { aCheckout, git } from '../git/client.ts'
 import { pktLine } from '../git/slow-push.ts'
 
@@ -7,7 +7,7 @@ import { pktLine } from '../git/slow-push.ts'
 export interface Scene {
   /** Without a slash at the end. */
   base: string
-  ask: Asking
+  ask: Send
   root: string
   mallory: string
 }
@@ -43,7 +43,7 @@ const posts = (connections: number, path: string, body: object, headers = {}): W
   shots: [{ method: 'POST', path, body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } }],
 })
 
-const fails = async (answer: ReturnType<Asking>, status: number): Promise<void> => {
+const fails = async (answer: ReturnType<Send>, status: number): Promise<void> => {
   const { status: is, text } = await answer
   if (is !== status) throw new Error(`the attack could not be prepared: ${is} ${text}`)
 }

@@ -5,7 +5,7 @@ import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { asker } from '../asking.ts'
+import { sender } from '../asking.ts'
 import type { Served } from '../bin/program.ts'
 import { built } from '../built.ts'
 import { aFolder } from '../folder.ts'
@@ -52,7 +52,7 @@ const linesOf = async (child: ChildProcess): Promise<string> => {
 
 /** A server with its administrator, the attacker and the other client, who has a small repository. */
 const sceneOn = async (server: Served): Promise<Scene & { victim: string }> => {
-  const ask = asker(server.api)
+  const ask = sender(server.api)
   while (!/token ([0-9a-f]{40})/.test(server.printed())) await new Promise((wake) => setTimeout(wake, 20))
   const [, root] = /token ([0-9a-f]{40})/.exec(server.printed())!
   const person = async (username: string): Promise<string> => {

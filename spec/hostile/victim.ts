@@ -16,7 +16,7 @@ const { base, path, token, clone, seconds } = JSON.parse(readFileSync(process.ar
   seconds: number
 }
 /** Milliseconds. */
-const [INTERVAL, PATIENCE] = [20, 30_000]
+const [INTERVAL, TIMEOUTS] = [20, 30_000]
 
 const agent = new Agent({ keepAlive: true })
 const { hostname: host, port } = new URL(base)
@@ -42,7 +42,7 @@ const ask = (): Promise<void> =>
       if (!isGood) measured.failed++
       resolve()
     }
-    const req = request({ host, port, agent, path, headers, timeout: PATIENCE }, (res) =>
+    const req = request({ host, port, agent, path, headers, timeout: TIMEOUTS }, (res) =>
       res.resume().once('end', () => done(res.statusCode === 200)),
     )
     req.once('timeout', () => req.destroy(new Error('too late')))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
-import { createAttempts } from '../../lib/hosting/attempts.ts'
+import { createLoginThrottle } from '../../lib/hosting/attempts.ts'
 
 const MINUTE = 60_000
 const limits = {
@@ -16,10 +16,10 @@ const limits = {
 /** Attempts at a clock that stands still until it is moved. */
 const counted = () => {
   let time = 1_000_000
-  const attempts = createAttempts(limits, () => time)
+  const attempts = createLoginThrottle(limits, () => time)
   const waitOf = (login: string, address: string): number => {
     try {
-      attempts.refuse({ login, address })
+      attempts.check({ login, address })
       return 0
     } catch (error) {
       assert.ok(error instanceof AllotError && error.code === 'too_many_requests')
@@ -30,7 +30,7 @@ const counted = () => {
   const failing = (login: string, address: string, most = 1000): number => {
     let taken = 0
     while (taken < most && waitOf(login, address) === 0) {
-      attempts.charge({ login, address })
+      attempts.consume({ login, address })
       taken++
     }
     return taken
@@ -90,8 +90,8 @@ describe('Failed logins', () => {
     const { attempts, failing } = counted()
     const attempt = { login: 'alice', address: 'a' }
     for (let time = 0; time < 100; time++) {
-      attempts.charge(attempt)
-      attempts.giveBack(attempt)
+      attempts.consume(attempt)
+      attempts.refund(attempt)
     }
     assert.equal(failing('alice', 'a'), 5)
   })

@@ -3,14 +3,14 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
 import { assertError, assertList } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 const ISSUES = 300
 const WORDS = Array.from({ length: 16 }, (_, word) => `word${word}`)
 const PATH = '/repos/ann/demo/issues?state=all&limit=1&q='
 
 const counted = countReads(memory())
-let allot: Running
+let allot: TestServer
 let ann: Person
 before(async () => {
   allot = await start({ driver: counted.driver, repositories: false })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { Empty } from '../../lib/http/index.ts'
-import { neverProduced, noteAnswer } from '../produced.ts'
+import { noteAnswer, uncovered } from '../produced.ts'
 
 it('A status that a route declares, and that no spec has got, is found out after the run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
@@ -13,10 +13,10 @@ it('A status that a route declares, and that no spec has got, is found out after
   try {
     noteAnswer(one, 200, folder)
     noteAnswer(one, 405, folder)
-    assert.deepEqual(neverProduced([one, other], folder), ['one 404', 'other 200'])
+    assert.deepEqual(uncovered([one, other], folder), ['one 404', 'other 200'])
     noteAnswer(one, 404, folder)
     noteAnswer(other, 200, folder)
-    assert.deepEqual(neverProduced([one, other], folder), [])
+    assert.deepEqual(uncovered([one, other], folder), [])
   } finally {
     rmSync(folder, { recursive: true })
   }

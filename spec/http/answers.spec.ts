@@ -4,9 +4,9 @@ import { after, before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
-import { translate } from '../../lib/http/errors.ts'
-import { Empty, Html, NotFound, ReadyJson } from '../../lib/http/index.ts'
-import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+import { toFailure } from '../../lib/http/errors.ts'
+import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const codes: Record<ErrorCode, number> = {
   bad_request: 400,
@@ -41,7 +41,7 @@ const routes = [
     path: '/ready',
     operationId: 'ready',
     responses: { 200: Id },
-    handle: () => reply(200, new ReadyJson({ id: 1 })),
+    handle: () => reply(200, new SerializedJson({ id: 1 })),
   }),
   route({
     ...open,
@@ -113,7 +113,7 @@ const routes = [
   }),
 ]
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })
@@ -290,7 +290,7 @@ describe('The log', () => {
         info: () => undefined,
       }
       const refuse = (message: string) =>
-        translate(new AllotError('unavailable', message, { retryAfter: 1 }), log, {
+        toFailure(new AllotError('unavailable', message, { retryAfter: 1 }), log, {
           method: 'GET',
           path: '/x',
         })
@@ -308,7 +308,7 @@ describe('The log', () => {
         lines,
       )
       for (let time = 0; time < 3; time++)
-        translate(new AllotError('unavailable', 'the store is away'), log, { method: 'GET', path: '/x' })
+        toFailure(new AllotError('unavailable', 'the store is away'), log, { method: 'GET', path: '/x' })
       assert.equal(told.length, lines.length + 3)
     } finally {
       mock.restoreAll()

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import * as v from 'valibot'
-import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const Options = v.object({
   name: v.string(),
@@ -53,7 +53,7 @@ const routes = [
 const chunked = (path: string, type: string, body: string): string =>
   `${closing(`POST /api/v1${path}`, 'Transfer-Encoding: chunked', `Content-Type: ${type}`)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })

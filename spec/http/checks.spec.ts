@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { Empty, NotFound } from '../../lib/http/index.ts'
-import { type Floor, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve([
     route({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
-import { Empty, Html, type Identity, NotFound, ReadyJson } from '../../lib/http/index.ts'
+import { Empty, Html, type Identity, NotFound, SerializedJson } from '../../lib/http/index.ts'
 import { pageOf, plain, reply, route } from './floor.ts'
 
 const open = { ...plain, method: 'GET', path: '/x/{id}', operationId: 'x', auth: 'optional' } as const
@@ -11,7 +11,7 @@ const responses = { 200: Id, 204: Empty, 404: NotFound } as const
 /** The compiler takes these; each of the refused ones below differs from one of them in a single thing. */
 const taken = [
   route({ ...open, responses, handle: () => reply(200, { id: 1 }) }),
-  route({ ...open, responses, handle: () => reply(200, new ReadyJson({ id: 1 })) }),
+  route({ ...open, responses, handle: () => reply(200, new SerializedJson({ id: 1 })) }),
   route({ ...open, responses, handle: async () => reply(204) }),
   route({
     ...open,
@@ -33,7 +33,7 @@ const refused = [
   // @ts-expect-error a body that the schema does not describe
   route({ ...open, responses, handle: () => reply(200, { id: 'one' }) }),
   // @ts-expect-error serialised JSON that the schema does not describe
-  route({ ...open, responses, handle: () => reply(200, new ReadyJson({ id: 'one' })) }),
+  route({ ...open, responses, handle: () => reply(200, new SerializedJson({ id: 'one' })) }),
   // @ts-expect-error no body where there must be one
   route({ ...open, responses, handle: () => reply(200) }),
   // @ts-expect-error a body where there must be none

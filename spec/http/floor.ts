@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
-import { createServing, type Identity, type Next, type Route, routesFor } from '../../lib/http/index.ts'
+import { createDispatcher, type Identity, type Next, type Route, routesFor } from '../../lib/http/index.ts'
 
 /** What the handlers of these specs work with: nothing. */
 export type Nothing = Record<string, never>
@@ -16,7 +16,7 @@ export interface Told {
   readonly message: string
 }
 
-export interface Floor {
+export interface HttpFixture {
   readonly port: number
   /** Up to the base path and with it. */
   readonly api: string
@@ -36,17 +36,17 @@ const authenticate = ({ headers: { authorization } }: IncomingMessage): Identity
   return { username, admin: username === 'root', scopes: new Set(scopes.split(',')) }
 }
 
-type Handler = (...exchange: [...Parameters<RequestListener>, next?: Next]) => void
-type Options = Partial<Parameters<typeof createServing<Identity, Nothing>>[0]>
+type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
+type Options = Partial<Parameters<typeof createDispatcher<Identity, Nothing>>[0]>
 
 /** The routes of a spec in a started server, spoken to over a socket. */
 export const serve = async (
   routes: readonly Route<Identity, Nothing>[],
   options: Options = {},
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
-): Promise<Floor> => {
+): Promise<HttpFixture> => {
   const told: Told[] = []
-  const { handler, idle } = createServing<Identity, Nothing>({
+  const { handler, idle } = createDispatcher<Identity, Nothing>({
     routes,
     services: {},
     authenticate,

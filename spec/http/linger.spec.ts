@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
-import { until } from '../until.ts'
-import { type Floor, plain, reply, route, serve } from './floor.ts'
+import { waitFor } from '../until.ts'
+import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const routes = [
   route({
@@ -20,7 +20,7 @@ const routes = [
   }),
 ]
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })
@@ -46,10 +46,10 @@ const talk = (bytes: string) => {
 describe('An answer that is given before its request is over', { concurrency: true }, () => {
   it('leaves the connection to the next request when the rest comes soon', async () => {
     const { socket, state } = talk(`${HEAD}Content-Length: 10\r\n\r\nhello`)
-    await until(() => state.text !== '')
+    await waitFor(() => state.text !== '')
     assert.match(state.text, /^HTTP\/1\.1 401 /)
     socket.write(`world${HEAD}Authorization: me\r\nContent-Length: 5\r\n\r\nagain`)
-    await until(() => state.text.endsWith('"again"'))
+    await waitFor(() => state.text.endsWith('"again"'))
     assert.match(state.text, /HTTP\/1\.1 200 OK[\s\S]*"again"$/)
     // The time that the first one had is over, and was not the second one's.
     await sleep(3200)
@@ -65,10 +65,10 @@ describe('An answer that is given before its request is over', { concurrency: tr
     it(`waits a moment for the rest and no longer: ${what}`, async () => {
       const { socket, state } = talk(HEAD + more)
       const drip = setInterval(() => state.isOpen && socket.write('x'), 50)
-      await until(() => state.text !== '')
+      await waitFor(() => state.text !== '')
       assert.match(state.text, /^HTTP\/1\.1 4\d\d /)
       assert.equal(state.isOpen, true)
-      await until(() => !state.isOpen)
+      await waitFor(() => !state.isOpen)
       clearInterval(drip)
       assert.equal(state.isOpen, false)
     })

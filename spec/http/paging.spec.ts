@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { coercionOf } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { closing, type Floor, pageOf, plain, route, serve } from './floor.ts'
+import { closing, type HttpFixture, pageOf, plain, route, serve } from './floor.ts'
 
 /** As many numbers as the path says, as a list that pages. */
 const numbers = <const M extends 'lenient' | 'strict'>(paging: M) =>
@@ -53,7 +53,7 @@ const named = route({
   handle: ({ params }) => pageOf([params.name], 90),
 })
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve([numbers('lenient'), numbers('strict'), named, searched])
 })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const Said = v.object({ said: v.array(v.string()) })
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve([
     route({

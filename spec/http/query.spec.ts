@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { coerced, coercionOf, pathParams } from '../../lib/http/validate.ts'
+import { coerce, coercionOf, pathParams } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Floor, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const Asked = v.object({
   q: v.optional(v.string()),
@@ -14,7 +14,7 @@ const Asked = v.object({
 })
 const Needed = v.object({ count: v.pipe(v.number(), v.minValue(1)), subject: v.picklist(['a', 'b']) })
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   const open = { ...plain, method: 'GET', auth: 'optional' } as const
   floor = await serve([
@@ -98,7 +98,7 @@ describe('An integer of any length', () => {
     const coercion = coercionOf(v.object({ id: v.optional(v.number()) }))
     fc.assert(
       fc.property(digits, (integer) => {
-        const { id } = coerced(coercion, () => String(integer)) as { id?: number }
+        const { id } = coerce(coercion, () => String(integer)) as { id?: number }
         assert.equal(Number.isSafeInteger(id), Number.isSafeInteger(Number(integer)))
         if (Number.isSafeInteger(id)) assert.equal(BigInt(id!), integer)
         else assert.equal(id! < 0, integer < 0n)

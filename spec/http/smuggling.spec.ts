@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
-import { type Floor, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 /** The paths that were handled, since a spec began. */
 const handled: string[] = []
@@ -31,7 +31,7 @@ const routes = [
   }),
 ]
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })

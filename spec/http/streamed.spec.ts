@@ -5,14 +5,14 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { createStreaming, streamsFor } from '../../lib/http/index.ts'
+import { createStreamDispatcher, streamsFor } from '../../lib/http/index.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
 const reply = (body: Readable | string) => ({ status: 200, headers: { 'Content-Type': 'text/x-echo' }, body })
 
 const logged: string[] = []
-const { take, idle } = createStreaming({
+const { handle, idle } = createStreamDispatcher({
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
     stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),
@@ -39,7 +39,7 @@ const { take, idle } = createStreaming({
 })
 
 const server = createServer((req, res) => {
-  if (!take(req, res)) res.end('the host')
+  if (!handle(req, res)) res.end('the host')
 })
 let base: string
 before(async () => {

@@ -3,15 +3,15 @@ import { get, type IncomingMessage } from 'node:http'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Ndjson, type Produce } from '../../lib/http/index.ts'
-import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 
 /** What the next answer is made by. */
 let produce: Produce
-let floor: Floor
+let floor: HttpFixture
 /** The same where a connection may be idle for a moment only. */
-let impatient: Floor
+let impatient: HttpFixture
 const IDLE = 300
 before(async () => {
   const routes = [
@@ -46,8 +46,8 @@ const asked = ({ api } = floor): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => get(`${api}/lines`, resolve).on('error', reject))
 
 const until = async (holds: () => boolean): Promise<void> => {
-  for (let tries = 0; !holds(); tries++) {
-    assert.ok(tries < 400, 'it never came to that')
+  for (let attempts = 0; !holds(); attempts++) {
+    assert.ok(attempts < 400, 'it never came to that')
     await setTimeout(10)
   }
 }

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
-import { until } from '../until.ts'
-import { closing, type Floor, plain, reply, route, serve } from './floor.ts'
+import { waitFor } from '../until.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
 
 let [running, most, handled] = [0, 0, 0]
 const answers = { ...plain, method: 'GET', auth: 'optional', responses: { 200: v.string() } } as const
@@ -33,7 +33,7 @@ const routes = [
   }),
 ]
 
-let floor: Floor
+let floor: HttpFixture
 before(async () => {
   floor = await serve(routes)
 })
@@ -66,7 +66,7 @@ describe('Requests that are sent ahead of their answers', () => {
   it('by a client that never reads pile up no answers', async () => {
     const socket = connected().pause()
     socket.write(get('/big').repeat(250))
-    await until(() => handled > 0)
+    await waitFor(() => handled > 0)
     await sleep(500)
     // What the operating system takes into its own buffers is handled, and one more: 250 answers would be 64 MiB.
     assert.ok(handled < 100, `${handled} were handled`)
@@ -85,7 +85,7 @@ describe('Requests that are sent ahead of their answers', () => {
   it('are not begun any more when the client has gone away', async () => {
     const socket = connected()
     socket.write(get('/slow').repeat(50))
-    await until(() => handled > 2)
+    await waitFor(() => handled > 2)
     socket.destroy()
     await sleep(100)
     await floor.idle()

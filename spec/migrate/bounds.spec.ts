@@ -9,11 +9,11 @@ import { LIMITS } from '../../bin/migrate/request.ts'
 import { sourceAt } from '../../bin/migrate/source.ts'
 import { allot } from '../bin/program.ts'
 import { aFolder } from '../folder.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { type Replay, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
 
-let source: Running
+let source: TestServer
 let target: Target
 before(async () => {
   source = await start({ dialect: 'forgejo' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { gpgPair } from '../keygen.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
@@ -33,7 +33,7 @@ const ORGANIZATIONS: Record<string, Reply> = {
   '/teams/2/members': { body: [{ login: 'bob' }], total: 1 },
 }
 
-let behind: Running
+let behind: TestServer
 let target: Target
 let source: Replay
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { commit, git } from '../git/client.ts'
 import { sshPair } from '../keygen.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
-let source: Running
+let source: TestServer
 let target: Target
 let [ann, ben]: Person[] = []
 let checkout: string
@@ -101,7 +101,7 @@ const OF_USERS = ['keys', 'starred', 'subscriptions', 'following', 'followers'].
 )
 
 /** Without what is each server's own. */
-const without = async (server: Running, path: string): Promise<unknown> => {
+const without = async (server: TestServer, path: string): Promise<unknown> => {
   const { body } = await server.as(server.root, 'GET', path)
   const text = JSON.stringify(body, (name, value) =>
     /^(id|created|created_at|updated_at|avatar_url|size)$/.test(name) ? undefined : value,
@@ -109,7 +109,7 @@ const without = async (server: Running, path: string): Promise<unknown> => {
   return JSON.parse(text.replaceAll(server.base, ''))
 }
 
-const everythingIn = async ({ allot }: Running): Promise<string[]> => {
+const everythingIn = async ({ allot }: TestServer): Promise<string[]> => {
   let text = ''
   await allot.export(async (bytes) => {
     text += Buffer.from(bytes).toString('latin1')

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { allot, begin, PROGRAM } from '../bin/program.ts'
 import { aFolder } from '../folder.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { replay } from './replay.ts'
 import { pushed } from './two.ts'
 
@@ -15,7 +15,7 @@ const exec = promisify(execFile)
 const REPOSITORIES = 12
 const SHARD = REPOSITORIES.toString(16).padStart(2, '0')
 
-let source: Running
+let source: TestServer
 let env: Record<string, string>
 const folder = aFolder()
 

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { sourceAt } from '../../bin/migrate/source.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
-let source: Running
+let source: TestServer
 let target: Target
 
 before(async () => {

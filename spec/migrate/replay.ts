@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Running } from '../running.ts'
+import type { TestServer } from '../running.ts'
 
 /** What a real Forgejo answered to an administrator, by the path below its API, and which record of it that is. */
 interface Recorded {
@@ -65,7 +65,7 @@ export const replay = async (
 }
 
 /** The recorded Forgejo, with git data from a started server that has the same names. */
-export const forgejo = (behind: Running, more: Readonly<Record<string, Reply>> = {}): Promise<Replay> =>
+export const forgejo = (behind: TestServer, more: Readonly<Record<string, Reply>> = {}): Promise<Replay> =>
   replay({ ...FORGEJO, ...more }, behind.allot.handler)
 
 export const recorded = (path: string): Reply => FORGEJO[path]!

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import type { Running } from '../running.ts'
+import type { TestServer } from '../running.ts'
 import { type Model, type ModelRepository, type Rights, rightsAt } from './model.ts'
 
-const SECRETS = new WeakMap<Running['allot'], Map<number, string>>()
+const SECRETS = new WeakMap<TestServer['allot'], Map<number, string>>()
 
 /** What a user may do here, as the API and the domain say; what an account that may not sign in may do is what everyone may. */
 export const rightsHere = async (
-  target: Running,
+  target: TestServer,
   login: string | undefined,
   { owner, name }: ModelRepository,
 ): Promise<Rights> => {
   const { accounts, organizations } = target.allot.hosting
   const account = login === undefined ? undefined : await accounts.byName(login)
   const token = account?.active === true ? await secretOf(target, account.id) : undefined
-  const { status, body } = await target.ask(
+  const { status, body } = await target.request(
     'GET',
     `/repos/${owner}/${name}`,
     token === undefined ? {} : { token },
@@ -29,7 +29,7 @@ export const rightsHere = async (
   }
 }
 
-const secretOf = async ({ allot }: Running, id: number): Promise<string> => {
+const secretOf = async ({ allot }: TestServer, id: number): Promise<string> => {
   const secrets = SECRETS.get(allot) ?? new Map<number, string>()
   SECRETS.set(allot, secrets)
   const secret = secrets.get(id) ?? (await allot.hosting.tokens.create(id, 'rights', ['all'])).secret
@@ -38,7 +38,7 @@ const secretOf = async ({ allot }: Running, id: number): Promise<string> => {
 }
 
 /** @returns a line for each right that is more here than at the source */
-export const excessesOf = async (target: Running, model: Model): Promise<string[]> => {
+export const excessesOf = async (target: TestServer, model: Model): Promise<string[]> => {
   const lines: string[] = []
   for (const repository of model.repositories)
     for (const login of [undefined, ...model.users.map((one) => one.login)]) {
@@ -52,5 +52,5 @@ export const excessesOf = async (target: Running, model: Model): Promise<string[
   return lines
 }
 
-export const assertNoExcess = async (target: Running, model: Model): Promise<void> =>
+export const assertNoExcess = async (target: TestServer, model: Model): Promise<void> =>
   assert.deepEqual(await excessesOf(target, model), [])

@@ -3,12 +3,12 @@ import { createReport, type Report } from '../../bin/migrate/report.ts'
 import { sourceAt } from '../../bin/migrate/source.ts'
 import { aFolder } from '../folder.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 /** A server with an empty store, and everything that is moved into it. */
-export interface Target extends Running {
+export interface Target extends TestServer {
   from(
-    source: Pick<Running, 'base' | 'root'>,
+    source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
     largest?: number,
   ): Promise<Report & { text: string }>
@@ -30,7 +30,7 @@ export const startTarget = async (): Promise<Target> => {
 }
 
 /** A repository of the real git, with a branch and a tag beside main. @returns its folder */
-export const pushed = async (source: Running, who: Person, path: string): Promise<string> => {
+export const pushed = async (source: TestServer, who: Person, path: string): Promise<string> => {
   const folder = await aCheckout({ 'README.md': `# ${path}\n` })
   await git(folder, 'tag', '--annotate', '--message', 'first', 'v1')
   await git(folder, 'branch', 'other')
@@ -40,5 +40,5 @@ export const pushed = async (source: Running, who: Person, path: string): Promis
 }
 
 /** Every branch and tag, as whoever clones sees them. */
-export const refsOf = (server: Running, who: Person, path: string): Promise<string> =>
+export const refsOf = (server: TestServer, who: Person, path: string): Promise<string> =>
   git('/', 'ls-remote', urlFor(server, path, who))

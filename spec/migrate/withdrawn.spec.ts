@@ -180,7 +180,7 @@ describe('Rights that cannot be said here', () => {
   it('are those of everyone, at a source where everyone signs in', async () => {
     await begun({ ...aModel(), open: false })
     assert.equal((await accountHere('acme')).visibility, 'limited')
-    assert.equal((await target.ask('GET', '/repos/ann/demo')).status, 404)
+    assert.equal((await target.request('GET', '/repos/ann/demo')).status, 404)
     await target.stop()
   })
 })

@@ -8,7 +8,7 @@ import { mock } from 'node:test'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import { aFolder } from '../folder.ts'
 import { gpgPair, sshPair } from '../keygen.ts'
-import { asker, type Running } from '../running.ts'
+import { sender, type TestServer } from '../running.ts'
 
 /** Links in answers must not tell one server from another. */
 export const BASE = 'http://allot.example.test'
@@ -18,7 +18,7 @@ const quiet = { error: () => undefined, info: () => undefined }
 export interface Served {
   allot: Allot
   api: string
-  ask: Running['ask']
+  ask: TestServer['request']
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export const serve = async (options: AllotOptions): Promise<Served> => {
   return {
     allot,
     api,
-    ask: asker(api),
+    ask: sender(api),
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -88,12 +88,8 @@ for (const [name, make, asked] of DRIVERS)
     it('has the same git data, and nothing that git complains about', () => {
       for (const id of [1, 2, 3]) {
         const [one, other] = [folderOf(source.directory, id), folderOf(directory, id)]
-        for (const question of [
-          ['for-each-ref'],
-          ['rev-list', '--objects', '--all'],
-          ['symbolic-ref', 'HEAD'],
-        ])
-          assert.equal(git('-C', other, ...question), git('-C', one, ...question))
+        for (const query of [['for-each-ref'], ['rev-list', '--objects', '--all'], ['symbolic-ref', 'HEAD']])
+          assert.equal(git('-C', other, ...query), git('-C', one, ...query))
         git('-C', other, 'fsck', '--full', '--strict')
       }
       assert.match(git('-C', folderOf(directory, 1), 'for-each-ref'), /topic\/a\n.*notes.*\n.*v1/)

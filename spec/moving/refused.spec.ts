@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
 import { checkExport } from '../../lib/moving/reader.ts'
-import { SCHEMA } from '../../lib/records/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import { aFolder } from '../folder.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
 import { exported, inChunks } from './instance.ts'
@@ -125,8 +125,12 @@ describe('A file is refused, with the number of the line,', () => {
     ['that is something else', Buffer.from('\x89PNG\n\x1a\n'), /no export of Allot/],
     ['of another format', sealed([], { format: 'other' }), /no export of Allot/],
     ['of a newer version', sealed([], { version: 2 }), /version 2 of the format.*reads up to 1.*newer/],
-    ['of a newer layout', sealed([], { schema: SCHEMA + 1 }), /newer Allot.*use the newer one/],
-    ['of an older layout', sealed([], { schema: SCHEMA - 1 }), /older Allot.*import it with that one/],
+    ['of a newer layout', sealed([], { schema: LAYOUT_VERSION + 1 }), /newer Allot.*use the newer one/],
+    [
+      'of an older layout',
+      sealed([], { schema: LAYOUT_VERSION - 1 }),
+      /older Allot.*import it with that one/,
+    ],
     ['with a line that is no JSON', sealed([anAccount, '{"collection":']), /^line 3: is no JSON/],
     ['with a line that is no object', sealed(['[]', '"x"']), /^line 2: /],
     ['with a line of no kind', sealed([{ something: 1 }]), /^line 2: /],

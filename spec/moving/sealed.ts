@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
-import { SCHEMA } from '../../lib/records/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 
 /** Lines with a first and a last one that are right for them, as whoever forges a file would make them. */
 export const sealed = (lines: readonly (object | string)[], first: object = {}): Buffer => {
-  const begin = { format: 'allot-export', version: 1, schema: SCHEMA, time: '2026-11-21T04:09:00Z', ...first }
+  const begin = {
+    format: 'allot-export',
+    version: 1,
+    schema: LAYOUT_VERSION,
+    time: '2026-11-21T04:09:00Z',
+    ...first,
+  }
   const texts = [begin, ...lines].map((line) => (typeof line === 'string' ? line : JSON.stringify(line)))
   const body = texts.map((text) => `${text}\n`).join('')
   const sha256 = createHash('sha256').update(body).digest('hex')

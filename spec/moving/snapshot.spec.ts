@@ -135,14 +135,14 @@ describe('GET /admin/export', () => {
     try {
       const { token } = server.root
       const ann = await server.person('ann', { password: 'a long password' })
-      assert.equal((await server.ask('GET', '/admin/export')).status, 401)
-      assert.equal((await server.ask('GET', '/admin/export', { token: ann.token })).status, 403)
+      assert.equal((await server.request('GET', '/admin/export')).status, 401)
+      assert.equal((await server.request('GET', '/admin/export', { token: ann.token })).status, 403)
       const narrow = await server.scoped(server.root, 'write:user', 'read:admin', 'write:admin')
-      const refused = await server.ask('GET', '/admin/export', { token: narrow })
+      const refused = await server.request('GET', '/admin/export', { token: narrow })
       assertError(refused, 403, /\[read:secrets\]/)
       const secrets = { token: await server.scoped(server.root, 'read:secrets') }
-      assert.equal((await server.ask('GET', '/admin/export', secrets)).status, 200)
-      const answer = await server.ask('GET', '/admin/export', { token })
+      assert.equal((await server.request('GET', '/admin/export', secrets)).status, 200)
+      const answer = await server.request('GET', '/admin/export', { token })
       assert.equal(answer.status, 200)
       assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
       const [first, ...lines] = answer.text.trimEnd().split('\n')

@@ -33,7 +33,7 @@ interface Declared {
   query?: { entries: object }
 }
 
-const questions = ({ path, paging, query }: Declared): string[] => {
+const queries = ({ path, paging, query }: Declared): string[] => {
   const members = Object.keys(query?.entries ?? {})
   const asked = [
     '',
@@ -48,7 +48,7 @@ const questions = ({ path, paging, query }: Declared): string[] => {
 /** Everything that can be read over the API but the export itself. */
 const paths = (routes as unknown as readonly Declared[])
   .filter(({ method, path }) => method === 'GET' && path !== '/admin/export')
-  .flatMap(questions)
+  .flatMap(queries)
 
 interface Answered {
   status: number

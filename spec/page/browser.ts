@@ -1,5 +1,5 @@
 import type { AllotOptions } from '../../lib/index.ts'
-import { type Running, type Started, start } from '../running.ts'
+import { type StartOptions, start, type TestServer } from '../running.ts'
 
 /** What came back, with nothing followed. */
 export interface Shown {
@@ -19,19 +19,19 @@ export interface Visitor {
 export type Fields = Record<string, string | readonly string[]>
 
 /** A server that shows pages beside the API. */
-export const startPages = (options: Partial<AllotOptions> = {}, started: Started = {}): Promise<Paged> =>
+export const startPages = (options: Partial<AllotOptions> = {}, started: StartOptions = {}): Promise<Paged> =>
   startWith({ repositories: false, ...options }, started)
 
-export type Paged = Running & { visitor(): Visitor }
+export type Paged = TestServer & { browser(): Visitor }
 
-const startWith = async (options: Partial<AllotOptions>, started: Started): Promise<Paged> => {
-  let handled: Running['allot'] | undefined
+const startWith = async (options: Partial<AllotOptions>, started: StartOptions): Promise<Paged> => {
+  let handled: TestServer['allot'] | undefined
   const running = await start(options, {
     mount: (handler) => (req, res) => handled!.page(req, res, () => handler(req, res)),
     ...started,
   })
   handled = running.allot
-  return { ...running, visitor: () => visitorAt(running.base) }
+  return { ...running, browser: () => visitorAt(running.base) }
 }
 
 export const visitorAt = (base: string): Visitor => {
@@ -50,7 +50,7 @@ export const visitorAt = (base: string): Visitor => {
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
     jar.set(name!, value!)
   }
-  const visitor: Visitor = {
+  const browser: Visitor = {
     get cookie() {
       return cookies()
     },
@@ -58,13 +58,13 @@ export const visitorAt = (base: string): Visitor => {
     post: (path, fields, headers = {}) =>
       ask(path, { method: 'POST', headers, body: bodyOf({ form, ...fields }) }),
     async signIn(name, secret) {
-      await visitor.get('/-/sign-in')
-      const answer = await visitor.post('/-/sign-in', { name, secret })
-      if (answer.status === 303) await visitor.get('/')
+      await browser.get('/-/sign-in')
+      const answer = await browser.post('/-/sign-in', { name, secret })
+      if (answer.status === 303) await browser.get('/')
       return answer
     },
   }
-  return visitor
+  return browser
 }
 
 const bodyOf = (fields: Fields): URLSearchParams =>

@@ -13,7 +13,7 @@ describe('A form', () => {
   after(() => allot.stop())
 
   it('is refused without the token of the visitor that it was shown to, and nothing is done', async () => {
-    const [ann, other] = [allot.visitor(), allot.visitor()]
+    const [ann, other] = [allot.browser(), allot.browser()]
     await ann.signIn('ann', PASSWORD)
     await ann.get('/')
     await other.get('/-/sign-in')
@@ -27,7 +27,7 @@ describe('A form', () => {
   })
 
   it('is refused from another site, whatever token it has', async () => {
-    const ann = allot.visitor()
+    const ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
     await ann.get('/')
     for (const headers of [
@@ -57,14 +57,14 @@ describe('A form', () => {
   })
 
   it('of a page that has expired leads to signing in', async () => {
-    const ann = allot.visitor()
+    const ann = allot.browser()
     await ann.get('/-/sign-in')
     const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
     assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in'])
   })
 
   it('is refused when it is too large, or no form', async () => {
-    const ann = allot.visitor()
+    const ann = allot.browser()
     await ann.get('/-/sign-in')
     assert.equal((await ann.post('/-/sign-in', { name: 'x'.repeat(1024 * 1024) })).status, 413)
     const json = { 'content-type': 'application/json' }
@@ -81,7 +81,7 @@ describe('A page', () => {
   after(() => allot.stop())
 
   it('runs nothing, loads nothing from elsewhere, is framed by nobody and kept by no cache', async () => {
-    const ann = allot.visitor()
+    const ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
     for (const path of ['/', '/-/sign-in', '/-/storage/nobody', '/-/storage/ann/repositories']) {
       const { headers, text } = await ann.get(path)
@@ -98,11 +98,11 @@ describe('A page', () => {
   })
 
   it('takes its style from a URL of its own, which has a tag', async () => {
-    const { status, headers } = await allot.visitor().get('/-/style.css')
+    const { status, headers } = await allot.browser().get('/-/style.css')
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/css;charset=utf-8'])
-    const again = await allot.visitor().get('/-/style.css', { 'if-none-match': headers.get('etag')! })
+    const again = await allot.browser().get('/-/style.css', { 'if-none-match': headers.get('etag')! })
     assert.deepEqual([again.status, again.text], [304, ''])
-    assert.match((await allot.visitor().get('/-/icon.svg')).headers.get('content-type')!, /^image\/svg\+xml/)
+    assert.match((await allot.browser().get('/-/icon.svg')).headers.get('content-type')!, /^image\/svg\+xml/)
   })
 
   it('is asked for by GET and HEAD, and says so', async () => {
@@ -117,17 +117,17 @@ describe('A page', () => {
   })
 
   it('is in no way of the API, nor of what a host has beside it', async () => {
-    assert.equal((await allot.ask('GET', '/version')).status, 200)
-    assert.equal((await allot.visitor().get('/-/nothing')).status, 404)
-    assert.equal((await allot.visitor().get('/ann')).status, 404)
-    assert.equal((await allot.visitor().get('/api/swagger')).status, 200)
+    assert.equal((await allot.request('GET', '/version')).status, 200)
+    assert.equal((await allot.browser().get('/-/nothing')).status, 404)
+    assert.equal((await allot.browser().get('/ann')).status, 404)
+    assert.equal((await allot.browser().get('/api/swagger')).status, 200)
   })
 
   it('finds the same cookies behind TLS, where they are bound to the host', async () => {
     const secure = await startPages({ baseUrl: 'https://git.example.test' })
     try {
       await secure.person('ann', { password: PASSWORD })
-      const ann = secure.visitor()
+      const ann = secure.browser()
       const { headers } = await ann.signIn('ann', PASSWORD)
       assert.match(
         headers.get('set-cookie')!,
@@ -152,8 +152,8 @@ describe('A page', () => {
       const { hosting } = failing.allot
       const broken = () => Promise.reject(new Error('the inside'))
       Object.assign(hosting.sessions, { find: broken })
-      const visitor = failing.visitor()
-      await visitor.get('/-/style.css')
+      const browser = failing.browser()
+      await browser.get('/-/style.css')
       const { status, text } = await visitorAt(failing.base).get('/', { cookie: `allot=${'x'.repeat(43)}` })
       assert.equal(status, 500)
       assert.doesNotMatch(text, /the inside/)

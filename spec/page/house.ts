@@ -13,7 +13,7 @@ export const MARKUP = `<img src=x onerror="alert(1)">'"&</td><script>alert(2)</s
  * Ann has used storage for 80 days, is near her limit as a whole and over that of artifacts; she owns the organization
  * acme, which is over. Ben is within, and has a hidden organization with Ann as a mere member.
  */
-export const startHouse = async (): Promise<Paged> => {
+export const startFixture = async (): Promise<Paged> => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() - 80 * DAY })
   try {
     const allot = await startPages({ quota: { defaultGroups: ['free'] } })

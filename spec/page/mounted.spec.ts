@@ -117,9 +117,9 @@ describe('The pages, mounted in a host', () => {
         type: 'npm',
         version: '1',
       })
-      const visitor = visitorAt(allot.base)
-      await visitor.signIn('', ann.token)
-      const { text } = await visitor.get('/')
+      const browser = visitorAt(allot.base)
+      await browser.signIn('', ann.token)
+      const { text } = await browser.get('/')
       for (const path of [
         'ann/demo/actions/runs/7',
         'ann/demo/issues/3',
@@ -148,22 +148,22 @@ describe("The pages with the host's own login", () => {
     page = allot.allot.page
     try {
       const chief = { 'x-user': 'chief' }
-      const visitor = visitorAt(allot.base)
-      assert.match((await visitor.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
-      const nobody = await visitor.get('/')
+      const browser = visitorAt(allot.base)
+      assert.match((await browser.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
+      const nobody = await browser.get('/')
       assert.equal(nobody.status, 403)
       assert.match(nobody.text, /Sign in first\./)
-      assert.equal((await visitor.get('/-/sign-in')).status, 404)
-      const { text } = await visitor.get('/-/admin/rules', chief)
+      assert.equal((await browser.get('/-/sign-in')).status, 404)
+      const { text } = await browser.get('/-/admin/rules', chief)
       assert.doesNotMatch(text, /Sign out/)
       const rule = { name: 'small', limit: '5', subject: 'size:all' }
-      assert.equal((await visitor.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
+      assert.equal((await browser.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
       const other = visitorAt(allot.base)
       await other.get('/-/admin/rules', chief)
-      await visitor.get('/-/admin/rules', chief)
-      assert.equal((await visitor.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)
-      await visitor.get('/-/admin/rules', chief)
-      assert.equal((await visitor.post('/-/admin/rules', rule, chief)).status, 303)
+      await browser.get('/-/admin/rules', chief)
+      assert.equal((await browser.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)
+      await browser.get('/-/admin/rules', chief)
+      assert.equal((await browser.post('/-/admin/rules', rule, chief)).status, 303)
       assert.equal((await allot.allot.quota.rules.list({ offset: 0, limit: 9 })).total, 1)
     } finally {
       await allot.stop()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Paged } from './browser.ts'
-import { PASSWORD, startHouse } from './house.ts'
+import { PASSWORD, startFixture } from './house.ts'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   existsSync,
@@ -46,7 +46,7 @@ describe('The pages in a real browser', { skip }, () => {
   let allot: Paged
   let browser: Browser
   before(async () => {
-    allot = await startHouse()
+    allot = await startFixture()
     browser = await chromium.launch({ executablePath: executablePath!, args })
   })
   after(async () => {

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { PASSWORD, startHouse } from './house.ts'
+import { PASSWORD, startFixture } from './house.ts'
 
 /** `npx tsx spec/page/picture.ts` takes the picture of the README anew. */
 const folder = fileURLToPath(new URL('../../docs/', import.meta.url))
-const allot = await startHouse()
+const allot = await startFixture()
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
 try {
   const { accounts } = allot.allot.hosting

@@ -19,7 +19,7 @@ describe('Signing in to the pages', () => {
       ['/-/storage/ann', '/-/sign-in?to=%2F-%2Fstorage%2Fann'],
       ['/-/storage/nobody', '/-/sign-in?to=%2F-%2Fstorage%2Fnobody'],
     ]) {
-      const { status, headers } = await allot.visitor().get(path!)
+      const { status, headers } = await allot.browser().get(path!)
       assert.deepEqual([status, headers.get('location')], [303, to])
     }
   })
@@ -32,36 +32,36 @@ describe('Signing in to the pages', () => {
       ['', bob.token, 'bob'],
       ['bob', ` ${bob.token} `, 'bob'],
     ] as const) {
-      const visitor = allot.visitor()
-      await visitor.get('/-/sign-in')
-      const { status, headers } = await visitor.post('/-/sign-in', {
+      const browser = allot.browser()
+      await browser.get('/-/sign-in')
+      const { status, headers } = await browser.post('/-/sign-in', {
         name,
         secret,
         to: `/-/storage/${shown}`,
       })
       assert.deepEqual([status, headers.get('location')], [303, `/-/storage/${shown}`])
-      assert.match((await visitor.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
+      assert.match((await browser.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
     }
   })
 
   it('takes a password with spaces at its ends as the API takes it, and a token with spaces around it', async () => {
     const [name, password] = ['spaced', '  a long password\t ']
     const { token } = await allot.person(name, { password })
-    assert.equal((await allot.ask('GET', '/user', { headers: basic(name, password) })).status, 200)
-    assert.equal((await allot.visitor().signIn(` ${name} `, password)).status, 303)
-    assert.equal((await allot.visitor().signIn(name, password.trim())).status, 422)
-    assert.equal((await allot.visitor().signIn('', ` ${token}\n`)).status, 303)
+    assert.equal((await allot.request('GET', '/user', { headers: basic(name, password) })).status, 200)
+    assert.equal((await allot.browser().signIn(` ${name} `, password)).status, 303)
+    assert.equal((await allot.browser().signIn(name, password.trim())).status, 422)
+    assert.equal((await allot.browser().signIn('', ` ${token}\n`)).status, 303)
   })
 
   it('says what is wrong, keeps the name and never the password', async () => {
-    const visitor = allot.visitor()
-    const wrong = await visitor.signIn('a<b>"nn', 'wrong password')
+    const browser = allot.browser()
+    const wrong = await browser.signIn('a<b>"nn', 'wrong password')
     assert.equal(wrong.status, 422)
     assert.match(wrong.text, /The user name or password is wrong\./)
     assert.match(wrong.text, /value="a&lt;b>&quot;nn"/)
     assert.doesNotMatch(wrong.text, /wrong password/)
-    assert.equal((await visitor.get('/')).status, 303)
-    assert.match((await allot.visitor().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
+    assert.equal((await browser.get('/')).status, 303)
+    assert.match((await allot.browser().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
   })
 
   it('goes nowhere else afterwards', async () => {
@@ -73,40 +73,40 @@ describe('Signing in to the pages', () => {
       '/-//x?y',
       'javascript:1',
     ]) {
-      const visitor = allot.visitor()
-      await visitor.get('/-/sign-in')
-      const { headers } = await visitor.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to })
+      const browser = allot.browser()
+      await browser.get('/-/sign-in')
+      const { headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to })
       const { origin } = new URL(headers.get('location')!, allot.base)
       assert.equal(origin, new URL(allot.base).origin, to)
     }
   })
 
   it('gives another cookie than the visitor had, which scripts cannot read and other sites do not send', async () => {
-    const visitor = allot.visitor()
-    await visitor.get('/-/sign-in')
-    const planted = visitor.cookie
-    const { headers } = await visitor.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
+    const browser = allot.browser()
+    await browser.get('/-/sign-in')
+    const planted = browser.cookie
+    const { headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
     assert.match(
       headers.get('set-cookie')!,
       /^allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/,
     )
-    assert.notEqual(visitor.cookie, planted)
+    assert.notEqual(browser.cookie, planted)
     assert.equal((await visitorAt(allot.base).get('/', { cookie: planted })).status, 303)
   })
 
   it('keeps nothing in the store by which somebody could sign in', async () => {
-    const visitor = allot.visitor()
-    await visitor.signIn('ann', PASSWORD)
+    const browser = allot.browser()
+    await browser.signIn('ann', PASSWORD)
     const chunks: Uint8Array[] = []
     await allot.allot.export(async (bytes) => void chunks.push(bytes))
     const text = Buffer.concat(chunks).toString()
     assert.match(text, /"collection":"session"/)
-    assert.ok(!text.includes(visitor.cookie.replace('allot=', '')))
+    assert.ok(!text.includes(browser.cookie.replace('allot=', '')))
   })
 
   it('ends with signing out, here or everywhere', async () => {
-    const [one, other, third] = [allot.visitor(), allot.visitor(), allot.visitor()]
-    for (const visitor of [one, other, third]) await visitor.signIn('ann', PASSWORD)
+    const [one, other, third] = [allot.browser(), allot.browser(), allot.browser()]
+    for (const browser of [one, other, third]) await browser.signIn('ann', PASSWORD)
     const held = one.cookie
     assert.equal((await one.post('/-/sign-out', {})).headers.get('location'), '/-/sign-in')
     assert.equal((await visitorAt(allot.base).get('/', { cookie: held })).status, 303)
@@ -124,14 +124,14 @@ describe('Signing in to the pages', () => {
     }
     for (const [name, change] of Object.entries(changes)) {
       const { id } = await allot.person(name, { password: PASSWORD })
-      const visitor = allot.visitor()
-      await visitor.signIn(name, PASSWORD)
-      assert.equal((await visitor.get('/')).status, 200)
+      const browser = allot.browser()
+      await browser.signIn(name, PASSWORD)
+      assert.equal((await browser.get('/')).status, 200)
       await change(id)
-      assert.equal((await visitor.get('/')).status, 303, name)
+      assert.equal((await browser.get('/')).status, 303, name)
     }
     const { id, token } = await allot.person('revoked', { password: PASSWORD })
-    const [byToken, byPassword] = [allot.visitor(), allot.visitor()]
+    const [byToken, byPassword] = [allot.browser(), allot.browser()]
     await byToken.signIn('', token)
     await byPassword.signIn('revoked', PASSWORD)
     await hosting.tokens.remove(id, 'spec')
@@ -141,9 +141,9 @@ describe('Signing in to the pages', () => {
   it('lets a token do no more on the pages than it may', async () => {
     const person = await allot.person('careful', { admin: true })
     const token = await allot.scoped(person, 'read:repository')
-    const visitor = allot.visitor()
-    await visitor.signIn('', token)
-    const { status, text } = await visitor.get('/')
+    const browser = allot.browser()
+    await browser.signIn('', token)
+    const { status, text } = await browser.get('/')
     assert.equal(status, 403)
     assert.match(text, /required scope\(s\): \[read:user\]/)
   })
@@ -151,12 +151,12 @@ describe('Signing in to the pages', () => {
   it('is over when its time is, whatever was done in it', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() })
     try {
-      const visitor = allot.visitor()
-      await visitor.signIn('ann', PASSWORD)
+      const browser = allot.browser()
+      await browser.signIn('ann', PASSWORD)
       mock.timers.tick(11 * 3600_000)
-      assert.equal((await visitor.get('/')).status, 200)
+      assert.equal((await browser.get('/')).status, 200)
       mock.timers.tick(3600_000)
-      assert.equal((await visitor.get('/')).status, 303)
+      assert.equal((await browser.get('/')).status, 303)
     } finally {
       mock.timers.reset()
     }
@@ -179,15 +179,15 @@ describe('The limits on failed logins', () => {
     const allot = await startPages({ login: { failures: 3 } })
     try {
       await allot.person('ann', { password: PASSWORD })
-      const visitor = allot.visitor()
+      const browser = allot.browser()
       const statuses: number[] = []
-      for (let times = 0; times < 4; times++) statuses.push((await visitor.signIn('ann', 'wrong')).status)
+      for (let times = 0; times < 4; times++) statuses.push((await browser.signIn('ann', 'wrong')).status)
       assert.deepEqual(statuses, [422, 422, 422, 429])
-      const refused = await visitor.signIn('ann', PASSWORD)
+      const refused = await browser.signIn('ann', PASSWORD)
       assert.equal(refused.status, 429)
       assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
-      const api = await allot.ask('GET', '/user', {
+      const api = await allot.request('GET', '/user', {
         headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },
       })
       assert.equal(api.status, 429)

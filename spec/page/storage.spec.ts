@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type { Paged, Visitor } from './browser.ts'
-import { MARKUP, PASSWORD, startHouse } from './house.ts'
+import { MARKUP, PASSWORD, startFixture } from './house.ts'
 
 let allot: Paged
 const visitors = new Map<string, Visitor>()
 before(async () => {
-  allot = await startHouse()
+  allot = await startFixture()
 })
 after(() => allot.stop())
 
 /** Signed in, once for all of them: a password takes its time. */
 const as = async (name: string): Promise<Visitor> => {
-  const visitor = visitors.get(name) ?? allot.visitor()
-  if (!visitors.has(name)) await visitor.signIn(name, PASSWORD)
-  visitors.set(name, visitor)
-  return visitor
+  const browser = visitors.get(name) ?? allot.browser()
+  if (!visitors.has(name)) await browser.signIn(name, PASSWORD)
+  visitors.set(name, browser)
+  return browser
 }
 
 /** What people read. */
@@ -39,8 +39,8 @@ describe('The storage page', () => {
 
   it('draws a bar whose parts add up, by widths and without a style', async () => {
     const { text } = await (await as('ann')).get('/')
-    const [bar] = /<svg class="bar" .*?<\/svg>/.exec(text)!
-    const widths = [...bar.matchAll(/<rect class="part\d" x="([\d.]+)%" width="([\d.]+)%"/g)]
+    const [progressBar] = /<svg class="bar" .*?<\/svg>/.exec(text)!
+    const widths = [...progressBar.matchAll(/<rect class="part\d" x="([\d.]+)%" width="([\d.]+)%"/g)]
     assert.equal(widths.length, 6)
     const end = widths.reduce((at, [, x, width]) => {
       assert.ok(Math.abs(Number(x) - at) < 0.01)
@@ -167,14 +167,14 @@ describe('The administration', () => {
       '/-/admin/group?name=free',
     ]) {
       assert.equal((await (await as('ann')).get(path)).status, 403)
-      assert.equal((await allot.visitor().get(path)).status, 303)
+      assert.equal((await allot.browser().get(path)).status, 303)
     }
     const ann = await as('ann')
     assert.equal(
       (await ann.post('/-/admin/rules', { name: 'mine', limit: '1', subject: 'size:all' })).status,
       403,
     )
-    const reader = allot.visitor()
+    const reader = allot.browser()
     await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
     await reader.get('/-/admin/rules')
     const given = { name: 'mine', limit: '1', subject: 'size:all' }

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import { type Answer, asker } from '../running.ts'
+import { type Answer, sender } from '../running.ts'
 import { onPostgres } from '../store.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './shared.ts'
@@ -17,7 +17,7 @@ const RACES = onPostgres ? 10_000 : 400
 /** One of the servers; each request may go to another one. */
 interface Process {
   child: ChildProcess
-  ask: ReturnType<typeof asker>
+  ask: ReturnType<typeof sender>
 }
 
 const begin = async (url: string): Promise<Process> => {
@@ -26,7 +26,7 @@ const begin = async (url: string): Promise<Process> => {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [port] = await once(child.stdout!, 'data')
-  return { child, ask: asker(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
+  return { child, ask: sender(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
 }
 
 let processes: Process[] = []

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { createAllot } from '../../lib/index.ts'
 import { putBetween } from '../readme/between.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { startCluster } from './cluster.ts'
 
 /**
@@ -61,7 +61,7 @@ const cluster = await startCluster()
 process.once('exit', cluster.disposeAtOnce)
 let time = 0
 
-const costsOn = async (allot: Running, alice: Person): Promise<Cost[]> => {
+const costsOn = async (allot: TestServer, alice: Person): Promise<Cost[]> => {
   const costs: Cost[] = []
   for (const [method, path, body] of REQUESTS)
     costs.push(await costOf(() => allot.as(alice, method, path, body?.(++time))))

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { type Cluster, startCluster, startStandby } from './cluster.ts'
 import { type Cut, startProxy } from './proxy.ts'
 
@@ -119,7 +119,11 @@ export const struckBy = async (fault: Fault, calm: number): Promise<Struck> => {
   }
 }
 
-const duringWrites = async (allot: Running, strike: () => Promise<void>, calm: number): Promise<Struck> => {
+const duringWrites = async (
+  allot: TestServer,
+  strike: () => Promise<void>,
+  calm: number,
+): Promise<Struck> => {
   const owner = await allot.person('owner', { admin: true })
   await allot.as(owner, 'POST', '/user/repos', { name: 'demo' })
   const keys = new Set<string>()
@@ -157,7 +161,7 @@ const duringWrites = async (allot: Running, strike: () => Promise<void>, calm: n
   await strike()
   const sinceStrike = keys.size
   // It is over with the first write that is acknowledged again.
-  for (let tries = 0; keys.size === sinceStrike && tries < 600; tries++) await pause(50)
+  for (let attempts = 0; keys.size === sinceStrike && attempts < 600; attempts++) await pause(50)
   await pause(GRACE)
   overAt = performance.now()
   await pause(calm)
@@ -170,7 +174,7 @@ const duringWrites = async (allot: Running, strike: () => Promise<void>, calm: n
 const GRACE = 500
 
 const compared = async (
-  { allot, as }: Running,
+  { allot, as }: TestServer,
   owner: Person,
   keys: ReadonlySet<string>,
 ): Promise<Pick<Struck, 'acknowledged' | 'lost' | 'miscounted'>> => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { sequenceKey } from '../../lib/records/layout.ts'
-import { prepareStore } from '../../lib/records/opening.ts'
+import { migrateStore } from '../../lib/records/opening.ts'
 import { type Repository, repositories } from '../../lib/records/schema.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
 import { encodeValue } from '../../lib/records/values.ts'
@@ -17,7 +17,7 @@ const EACH = 30
 const opened = async (url: string): Promise<Store> => {
   const driver = postgres(url)
   await driver.open()
-  await prepareStore(driver)
+  await migrateStore(driver)
   return createStore(driver)
 }
 
@@ -43,7 +43,7 @@ describe('Names that several processes change while two pack them', { skip: miss
       await one.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(1000)))
       const known = new Map<number, Repository>()
       let isWriting = true
-      const packing = stores.map(async (store) => {
+      const compactor = stores.map(async (store) => {
         while (isWriting) {
           await packAll(store)
           await setTimeout(20)
@@ -54,7 +54,7 @@ describe('Names that several processes change while two pack them', { skip: miss
       ).finally(() => {
         isWriting = false
       })
-      await Promise.all(packing)
+      await Promise.all(compactor)
       await packAll(one)
       assert.deepEqual(await faultsOf(one.driver), [])
       await agrees(one, [...known.values()], ['name', 'me-3', '-1'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 import { missing } from './cluster.ts'
 import { type Counted, countQueries } from './counted.ts'
 import { emptyStore } from './shared.ts'
@@ -16,7 +16,7 @@ const set = (path: string, body?: object): [method: string, path: string, body?:
   ['DELETE', path],
 ]
 
-let allot: Running
+let allot: TestServer
 let alice: Person
 let queries: Counted
 let drop: () => Promise<void>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it, mock } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { KEPT_DAYS, today } from '../../lib/quota/days.ts'
-import { pastUsages } from '../../lib/records/schema.ts'
+import { HISTORY_DAYS, today } from '../../lib/quota/days.ts'
+import { dailyUsages } from '../../lib/records/schema.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { type Running, start } from '../running.ts'
+import { start, type TestServer } from '../running.ts'
 
 const DAY = 86_400_000
 
@@ -33,7 +33,7 @@ const counted = (driver: StorageDriver) => {
 
 describe('What an owner used', () => {
   const { driver, written } = counted(memory())
-  let allot: Running
+  let allot: TestServer
   let people = 0
   let owner: { id: number; name: string }
   before(async () => {
@@ -103,16 +103,16 @@ describe('What an owner used', () => {
 
   it('is nothing where nothing was ever used', async () => assert.deepEqual(await series(), []))
 
-  it(`goes back ${KEPT_DAYS} days and no further, however often it changes`, async () => {
+  it(`goes back ${HISTORY_DAYS} days and no further, however often it changes`, async () => {
     const before = await count()
-    for (let days = 0; days < KEPT_DAYS + 20; days++) {
+    for (let days = 0; days < HISTORY_DAYS + 20; days++) {
       await use(days + 1)
       later(1)
     }
     const found = await series()
-    assert.equal(found[0]![0], today() - KEPT_DAYS)
-    assert.ok((await count()) - before <= KEPT_DAYS + 1)
-    later(KEPT_DAYS)
+    assert.equal(found[0]![0], today() - HISTORY_DAYS)
+    assert.ok((await count()) - before <= HISTORY_DAYS + 1)
+    later(HISTORY_DAYS)
     assert.equal((await series()).length, 1)
   })
 
@@ -146,7 +146,7 @@ describe('What an owner used', () => {
     let records = 0
     await driver.read(async (tx) => {
       records = 0
-      for await (const _ of pastUsages.all(tx)) records++
+      for await (const _ of dailyUsages.all(tx)) records++
     })
     return records
   }

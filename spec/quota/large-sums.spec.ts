@@ -10,8 +10,8 @@ import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
 import { exported, inChunks } from '../moving/instance.ts'
 import { startPages } from '../page/browser.ts'
-import { type Person, type Running, start } from '../running.ts'
-import { until } from '../until.ts'
+import { type Person, start, type TestServer } from '../running.ts'
+import { waitFor } from '../until.ts'
 
 const LARGEST = Number.MAX_SAFE_INTEGER
 const sizes = fc.oneof(fc.constantFrom(LARGEST, LARGEST - 1, 0, 1), fc.nat({ max: LARGEST }))
@@ -209,7 +209,7 @@ describe('Usage beyond 2^53-1', () => {
 })
 
 /** A person whose usage of LFS is so many times 2^53-1. */
-const large = async (allot: Running, name: string, times: number): Promise<Person> => {
+const large = async (allot: TestServer, name: string, times: number): Promise<Person> => {
   const person = await allot.person(name)
   await allot.as(person, 'POST', '/user/repos', { name: 'demo' })
   for (let at = 0; at < times; at++) {
@@ -244,7 +244,7 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
       over,
       new RegExp(`"login":"dora".*"used":36028797018963964.*"login":"carl".*"used":${TRIPLE}`),
     )
-    const page = allot.visitor()
+    const page = allot.browser()
     await page.signIn('', carl.token)
     assert.ok((await page.get('/')).text.includes(EXACT_WORDS))
   })
@@ -260,7 +260,7 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
     assert.equal((await allot.as(allot.root, 'DELETE', '/admin/ledger/lfs/emil0')).status, 204)
     assert.equal((await allot.as(allot.root, 'DELETE', '/admin/ledger/lfs/emil1')).status, 204)
     assert.equal(BigInt((await allot.allot.quota.info('emil')).used.size.git.LFS), 0n)
-    await until(() => heard.length > 3)
+    await waitFor(() => heard.length > 3)
     assert.deepEqual(
       heard.filter((one) => one.startsWith('emil 1 ')),
       [`emil 1 true ${LARGEST}`, 'emil 1 false 0'],

@@ -7,7 +7,7 @@ import { it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { visitorAt } from '../page/browser.ts'
-import { asker } from '../running.ts'
+import { sender } from '../running.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -64,9 +64,9 @@ it('A new user comes from a checkout to their own storage page, with what they r
     const token = await said(/^ {2}([0-9a-f]{40})$/m)
     const page = await said(/sign in with it at (http:\S+)\n/)
     assert.ok(section.includes('http://127.0.0.1:3000'))
-    const visitor = visitorAt(new URL(page).origin)
-    await visitor.signIn('', token)
-    assert.match((await visitor.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
+    const browser = visitorAt(new URL(page).origin)
+    await browser.signIn('', token)
+    assert.match((await browser.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
 
     const { host, origin } = new URL(page)
     const script = use!
@@ -74,8 +74,10 @@ it('A new user comes from a checkout to their own storage page, with what they r
       .replaceAll('127.0.0.1:3000', host)
       .replaceAll('curl -s', 'curl -sS --fail')
     await promisify(execFile)('bash', ['-c', `set -eu\n${script}`], { env: { ...process.env, T: token } })
-    const { text } = await visitor.get('/')
-    const { body } = await asker(`${origin}/api/v1`)('GET', '/user/quota/explain?subject=size:all', { token })
+    const { text } = await browser.get('/')
+    const { body } = await sender(`${origin}/api/v1`)('GET', '/user/quota/explain?subject=size:all', {
+      token,
+    })
     assert.ok(body.used > 0)
     assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
     assert.match(text, />first<\/a>/)

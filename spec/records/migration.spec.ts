@@ -6,15 +6,15 @@ import { counter } from '../../lib/records/counter.ts'
 import { rangeBelow } from '../../lib/records/keys.ts'
 import { orderedKey, recordKey, uniqueKey } from '../../lib/records/layout.ts'
 import { importing, schemaVersion } from '../../lib/records/mark.ts'
-import { SCHEMA, type Step, steps } from '../../lib/records/migrations.ts'
-import { prepareStore, type Way } from '../../lib/records/opening.ts'
-import { type Account, accounts, assignments, containers } from '../../lib/records/schema.ts'
+import { LAYOUT_VERSION, type MigrationStep, steps } from '../../lib/records/migrations.ts'
+import { type MigrationPlan, migrateStore } from '../../lib/records/opening.ts'
+import { type Account, accounts, assignments, repositoryUsages } from '../../lib/records/schema.ts'
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
 import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { assertError, assertNoContent } from '../expectations.ts'
 import { sshPair } from '../keygen.ts'
-import { basic, type Person, type Running, start } from '../running.ts'
+import { basic, type Person, start, type TestServer } from '../running.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
 /**
@@ -41,11 +41,11 @@ const killedAt = (driver: StorageDriver, n: number): StorageDriver => {
   }
 }
 
-const go = (driver: StorageDriver, way: Partial<Way> = {}): Promise<void> =>
-  prepareStore(driver, undefined, { steps, atOnce: 3, ...way })
+const go = (driver: StorageDriver, way: Partial<MigrationPlan> = {}): Promise<void> =>
+  migrateStore(driver, undefined, { steps, batchSize: 3, ...way })
 
 /** What this path of steps makes of the older store when nothing disturbs it. */
-const undisturbed = async (way: Partial<Way> = {}): Promise<Raw> => {
+const undisturbed = async (way: Partial<MigrationPlan> = {}): Promise<Raw> => {
   const driver = await filled(older())
   await go(driver, way)
   return rawOf(driver)
@@ -69,23 +69,23 @@ describe('A store made by an older version', () => {
     const allot = await start({ driver, repositories: false, log })
     try {
       assert.deepEqual(told.slice(0, 1), [
-        `the store has the layout 0 and is brought to ${SCHEMA}: this happens once`,
+        `the store has the layout 0 and is brought to ${LAYOUT_VERSION}: this happens once`,
       ])
-      assert.equal(await versionOf(driver), SCHEMA)
+      assert.equal(await versionOf(driver), LAYOUT_VERSION)
       assert.deepEqual((await allot.allot.verify()).named, [])
-      const members = await allot.ask('GET', '/admin/quota/groups/free/users', { token: TOKEN })
+      const members = await allot.request('GET', '/admin/quota/groups/free/users', { token: TOKEN })
       assert.equal(members.headers.get('x-total-count'), '3')
-      assertNoContent(await allot.ask('DELETE', '/admin/quota/groups/free/users/ben', { token: TOKEN }))
-      const fewer = await allot.ask('GET', '/admin/quota/groups/free/users', { token: TOKEN })
+      assertNoContent(await allot.request('DELETE', '/admin/quota/groups/free/users/ben', { token: TOKEN }))
+      const fewer = await allot.request('GET', '/admin/quota/groups/free/users', { token: TOKEN })
       assert.equal(fewer.headers.get('x-total-count'), '2')
-      const found = await allot.ask('GET', '/repos/search?q=em', { token: TOKEN })
+      const found = await allot.request('GET', '/repos/search?q=em', { token: TOKEN })
       assert.equal(found.body.data[0].name, 'demo')
-      const user = await allot.ask('GET', '/user', { headers: basic('ann', 'correct horse') })
+      const user = await allot.request('GET', '/user', { headers: basic('ann', 'correct horse') })
       assert.equal(user.body.login, 'Ann')
-      const quota = await allot.ask('GET', '/user/quota', { token: TOKEN })
+      const quota = await allot.request('GET', '/user/quota', { token: TOKEN })
       assert.equal(quota.body.used.size.repos.public, 5000)
       assert.equal(quota.body.used.size.assets.artifacts, 70)
-      const people = await allot.ask('GET', '/users/search?q=en', { token: TOKEN })
+      const people = await allot.request('GET', '/users/search?q=en', { token: TOKEN })
       assert.deepEqual(
         people.body.map((one: { login: string }) => one.login),
         ['ben'],
@@ -108,7 +108,7 @@ describe('A store made by an older version', () => {
     const viewer = { id: ann.id, admin: false }
     const made = await allot.hosting.issues.create(viewer, { owner: 'ann', name: 'demo' }, { title: 'one' })
     assert.equal(made!.issue.number, 1)
-    assert.equal(await versionOf(driver), SCHEMA)
+    assert.equal(await versionOf(driver), LAYOUT_VERSION)
     assert.deepEqual((await allot.verify()).named, [])
     await allot.close()
   })
@@ -118,7 +118,8 @@ describe('A store made by an older version', () => {
     const before = await start({ driver, repositories: false })
     const [ann, ben] = [await before.person('ann'), await before.person('ben')]
     const { key, fingerprint } = sshPair('ed25519')
-    const add = (running: Running, who: Person) => running.as(who, 'POST', '/user/keys', { title: 'a', key })
+    const add = (running: TestServer, who: Person) =>
+      running.as(who, 'POST', '/user/keys', { title: 'a', key })
     assert.equal((await add(before, ann)).status, 201)
     await before.stop()
     await driver.open()
@@ -138,7 +139,7 @@ describe('A store made by an older version', () => {
 
   it('is migrated alike whatever number of entries go into one transaction', async () => {
     const expected = await undisturbed()
-    for (const atOnce of [1, 2, 256]) assert.deepEqual(await undisturbed({ atOnce }), expected)
+    for (const atOnce of [1, 2, 256]) assert.deepEqual(await undisturbed({ batchSize: atOnce }), expected)
   })
 
   it('is migrated once when two open it at the same time', async () => {
@@ -149,9 +150,9 @@ describe('A store made by an older version', () => {
 })
 
 /** The next layout, in which every website is said to be another one: a member of a record that an index could hold. */
-const moved: Step = {
-  from: SCHEMA,
-  to: SCHEMA + 1,
+const moved: MigrationStep = {
+  from: LAYOUT_VERSION,
+  to: LAYOUT_VERSION + 1,
   migrate: [
     {
       over: ['account', 'r'],
@@ -163,7 +164,7 @@ const moved: Step = {
   ],
   derive: ['account'],
 }
-const WAYS: [what: string, way: readonly Step[]][] = [
+const WAYS: [what: string, way: readonly MigrationStep[]][] = [
   ['to this layout', steps],
   ['to a next one', [...steps, moved]],
 ]
@@ -201,7 +202,7 @@ describe('A migration', () => {
     await go(driver, { steps: [...steps, moved] })
     const ben = await driver.read((tx) => accounts.findBy(tx, 'name', ['ben']))
     assert.equal(ben?.fullName, ' moved')
-    await driver.write(async (tx) => schemaVersion.set(tx, SCHEMA))
+    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
     assert.deepEqual((await verify(driver)).named, [])
   })
 })
@@ -239,10 +240,10 @@ describe('A repository with very many entries', () => {
   it('keeps them on a shelf of its own from then on, and everything agrees', async () => {
     const driver = await filled(older())
     await putAsBefore(driver, 1203)
-    await prepareStore(driver)
+    await migrateStore(driver)
     assert.deepEqual((await verify(driver)).named, [])
     const [kept, all] = await driver.read(async (tx) => {
-      const container = (await containers.get(tx, [(await containerOf(tx))!]))!
+      const container = (await repositoryUsages.get(tx, [(await containerOf(tx))!]))!
       return [container.kept, container.kept + container.lent]
     })
     assert.ok(kept! >= 703 && all! >= 1203, `${kept} of ${all}`)
@@ -253,10 +254,10 @@ describe('A store of this version', () => {
   it('is marked with its layout when it is first opened, and the next opening changes nothing', async () => {
     const driver = memory()
     await driver.open()
-    await prepareStore(driver)
-    assert.equal(await versionOf(driver), SCHEMA)
+    await migrateStore(driver)
+    assert.equal(await versionOf(driver), LAYOUT_VERSION)
     const raw = await rawOf(driver)
-    await prepareStore(killedAt(driver, 1))
+    await migrateStore(killedAt(driver, 1))
     assert.deepEqual(await rawOf(driver), raw)
   })
 
@@ -267,7 +268,7 @@ describe('A store of this version', () => {
     await driver.write(async (tx) => schemaVersion.clear(tx))
     await go(driver)
     assert.deepEqual(await contentOf(driver), before)
-    assert.equal(await versionOf(driver), SCHEMA)
+    assert.equal(await versionOf(driver), LAYOUT_VERSION)
   })
 })
 
@@ -275,7 +276,7 @@ describe('A store is refused, and closed again with nothing changed,', () => {
   const REFUSED: [what: string, mark: (driver: StorageDriver) => Promise<void>, words: RegExp][] = [
     [
       'when a newer version has written it',
-      (driver) => driver.write(async (tx) => schemaVersion.set(tx, SCHEMA + 1)),
+      (driver) => driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION + 1)),
       /written by a newer Allot.*start the newer one/,
     ],
     [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { gramsOf } from '../../lib/records/grams.ts'
+import { trigramsOf } from '../../lib/records/grams.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/keys.ts'
-import { grownKey } from '../../lib/records/layout.ts'
-import { BEGINNING } from '../../lib/records/packed.ts'
-import { createPacking } from '../../lib/records/packing.ts'
+import { compactionMarkKey } from '../../lib/records/layout.ts'
+import { COMPACTION_START } from '../../lib/records/packed.ts'
+import { createCompactor } from '../../lib/records/packing.ts'
 import { verifyRecords } from '../../lib/records/proof/verify.ts'
 import { type Audience, type Repository, repositories } from '../../lib/records/schema.ts'
 import type { Store } from '../../lib/records/store.ts'
@@ -26,10 +26,11 @@ export const packAll = async (store: Store): Promise<void> => {
     const lists = new Set<string>()
     for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'grams'])))
       lists.add(JSON.stringify(decodeKey(key).slice(3, 5)))
-    for (const list of lists) tx.put(grownKey('repository', 'grams', JSON.parse(list)), BEGINNING)
+    for (const list of lists)
+      tx.put(compactionMarkKey('repository', 'grams', JSON.parse(list)), COMPACTION_START)
   })
-  const packing = createPacking(store, fail, TINY)
-  while (await packing.step());
+  const compactor = createCompactor(store, fail, TINY)
+  while (await compactor.step());
 }
 
 const idOf = ({ recordKey: key }: { recordKey: Uint8Array }) => decodeKey(key).at(-1) as number
@@ -46,12 +47,16 @@ export const agrees = async (
     for (const audience of [0, 2] as const) {
       const theirs = known.filter((one) => one.audience === audience).sort(byName)
       const names = theirs.map((one) => one.name)
-      for (const gram of gramsOf(names)) {
-        const expected = theirs.filter((one) => one.name.toLowerCase().includes(gram)).map((one) => one.id)
+      for (const trigram of trigramsOf(names)) {
+        const expected = theirs.filter((one) => one.name.toLowerCase().includes(trigram)).map((one) => one.id)
         const listed: number[] = []
-        for await (const entry of repositories.listed(tx, 'grams', [gram, audience])) listed.push(idOf(entry))
-        assert.deepEqual(listed, expected, `the list of ${gram}`)
-        assert.equal((await repositories.countSpread(tx, 'grams', [gram, audience])).count, expected.length)
+        for await (const entry of repositories.postings(tx, 'grams', [trigram, audience]))
+          listed.push(idOf(entry))
+        assert.deepEqual(listed, expected, `the list of ${trigram}`)
+        assert.equal(
+          (await repositories.countPostings(tx, 'grams', [trigram, audience])).count,
+          expected.length,
+        )
       }
       for (const word of words)
         for (const most of [0, 1, 3, 100]) {
@@ -68,6 +73,6 @@ export const agrees = async (
 
 export const faultsOf = async (driver: StorageDriver): Promise<string[]> => {
   const faults: string[] = []
-  await driver.read((tx) => verifyRecords(tx, [], { found: ({ says }) => void faults.push(says) }))
+  await driver.read((tx) => verifyRecords(tx, [], { onFault: ({ message }) => void faults.push(message) }))
   return faults
 }

@@ -5,8 +5,8 @@ import { memory } from '../../drivers/memory/index.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/keys.ts'
 import { recordKey, sequenceKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/mark.ts'
-import { prepareStore } from '../../lib/records/opening.ts'
-import { createPacking } from '../../lib/records/packing.ts'
+import { migrateStore } from '../../lib/records/opening.ts'
+import { createCompactor } from '../../lib/records/packing.ts'
 import { repairRecords } from '../../lib/records/proof/repair.ts'
 import { type Audience, type Repository, repositories } from '../../lib/records/schema.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const opened = async (): Promise<Store> => {
   const driver = memory()
   await driver.open()
-  await prepareStore(driver)
+  await migrateStore(driver)
   await driver.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(100)))
   return createStore(driver)
 }
@@ -49,8 +49,8 @@ const take = async (store: Store, known: Map<number, Repository>, one: Step): Pr
   await store.write((tx) => repositories.save(tx, saved))
 }
 
-const mended = (driver: StorageDriver) =>
-  repairRecords(driver, [], { mended: () => undefined, begin: () => () => undefined })
+const repaired = (driver: StorageDriver) =>
+  repairRecords(driver, [], { onRepaired: () => undefined, begin: () => () => undefined })
 
 /** A store whose lists are in packs, with entries that came and entries that went since. */
 const made = async (): Promise<Store> => {
@@ -68,7 +68,7 @@ const made = async (): Promise<Store> => {
 describe('A list that is kept in packs', () => {
   it('has, counts and finds what a plain list does, whatever came, went and was packed before', async () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 })
-    const law = fc.asyncProperty(
+    const property = fc.asyncProperty(
       fc.array(step, { maxLength: 30 }),
       fc.array(word, { minLength: 1, maxLength: 4 }),
       async (steps, words) => {
@@ -79,7 +79,7 @@ describe('A list that is kept in packs', () => {
         assert.deepEqual(await faultsOf(store.driver), [])
       },
     )
-    await fc.assert(law, { numRuns: 60 })
+    await fc.assert(property, { numRuns: 60 })
   })
 
   it('is whole again after a repair, whatever of its packs was lost or changed', async () => {
@@ -113,7 +113,7 @@ describe('A list that is kept in packs', () => {
         value === undefined ? tx.delete(at) : tx.put(at, Buffer.from(value, 'hex')),
       )
       assert.notDeepEqual(await faultsOf(store.driver), [], `${key} as ${value} went unnoticed`)
-      await mended(store.driver)
+      await repaired(store.driver)
       assert.deepEqual(await faultsOf(store.driver), [], `${key} as ${value} was not mended`)
       const known = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13].map(nameNow)
       await agrees(store, known, ['name', 'later', 'ame-1'])
@@ -143,15 +143,15 @@ describe('A store of the layout before there were packs', () => {
       tx.put(sequenceKey('repository'), encodeValue(1000))
       schemaVersion.set(tx, 3)
     })
-    await prepareStore(store.driver)
-    const packing = createPacking(store, fail)
-    while (await packing.step());
+    await migrateStore(store.driver)
+    const compactor = createCompactor(store, fail)
+    while (await compactor.step());
     const packed = new Set<string>()
     for (const [key] of await exactly(store.driver)) {
-      const [collection, letter, , gram] = decodeKey(Buffer.from(key, 'hex'))
+      const [collection, letter, , trigram] = decodeKey(Buffer.from(key, 'hex'))
       if (collection !== 'repository') continue
       assert.notEqual(letter, 'g')
-      if (letter === 'p') packed.add(String(gram))
+      if (letter === 'p') packed.add(String(trigram))
     }
     assert.ok(packed.has('lon') && packed.has('') && !packed.has('sho'))
     assert.deepEqual(await faultsOf(store.driver), [])

@@ -5,7 +5,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot } from '../../lib/index.ts'
 import { decodeKey, encodeKey } from '../../lib/records/keys.ts'
 import { tupleOf } from '../../lib/records/proof/collections.ts'
-import { ComparedSides, SummedSides } from '../../lib/records/proof/sides.ts'
+import { ExactComparison, FingerprintComparison } from '../../lib/records/proof/sides.ts'
 import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema.ts'
 import { decodeValue, encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -77,8 +77,8 @@ describe('A store in which everything agrees', () => {
 
   it('is not changed by a repair', async () => {
     const driver = await copyOf(whole)
-    const { mended, after } = await repair(driver)
-    assert.deepEqual([mended, after.faults], [0, 0])
+    const { repaired, after } = await repair(driver)
+    assert.deepEqual([repaired, after.faults], [0, 0])
     assert.deepEqual(comparable(await exactly(driver)), comparable(whole))
   })
 
@@ -181,9 +181,9 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       const derived: Kind[] = ['index', 'counter', 'sequence', 'usage']
       if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
       const driver = await copyOf(raw)
-      const { mended, after } = await repair(driver)
+      const { repaired, after } = await repair(driver)
       assert.deepEqual(after.named, [])
-      assert.ok(mended > 0 || keys.every((key) => isHarmless(key, raw)))
+      assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
       const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
       const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
       const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
@@ -219,7 +219,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       const before = await exactly(driver)
       await repair(driver)
       assert.deepEqual(kept(await exactly(driver)), kept(before))
-      assert.equal((await repair(driver)).mended, 0, 'a second repair has nothing to mend')
+      assert.equal((await repair(driver)).repaired, 0, 'a second repair has nothing to mend')
     }, 50)
   })
 })
@@ -349,8 +349,8 @@ describe('verify names', () => {
       false,
     ],
   ]
-  for (const [what, harm, named, isMended] of CASES)
-    it(`${what}${isMended ? ', and repair mends it' : ', and repair leaves it'}`, async () => {
+  for (const [what, harm, named, isRepaired] of CASES)
+    it(`${what}${isRepaired ? ', and repair mends it' : ', and repair leaves it'}`, async () => {
       const driver = await copyOf(whole)
       await harm(driver)
       const found = await verify(driver)
@@ -361,9 +361,9 @@ describe('verify names', () => {
       const { after } = await repair(driver)
       assert.equal(
         after.named.some((one) => named.test(one)),
-        !isMended,
+        !isRepaired,
       )
-      if (isMended) assert.deepEqual(after.named, [])
+      if (isRepaired) assert.deepEqual(after.named, [])
     })
 
   it('a store of another layout, and does not recount it', async () => {
@@ -386,8 +386,8 @@ describe('verify names', () => {
     })
     const found = await verify(driver)
     assert.deepEqual([found.faults, found.named.length], [5000, 100])
-    const { mended, after } = await repair(driver)
-    assert.deepEqual([mended, after.faults], [5000, 0])
+    const { repaired, after } = await repair(driver)
+    assert.deepEqual([repaired, after.faults], [5000, 0])
     assert.deepEqual(comparable(await exactly(driver)), comparable(whole))
   })
 })
@@ -425,10 +425,10 @@ describe('Sums of fingerprints', () => {
   it('agree when the same was told to both sides, in whatever order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(key, amount, value)), (told) => {
-        const sides = new SummedSides()
-        for (const one of told) sides.due(...one)
-        for (const one of [...told].reverse()) sides.held(...one)
-        assert.deepEqual(sides.differing(), [])
+        const comparison = new FingerprintComparison()
+        for (const one of told) comparison.expected(...one)
+        for (const one of [...told].reverse()) comparison.actual(...one)
+        assert.deepEqual(comparison.differing(), [])
       }),
     )
   })
@@ -436,34 +436,38 @@ describe('Sums of fingerprints', () => {
   it('agree when the amounts of a key come to the same', () => {
     fc.assert(
       fc.property(key, fc.array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 9 }), (one, parts) => {
-        const sides = new SummedSides()
-        for (const part of parts) sides.due(one, part)
-        sides.held(
+        const comparison = new FingerprintComparison()
+        for (const part of parts) comparison.expected(one, part)
+        comparison.actual(
           one,
           parts.reduce((sum, part) => sum + part, 0),
         )
-        assert.deepEqual(sides.differing(), [])
+        assert.deepEqual(comparison.differing(), [])
       }),
     )
   })
 
   it('differ when one is missing, when one is another, and when two have exchanged what they hold', () => {
-    const differ = (tell: (sides: SummedSides) => void) => {
-      const sides = new SummedSides()
-      tell(sides)
-      return sides.differing().length > 0
+    const differ = (tell: (comparison: FingerprintComparison) => void) => {
+      const comparison = new FingerprintComparison()
+      tell(comparison)
+      return comparison.differing().length > 0
     }
     fc.assert(
       fc.property(key, key, value, value, amount, (one, other, its, others, much) => {
-        assert.ok(differ((sides) => sides.due(one, much, its)))
+        assert.ok(differ((comparison) => comparison.expected(one, much, its)))
         fc.pre(Buffer.compare(one, other) !== 0 && Buffer.compare(its, others) !== 0)
-        assert.ok(differ((sides) => [sides.due(one, 1, its), sides.held(other, 1, its)]))
-        assert.ok(differ((sides) => [sides.due(one, 1, its), sides.held(one, 1, others)]))
-        const exchanged = differ((sides) => {
-          sides.due(one, 1, its)
-          sides.due(other, 1, others)
-          sides.held(one, 1, others)
-          sides.held(other, 1, its)
+        assert.ok(
+          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(other, 1, its)]),
+        )
+        assert.ok(
+          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(one, 1, others)]),
+        )
+        const exchanged = differ((comparison) => {
+          comparison.expected(one, 1, its)
+          comparison.expected(other, 1, others)
+          comparison.actual(one, 1, others)
+          comparison.actual(other, 1, its)
         })
         assert.ok(exchanged)
       }),
@@ -473,16 +477,16 @@ describe('Sums of fingerprints', () => {
 
   it('differ for every difference of an amount, by powers of two and by the primes themselves', () => {
     for (const by of [1, 2 ** 26, 2 ** 32, 2 ** 52, 67108859, 67108837, 67108859 * 67108837]) {
-      const sides = new SummedSides()
-      sides.due(Buffer.from('key'), 5)
-      sides.held(Buffer.from('key'), 5 + by)
-      const [bucket] = sides.differing()
+      const comparison = new FingerprintComparison()
+      comparison.expected(Buffer.from('key'), 5)
+      comparison.actual(Buffer.from('key'), 5 + by)
+      const [bucket] = comparison.differing()
       assert.ok(bucket, String(by))
-      const closer = new ComparedSides(new Set([bucket.bucket]))
-      closer.due(Buffer.from('key'), 5)
-      closer.held(Buffer.from('key'), 5 + by)
+      const closer = new ExactComparison(new Set([bucket.bucket]))
+      closer.expected(Buffer.from('key'), 5)
+      closer.actual(Buffer.from('key'), 5 + by)
       assert.deepEqual(
-        [...closer.differing()].map(({ due, held }) => [due, held]),
+        [...closer.differing()].map(({ expected, actual }) => [expected, actual]),
         [[5, 5 + by]],
       )
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { decodeKey } from '../../lib/records/keys.ts'
 import { tupleOf } from '../../lib/records/proof/collections.ts'
-import { stampedNumber } from '../../lib/records/spread.ts'
+import { decodeVersionedCount } from '../../lib/records/spread.ts'
 import { encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
@@ -27,7 +27,7 @@ export const comparable = (raw: Raw): Raw =>
   raw.map(([key, value]) => {
     const [first] = tupleOf(Buffer.from(key, 'hex')) ?? []
     if (!/:(?:grams|words)$/.test(String(first))) return [key, value]
-    return [key, hex(encodeValue(stampedNumber(Buffer.from(value, 'hex')) ?? value))]
+    return [key, hex(encodeValue(decodeVersionedCount(Buffer.from(value, 'hex')) ?? value))]
   })
 
 /** The same without the marks, which are facts about the store and not what is in it. */

@@ -4,7 +4,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { orderedKey, recordKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/mark.ts'
 import { steps } from '../../lib/records/migrations.ts'
-import { prepareStore } from '../../lib/records/opening.ts'
+import { migrateStore } from '../../lib/records/opening.ts'
 import { encodeValue } from '../../lib/records/values.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
@@ -28,7 +28,7 @@ const filled = async (): Promise<StorageDriver> => {
 
 const undisturbed = async (atOnce = 256) => {
   const driver = await filled()
-  await prepareStore(driver, undefined, { steps, atOnce })
+  await migrateStore(driver, undefined, { steps, batchSize: atOnce })
   return rawOf(driver)
 }
 
@@ -44,7 +44,7 @@ const killedAt = (driver: StorageDriver, n: number): StorageDriver => {
 describe('A store in which two keys were one key', () => {
   it('is clean after it is brought over, and has every record that was in it', async () => {
     const driver = await filled()
-    await prepareStore(driver)
+    await migrateStore(driver)
     assert.deepEqual((await verify(driver)).named, [])
     const allot = await start({ driver, repositories: false })
     const root = allot.root
@@ -78,13 +78,13 @@ describe('A store in which two keys were one key', () => {
 
   it('lists both artifacts, and what is left after one is deleted', async () => {
     const driver = await filled()
-    await prepareStore(driver)
+    await migrateStore(driver)
     const allot = await start({ driver, repositories: false })
     const root = allot.root
     const ann = (await allot.allot.hosting.accounts.byName('ann'))!
     const { secret: token } = await allot.allot.hosting.tokens.create(ann.id, 'list', ['all'])
     const listed = async () => {
-      const { headers, body } = await allot.ask('GET', '/user/quota/artifacts', { token })
+      const { headers, body } = await allot.request('GET', '/user/quota/artifacts', { token })
       return [headers.get('x-total-count'), body.length]
     }
     try {
@@ -102,11 +102,11 @@ describe('A store in which two keys were one key', () => {
     let kills = 0
     for (let killed = true; killed; ) {
       const driver = await filled()
-      killed = await prepareStore(killedAt(driver, ++kills), undefined, { steps, atOnce: 12 }).then(
+      killed = await migrateStore(killedAt(driver, ++kills), undefined, { steps, batchSize: 12 }).then(
         () => false,
         (error: Error) => /killed/.test(error.message),
       )
-      await prepareStore(driver, undefined, { steps, atOnce: 12 })
+      await migrateStore(driver, undefined, { steps, batchSize: 12 })
       assert.deepEqual(await rawOf(driver), expected, `killed at write ${kills}`)
     }
     assert.ok(kills > 20)
@@ -127,7 +127,7 @@ describe('A store in which two keys were one key', () => {
       tx.put(Buffer.from('group:all'), encodeValue(4))
       tx.put(Buffer.from('sequence\0group'), encodeValue(20))
     })
-    await prepareStore(driver)
+    await migrateStore(driver)
     assert.deepEqual((await verify(driver)).named, [])
     assert.equal((await exactly(driver)).filter(([, value]) => /6c6f7374/.test(value)).length, 0)
   })
@@ -144,7 +144,7 @@ describe('A store in which no string has such a character', () => {
     const before = await exactly(clean)
     const content = await contentOf(clean)
     await clean.write(async (tx) => schemaVersion.set(tx, 4))
-    await prepareStore(clean)
+    await migrateStore(clean)
     assert.deepEqual(await contentOf(clean), content)
     assert.deepEqual(await exactly(clean), before)
   })

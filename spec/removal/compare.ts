@@ -3,7 +3,7 @@ import type { Viewer } from '../../lib/hosting/access.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
 import { LedgerKind } from '../../lib/records/schema.ts'
 import { presentRepositories } from '../../lib/resources/present.ts'
-import type { House } from './house.ts'
+import type { RemovalFixture } from './house.ts'
 import { type Asker, canRead, canSee, type Entry, type Model, ownerOf, type Repo } from './model.ts'
 import { namedEntry } from './play.ts'
 
@@ -11,21 +11,22 @@ import { namedEntry } from './play.ts'
  * Everything that can be read must be as the model has it, whatever is still to be swept.
  * @param turn who asks, and for which kind of entry: all of them at every step would take long.
  */
-export const compare = async (house: House, model: Model, turn: number): Promise<void> => {
+export const compare = async (fixture: RemovalFixture, model: Model, turn: number): Promise<void> => {
   for (const [name, { id }] of model.accounts) {
-    assert.deepEqual((await house.quota.standing(id)).usage, usageOf(model, name))
-    assert.equal((await house.quota.explain(id, 'size:all')).used, sum(Object.values(usageOf(model, name))))
+    assert.deepEqual((await fixture.quota.status(id)).usage, usageOf(model, name))
+    assert.equal((await fixture.quota.explain(id, 'size:all')).used, sum(Object.values(usageOf(model, name))))
     for (const kind of ['attachments', 'artifacts', 'packages'] as const)
-      await compareUsed(house, model, name, kind)
+      await compareUsed(fixture, model, name, kind)
   }
   const kind = LedgerKind.options[turn % 4]!
   for (const key of 'abcdefgh') {
     const entry = model.entries.get(`${kind} ${key}`)
-    const found = await house.hosting.ledger.get({ kind, key })
+    const found = await fixture.hosting.ledger.get({ kind, key })
     assert.deepEqual(found, entry && namedEntry(model, entry))
   }
-  const asker = [null, 'ann', 'cat', 'root'][turn % 4]!
-  if (asker === null || asker === 'root' || model.accounts.has(asker)) await compareSeen(house, model, asker)
+  const sender = [null, 'ann', 'cat', 'root'][turn % 4]!
+  if (sender === null || sender === 'root' || model.accounts.has(sender))
+    await compareSeen(fixture, model, sender)
 }
 
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
@@ -51,7 +52,7 @@ const usageOf = (model: Model, owner: string) => {
 }
 
 /** "Lists of what counts are ordered largest first, then by name." */
-const compareUsed = async (house: House, model: Model, owner: string, kind: ListedKind) => {
+const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string, kind: ListedKind) => {
   const expected = [...model.entries.values()]
     .filter((it) => it.kind === kind && ownerOf(model, it) === owner)
     .sort((one, other) => other.size - one.size || (one.key < other.key ? -1 : 1))
@@ -60,7 +61,10 @@ const compareUsed = async (house: House, model: Model, owner: string, kind: List
   const limit = Math.max(3, Math.ceil(expected.length / 4))
   for (let offset = 0; offset === 0 || offset < expected.length; offset += limit) {
     const { id } = model.accounts.get(owner)!
-    const { items, total } = await house.hosting.usage.used({ id, admin: false }, id, kind, { offset, limit })
+    const { items, total } = await fixture.hosting.usage.used({ id, admin: false }, id, kind, {
+      offset,
+      limit,
+    })
     listed.push(...items.map(({ entry }) => entry.key))
     assert.equal(total, expected.length)
   }
@@ -70,10 +74,14 @@ const compareUsed = async (house: House, model: Model, owner: string, kind: List
 const ALL = { offset: 0, limit: 100 }
 
 /** What one who asks can know of. */
-const compareSeen = async ({ hosting, store }: House, model: Model, asker: Asker): Promise<void> => {
+const compareSeen = async (
+  { hosting, store }: RemovalFixture,
+  model: Model,
+  sender: Asker,
+): Promise<void> => {
   const viewer: Viewer =
-    asker === null ? null : { id: model.accounts.get(asker)?.id ?? 1_000_000, admin: asker === 'root' }
-  const readable = [...model.repositories].filter(([, repo]) => canRead(model, asker, repo))
+    sender === null ? null : { id: model.accounts.get(sender)?.id ?? 1_000_000, admin: sender === 'root' }
+  const readable = [...model.repositories].filter(([, repo]) => canRead(model, sender, repo))
   const ids = (of: [number, Repo][]) => of.map(([id]) => id).sort((one, other) => one - other)
   const sorted = <T extends { id: number }>(items: T[]) => ids(items.map((it) => [it.id, undefined as never]))
 
@@ -88,7 +96,7 @@ const compareSeen = async ({ hosting, store }: House, model: Model, asker: Asker
     )
   }
   if (viewer !== null && !viewer.admin) {
-    const own = readable.filter(([, it]) => it.owner === asker || (it.owner === 'guild' && asker === 'ann'))
+    const own = readable.filter(([, it]) => it.owner === sender || (it.owner === 'guild' && sender === 'ann'))
     const mine = await hosting.listings.mine(viewer, 'id', ALL)
     assert.deepEqual([mine.total, mine.items.map((it) => it.id)], [own.length, ids(own)])
   }
@@ -109,7 +117,7 @@ const compareSeen = async ({ hosting, store }: House, model: Model, asker: Asker
     for (const side of ['followers', 'following'] as const) {
       const pair = (other: string) => (side === 'followers' ? `${other} ${name}` : `${name} ${other}`)
       const others = [...model.accounts].filter(
-        ([other]) => model.follows.has(pair(other)) && canSee(model, asker, other),
+        ([other]) => model.follows.has(pair(other)) && canSee(model, sender, other),
       )
       const expected = others.map(([, it]) => it.id).sort((one, other) => one - other)
       const page = await hosting.relations.follows[side](viewer, id, ALL)

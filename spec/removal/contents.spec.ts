@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import type { WhichHolder } from '../../lib/hosting/holders.ts'
+import type { AttachmentTargetName } from '../../lib/hosting/holders.ts'
 import { decodeKey } from '../../lib/records/keys.ts'
 import { type Account, attachments, comments, files, issues, releases } from '../../lib/records/schema.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
-import { type House, openHouse } from './house.ts'
+import { openFixture, type RemovalFixture } from './house.ts'
 
 /** So small that everything takes many steps. */
-const BOUNDS = { inOne: 2, step: 1 }
+const BOUNDS = { maxPerTransaction: 2, batchSize: 1 }
 const AT = { owner: 'ann', name: 'demo' }
 
 interface Filled {
-  house: House
+  fixture: RemovalFixture
   driver: StorageDriver
   ann: Account
 }
 
-const attach = ({ house, ann }: Filled, on: WhichHolder) =>
-  house.hosting.attachments.add(ann, AT, on, {
+const attach = ({ fixture, ann }: Filled, on: AttachmentTargetName) =>
+  fixture.hosting.attachments.add(ann, AT, on, {
     name: 'a',
     content: Readable.from([Buffer.from('12345')], { objectMode: false }),
     largest: 10,
@@ -29,11 +29,11 @@ const attach = ({ house, ann }: Filled, on: WhichHolder) =>
 /** A repository with two issues of two comments each, two releases, and an attachment or two on each of them. */
 const filled = async (): Promise<Filled> => {
   const driver = memory()
-  const house = await openHouse(driver, BOUNDS)
-  const { accounts, repositories, issues, comments, releases } = house.hosting
+  const fixture = await openFixture(driver, BOUNDS)
+  const { accounts, repositories, issues, comments, releases } = fixture.hosting
   const ann = await accounts.createUser({ name: 'ann' })
   await repositories.create(ann, ann, { name: 'demo' })
-  const all = { house, driver, ann }
+  const all = { fixture: fixture, driver, ann }
   for (const issue of [1, 2]) {
     await issues.create(ann, AT, { title: `issue ${issue}` })
     for (const body of ['one', 'two']) {
@@ -47,10 +47,13 @@ const filled = async (): Promise<Filled> => {
   return all
 }
 
-const used = async ({ house, ann }: Filled): Promise<[issues: number, releases: number, listed: number]> => {
-  const { usage } = await house.quota.standing(ann.id)
+const used = async ({
+  fixture,
+  ann,
+}: Filled): Promise<[issues: number, releases: number, listed: number]> => {
+  const { usage } = await fixture.quota.status(ann.id)
   const viewer = { id: ann.id, admin: false }
-  const { total } = await house.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
+  const { total } = await fixture.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
   return [Number(usage.issues), Number(usage.releases), total]
 }
 
@@ -64,20 +67,20 @@ const records = ({ driver }: Filled): Promise<Record<string, number>> =>
   })
 
 /** Every step of what is left to do, after each of which everything agrees. */
-const sweep = async ({ house, driver }: Filled): Promise<number> => {
+const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
   let rounds = 0
-  while ((await house.sweeper.round()).errands > 0) {
+  while ((await fixture.jobRunner.round()).errands > 0) {
     assert.deepEqual((await verify(driver)).named, [])
     assert.ok(++rounds < 200, 'it never ends')
   }
-  await house.hosting.idle()
+  await fixture.hosting.idle()
   return rounds
 }
 
 /** Deletes everyone, after which nothing may be left. */
 const end = async (all: Filled, ...more: Account[]): Promise<void> => {
-  const { driver, house } = all
-  for (const { id } of [all.ann, ...more]) await house.hosting.removeAccount(id, { purge: true })
+  const { driver, fixture } = all
+  for (const { id } of [all.ann, ...more]) await fixture.hosting.removeAccount(id, { purge: true })
   await sweep(all)
   const found: string[] = []
   await driver.read(async (tx) => {
@@ -88,7 +91,7 @@ const end = async (all: Filled, ...more: Account[]): Promise<void> => {
     found.filter((key) => !/^(sequence|mark) /.test(key)),
     [],
   )
-  await house.close()
+  await fixture.close()
 }
 
 describe('What a repository holds', () => {
@@ -101,7 +104,7 @@ describe('What a repository holds', () => {
 
   it('goes with it: from sight and from its usage at once, and then step by step', async () => {
     const all = await filled()
-    const { repositories } = all.house.hosting
+    const { repositories } = all.fixture.hosting
     const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
     await repositories.remove(demo.id)
     assert.deepEqual(await used(all), [0, 0, 0])
@@ -109,21 +112,21 @@ describe('What a repository holds', () => {
     assert.ok((await sweep(all)) > 10)
     assert.deepEqual(await records(all), {})
     await repositories.create(all.ann, all.ann, { name: 'demo' })
-    const made = await all.house.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
+    const made = await all.fixture.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
     assert.equal(made!.issue.number, 1)
     await end(all)
   })
 
   it('goes with its owner', async () => {
     const all = await filled()
-    await all.house.hosting.removeAccount(all.ann.id, { purge: true })
+    await all.fixture.hosting.removeAccount(all.ann.id, { purge: true })
     assert.deepEqual((await verify(all.driver)).named, [])
     await end(all)
   })
 
   it('stays with it when it changes hands', async () => {
     const all = await filled()
-    const { repositories, accounts } = all.house.hosting
+    const { repositories, accounts } = all.fixture.hosting
     const ben = await accounts.createUser({ name: 'ben' })
     const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
     await repositories.transfer(demo.id, ben.id)
@@ -137,7 +140,7 @@ describe('What a repository holds', () => {
 describe('An issue with more comments than one write may remove', () => {
   it('is gone at once, and all of it when that is answered', async () => {
     const all = await filled()
-    await all.house.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
+    await all.fixture.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
     assert.deepEqual(await used(all), [30, 10, 8])
     assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     assert.deepEqual((await verify(all.driver)).named, [])
@@ -152,14 +155,14 @@ describe('An issue with more comments than one write may remove', () => {
       ...all.driver,
       write: (work) => (++writes > 2 ? new Promise(() => {}) : all.driver.write(work)),
     }
-    const dying = await openHouse({ ...killed, open: async () => undefined }, BOUNDS)
+    const dying = await openFixture({ ...killed, open: async () => undefined }, BOUNDS)
     void dying.hosting.issues.remove(all.ann, AT, 1)
     while (writes < 3) await new Promise((next) => setTimeout(next, 1))
-    assert.equal(await all.house.hosting.issues.find(all.ann, AT, 1), undefined)
+    assert.equal(await all.fixture.hosting.issues.find(all.ann, AT, 1), undefined)
     assert.deepEqual((await verify(all.driver)).named, [])
     assert.ok((await sweep(all)) > 0)
     assert.deepEqual(await used(all), [30, 10, 8])
-    await all.house.hosting.files.sweep()
+    await all.fixture.hosting.files.sweep()
     assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     await end(all)
   })

@@ -4,38 +4,42 @@ import { createFileStore } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
 import { keepLfs } from '../../lib/hosting/repositories.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
-import { type Bounds, createErrands } from '../../lib/records/errands.ts'
-import { prepareStore } from '../../lib/records/opening.ts'
+import { createJobs, type JobLimits } from '../../lib/records/errands.ts'
+import { migrateStore } from '../../lib/records/opening.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
-import { createSweeper, type Sweeper } from '../../lib/records/sweeper.ts'
+import { createJobRunner, type JobRunner } from '../../lib/records/sweeper.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
-export interface House {
+export interface RemovalFixture {
   store: Store
   quota: QuotaEngine
   hosting: Hosting
-  sweeper: Sweeper
+  jobRunner: JobRunner
   close(): Promise<void>
 }
 
-export const openHouse = async (driver: StorageDriver, bounds: Bounds, wakes = false): Promise<House> => {
+export const openFixture = async (
+  driver: StorageDriver,
+  bounds: JobLimits,
+  wakes = false,
+): Promise<RemovalFixture> => {
   await driver.open()
-  await prepareStore(driver)
+  await migrateStore(driver)
   const store = createStore(driver)
-  const errands = createErrands(bounds, () => wakes && sweeper.wake())
-  const sweeper = createSweeper(store, errands, (error) => {
+  const jobs = createJobs(bounds, () => wakes && jobRunner.wake())
+  const jobRunner = createJobRunner(store, jobs, (error) => {
     throw error
   })
-  const quota = createQuota(store, errands, { groups: [] }, undefined, keepLfs)
+  const quota = createQuota(store, jobs, { groups: [] }, undefined, keepLfs)
   const hosting = createHosting({
     store,
     quota,
-    errands,
+    jobs,
     folders: undefined,
     files: createFileStore({ directory: join(tmpdir(), 'allot-house') }),
     disk: undefined,
-    failed: (error) => {
+    onError: (error) => {
       throw error
     },
     authenticate: undefined,
@@ -43,11 +47,11 @@ export const openHouse = async (driver: StorageDriver, bounds: Bounds, wakes = f
     trustedProxies: 0,
     sessionLifetime: 3600,
   })
-  if (wakes) sweeper.wake()
+  if (wakes) jobRunner.wake()
   return {
-    ...{ store, quota, hosting, sweeper },
+    ...{ store, quota, hosting, jobRunner },
     async close() {
-      await sweeper.stop()
+      await jobRunner.stop()
       await driver.close()
     },
   }

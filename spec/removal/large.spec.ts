@@ -3,13 +3,13 @@ import { after, before, describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { temporaryFolder } from '../drivers/folder.ts'
 import { assertNoContent } from '../expectations.ts'
-import { type Person, type Running, start } from '../running.ts'
+import { type Person, start, type TestServer } from '../running.ts'
 
 const MANY = 20_000
 /** As many as one write may move. */
 const FEW = 500
 
-let server: Running
+let server: TestServer
 let [ann, ben]: Person[] = []
 let removeFolder: () => Promise<void>
 

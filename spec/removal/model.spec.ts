@@ -6,20 +6,20 @@ import { decodeKey } from '../../lib/records/keys.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { compare } from './compare.ts'
-import { type House, openHouse } from './house.ts'
+import { openFixture, type RemovalFixture } from './house.ts'
 import { emptyModel, type Step, step } from './model.ts'
 import { makeAccount, play } from './play.ts'
 
 /** So small that nearly everything is left to errands, and stays there for many steps. */
-const BOUNDS = { inOne: 2, step: 1 }
+const BOUNDS = { maxPerTransaction: 2, batchSize: 1 }
 
-const sweepAll = async ({ sweeper }: House): Promise<void> => {
-  for (let rounds = 0; (await sweeper.round()).errands > 0; rounds++)
+const sweepAll = async ({ jobRunner }: RemovalFixture): Promise<void> => {
+  for (let rounds = 0; (await jobRunner.round()).errands > 0; rounds++)
     assert.ok(rounds < 1000, 'it never ends')
 }
 
 /** Keys of records, index entries and counters: where everything is deleted none may be left but the sequences. */
-const remains = ({ store }: House): Promise<string[]> =>
+const remains = ({ store }: RemovalFixture): Promise<string[]> =>
   store.read(async (tx) => {
     const found: string[] = []
     for await (const [key] of tx.range({ start: new Uint8Array([0]), end: new Uint8Array([255]) }))
@@ -32,26 +32,26 @@ const assertAgreement = async (driver: StorageDriver): Promise<void> =>
 
 const run = async (steps: readonly Step[]): Promise<void> => {
   const driver = memory()
-  let house = await openHouse(driver, BOUNDS)
+  let fixture = await openFixture(driver, BOUNDS)
   const model = emptyModel()
-  for (const name of ['ann', 'ben', 'cat', 'guild']) await makeAccount(house, model, name)
+  for (const name of ['ann', 'ben', 'cat', 'guild']) await makeAccount(fixture, model, name)
   for (const [turn, one] of steps.entries()) {
-    await play(house, model, one)
+    await play(fixture, model, one)
     if (one.do === 'restart') {
-      await house.close()
-      house = await openHouse(driver, BOUNDS)
+      await fixture.close()
+      fixture = await openFixture(driver, BOUNDS)
     }
     if (turn % 8 === 7) await assertAgreement(driver)
-    if (!['create', 'put', 'own', 'relate', 'follow'].includes(one.do)) await compare(house, model, turn)
+    if (!['create', 'put', 'own', 'relate', 'follow'].includes(one.do)) await compare(fixture, model, turn)
   }
-  await sweepAll(house)
+  await sweepAll(fixture)
   await assertAgreement(driver)
-  for (const turn of [0, 1, 2, 3]) await compare(house, model, turn)
+  for (const turn of [0, 1, 2, 3]) await compare(fixture, model, turn)
   for (const name of ['guild', 'ben', 'cat', 'ann'] as const)
-    if (model.accounts.has(name)) await play(house, model, { do: 'purge', name })
-  await sweepAll(house)
-  assert.deepEqual(await remains(house), [])
-  await house.close()
+    if (model.accounts.has(name)) await play(fixture, model, { do: 'purge', name })
+  await sweepAll(fixture)
+  assert.deepEqual(await remains(fixture), [])
+  await fixture.close()
 }
 
 describe('While what is deleted, moved or hidden is still being swept', () => {

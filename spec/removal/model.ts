@@ -44,17 +44,17 @@ export const ownerOf = (model: Model, entry: Entry): string =>
 const AUDIENCE = { public: 0, limited: 1, private: 2 }
 
 /** Ann and Ben are the members of the guild. */
-const belongs = (asker: Asker, name: string) =>
-  asker === name || (name === 'guild' && (asker === 'ann' || asker === 'ben'))
+const belongs = (sender: Asker, name: string) =>
+  sender === name || (name === 'guild' && (sender === 'ann' || sender === 'ben'))
 
-const knows = (asker: Asker, audience: number, owner: string): boolean =>
-  asker === 'root' || audience === 0 || (asker !== null && (audience === 1 || belongs(asker, owner)))
+const knows = (sender: Asker, audience: number, owner: string): boolean =>
+  sender === 'root' || audience === 0 || (sender !== null && (audience === 1 || belongs(sender, owner)))
 
-export const canSee = (model: Model, asker: Asker, name: string): boolean =>
-  knows(asker, AUDIENCE[model.accounts.get(name)!.visibility], name)
+export const canSee = (model: Model, sender: Asker, name: string): boolean =>
+  knows(sender, AUDIENCE[model.accounts.get(name)!.visibility], name)
 
-export const canRead = (model: Model, asker: Asker, repo: Repo): boolean =>
-  knows(asker, repo.private ? 2 : AUDIENCE[model.accounts.get(repo.owner)!.visibility], repo.owner)
+export const canRead = (model: Model, sender: Asker, repo: Repo): boolean =>
+  knows(sender, repo.private ? 2 : AUDIENCE[model.accounts.get(repo.owner)!.visibility], repo.owner)
 
 /** What goes with an account. */
 export const forgetAccount = (model: Model, name: string): void => {

@@ -3,7 +3,7 @@ import { AllotError } from '../../lib/errors.ts'
 import type { NamedEntry } from '../../lib/hosting/ledger.ts'
 import type { RepositoryRelation } from '../../lib/hosting/relations.ts'
 import type { LedgerKind } from '../../lib/records/schema.ts'
-import type { House } from './house.ts'
+import type { RemovalFixture } from './house.ts'
 import {
   canRead,
   canSee,
@@ -16,11 +16,11 @@ import {
 
 const PEOPLE = ['ann', 'ben', 'cat']
 
-export const makeAccount = async (house: House, model: Model, name: string): Promise<void> => {
-  const { hosting } = house
+export const makeAccount = async (fixture: RemovalFixture, model: Model, name: string): Promise<void> => {
+  const { hosting } = fixture
   if (model.accounts.has(name)) return
   const organization = name === 'guild'
-  if (organization) await makeAccount(house, model, 'ann')
+  if (organization) await makeAccount(fixture, model, 'ann')
   const { id } = organization
     ? await hosting.organizations.create(model.accounts.get('ann')!.id, { name })
     : await hosting.accounts.createUser({ name })
@@ -31,12 +31,12 @@ export const makeAccount = async (house: House, model: Model, name: string): Pro
 }
 
 /** Does a step to both. Accounts that are gone are made again by the first step that names them. */
-export const play = async (house: House, model: Model, one: Step): Promise<void> => {
-  const { hosting } = house
+export const play = async (fixture: RemovalFixture, model: Model, one: Step): Promise<void> => {
+  const { hosting } = fixture
   for (const named of ['owner', 'name', 'person', 'followed'] as const)
     if (named in one && one.do !== 'purge') {
       const name = (one as Record<string, unknown>)[named] as string
-      if ([...PEOPLE, 'guild'].includes(name)) await makeAccount(house, model, name)
+      if ([...PEOPLE, 'guild'].includes(name)) await makeAccount(fixture, model, name)
     }
   const idOf = (name: string) => model.accounts.get(name)!.id
   const viewer = (name: string) => ({ id: idOf(name), admin: false })
@@ -46,7 +46,7 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
 
   switch (one.do) {
     case 'create': {
-      await makeAccount(house, model, 'ann')
+      await makeAccount(fixture, model, 'ann')
       const taken = [...model.repositories.values()].some(
         (it) => it.owner === one.owner && it.name === one.name,
       )
@@ -62,7 +62,7 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
       return
     }
     case 'own':
-      return putAll(house, model, one.keys, (key) => ({
+      return putAll(fixture, model, one.keys, (key) => ({
         ...{ kind: 'packages', key, size: one.size, on: undefined },
         place: one.owner,
       }))
@@ -103,7 +103,7 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
       return
     }
     case 'sweep':
-      await house.sweeper.round()
+      await fixture.jobRunner.round()
       return
     case 'restart':
       return
@@ -111,7 +111,7 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
   if (repo === undefined) return
   switch (one.do) {
     case 'put':
-      return putAll(house, model, one.keys, (key) => ({
+      return putAll(fixture, model, one.keys, (key) => ({
         ...{ kind: one.kind, key, size: one.size, place: id },
         on: one.kind === 'attachments' ? (one.on as 'issue') : undefined,
       }))
@@ -123,9 +123,9 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
       const taken = [...model.repositories].some(
         ([other, it]) => other !== id && it.owner === one.owner && it.name === repo.name,
       )
-      const moving = hosting.repositories.transfer(id, idOf(one.owner))
-      if (taken) return void (await assert.rejects(moving, AllotError))
-      await moving
+      const migration = hosting.repositories.transfer(id, idOf(one.owner))
+      if (taken) return void (await assert.rejects(migration, AllotError))
+      await migration
       repo.owner = one.owner
       return
     }
@@ -157,7 +157,7 @@ export const play = async (house: House, model: Model, one: Step): Promise<void>
 }
 
 const putAll = async (
-  { hosting }: House,
+  { hosting }: RemovalFixture,
   model: Model,
   keys: readonly string[],
   entryOf: (key: string) => Entry,

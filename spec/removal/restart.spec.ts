@@ -5,29 +5,29 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { level } from '../../drivers/level/index.ts'
-import { errands } from '../../lib/records/schema.ts'
+import { jobs } from '../../lib/records/schema.ts'
 import { verify } from '../../lib/verify.ts'
 import { temporaryFolder } from '../drivers/folder.ts'
 import { compare } from './compare.ts'
-import { type House, openHouse } from './house.ts'
+import { openFixture, type RemovalFixture } from './house.ts'
 import { emptyModel, forgetAccount, forgetRepository, type Model } from './model.ts'
 import { makeAccount, play } from './play.ts'
 
-const BOUNDS = { inOne: 5, step: 1 }
+const BOUNDS = { maxPerTransaction: 5, batchSize: 1 }
 const SWEEPING = fileURLToPath(new URL('./sweeping.ts', import.meta.url))
 
 /** Three repositories with so many entries each, one of which everybody has starred. */
-const fill = async (house: House, model: Model, many: number): Promise<number[]> => {
-  for (const name of ['ann', 'ben', 'cat', 'guild']) await makeAccount(house, model, name)
+const fill = async (fixture: RemovalFixture, model: Model, many: number): Promise<number[]> => {
+  for (const name of ['ann', 'ben', 'cat', 'guild']) await makeAccount(fixture, model, name)
   for (const owner of ['ann', 'guild', 'cat'] as const)
-    await play(house, model, { do: 'create', owner, name: 'r1', private: false })
+    await play(fixture, model, { do: 'create', owner, name: 'r1', private: false })
   const ids = [...model.repositories.keys()]
   for (const [at, id] of ids.entries()) {
     for (const relation of ['stars', 'watches'] as const)
-      await play(house, model, { do: 'relate', which: at, relation, set: true })
+      await play(fixture, model, { do: 'relate', which: at, relation, set: true })
     const { owner, name } = model.repositories.get(id)!
     const entries = Array.from({ length: many }, (_, n) => ({ key: `${at} ${n}`, size: n % 4 }))
-    await house.hosting.ledger.batch(
+    await fixture.hosting.ledger.batch(
       entries.map(({ key, size }) => {
         model.entries.set(`artifacts ${key}`, { kind: 'artifacts', key, size, on: undefined, place: id })
         const entry = { kind: 'artifacts' as const, key, name: key, size, run: 1 }
@@ -51,10 +51,10 @@ const killedWhileSweeping = async (folder: string, told: object, after: number):
   assert.deepEqual(await exit, [null, 'SIGKILL'])
 }
 
-const errandsIn = ({ store }: House): Promise<number> =>
+const errandsIn = ({ store }: RemovalFixture): Promise<number> =>
   store.read(async (tx) => {
     let count = 0
-    for await (const _ of errands.all(tx)) count++
+    for await (const _ of jobs.all(tx)) count++
     return count
   })
 
@@ -64,7 +64,7 @@ describe('A process that is killed while it sweeps', () => {
       const { folder, remove } = await temporaryFolder()
       try {
         const model = emptyModel()
-        const before = await openHouse(level(folder), BOUNDS)
+        const before = await openFixture(level(folder), BOUNDS)
         const [deleted, moved] = await fill(before, model, 150)
         await before.close()
 
@@ -74,14 +74,14 @@ describe('A process that is killed while it sweeps', () => {
         forgetRepository(model, deleted!)
         forgetAccount(model, 'cat')
 
-        const house = await openHouse(level(folder), BOUNDS)
-        assert.ok((await errandsIn(house)) > 0, 'it was killed before the end')
-        for (const turn of [0, 1, 2, 3]) await compare(house, model, turn)
-        assert.deepEqual((await verify(house.store.driver)).named, [])
-        await house.close()
+        const fixture = await openFixture(level(folder), BOUNDS)
+        assert.ok((await errandsIn(fixture)) > 0, 'it was killed before the end')
+        for (const turn of [0, 1, 2, 3]) await compare(fixture, model, turn)
+        assert.deepEqual((await verify(fixture.store.driver)).named, [])
+        await fixture.close()
 
-        const last = await openHouse(level(folder), { inOne: 500, step: 50 })
-        while ((await last.sweeper.round()).errands > 0);
+        const last = await openFixture(level(folder), { maxPerTransaction: 500, batchSize: 50 })
+        while ((await last.jobRunner.round()).errands > 0);
         assert.equal(await errandsIn(last), 0)
         for (const turn of [0, 1, 2, 3]) await compare(last, model, turn)
         assert.deepEqual((await verify(last.store.driver)).named, [])

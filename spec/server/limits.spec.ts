@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
-import { until } from '../until.ts'
+import { waitFor } from '../until.ts'
 import { type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
@@ -93,7 +93,7 @@ describe('A limited server', { concurrency: true }, () => {
     withLimits({ maxConnections: 8, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
       const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
       const held = [client(idle), client(idle)]
-      await until(() => held.every(({ socket }) => socket.readyState === 'open'))
+      await waitFor(() => held.every(({ socket }) => socket.readyState === 'open'))
       await sleep(100)
       assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
       const closing = `${REQUEST}Connection: close\r\n\r\n`
@@ -107,7 +107,7 @@ describe('A limited server', { concurrency: true }, () => {
   it('serves others while one address opens connections as fast as they are refused', () =>
     withLimits({ maxConnections: 4, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
       const flood = Array.from({ length: 400 }, () => client())
-      await until(() => flood.filter(({ socket }) => socket.readyState !== 'opening').length === 400)
+      await waitFor(() => flood.filter(({ socket }) => socket.readyState !== 'opening').length === 400)
       for (let time = 0; time < 3; time++)
         assert.match(
           await clientFrom('127.0.0.2', `${REQUEST}Connection: close\r\n\r\n`).ended,
@@ -125,7 +125,7 @@ describe('A limited server', { concurrency: true }, () => {
       assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1/)
       assert.match(await answer('192.0.2.2'), /^HTTP\/1\.1 200 /)
       for (const { socket } of idle) socket.write('123456789')
-      await until(() => idle.every(({ text }) => text().startsWith('HTTP/1.1 200 ')))
+      await waitFor(() => idle.every(({ text }) => text().startsWith('HTTP/1.1 200 ')))
       assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 200 /)
     }))
 
@@ -177,9 +177,9 @@ describe('A client that never reads its answer', () => {
       const deaf = server.client()
       deaf.socket.pause()
       deaf.socket.write(`${REQUEST}\r\n`)
-      await until(() => pending === 1)
+      await waitFor(() => pending === 1)
       assert.equal(pending, 1)
-      await until(() => pending === 0)
+      await waitFor(() => pending === 0)
       assert.equal(pending, 0)
     } finally {
       await server.stop()

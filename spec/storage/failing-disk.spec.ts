@@ -29,7 +29,7 @@ const failWith = async (t: TestContext, says: string) => {
   return { observed, reached: reached.happened, release: release.happen }
 }
 
-const outcomes = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
+const results = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
   (await Promise.allSettled(writes)).map((outcome) =>
     outcome.status === 'rejected' ? outcome.reason : 'resolved',
   )
@@ -44,7 +44,7 @@ for (const { says, reason, code } of failures)
       save(driver, { key: 'newer' }),
       driver.write(async (tx) => text(await tx.get(bytes('key')))),
     ]
-    const settled = outcomes([...inBatch, ...waiting])
+    const settled = results([...inBatch, ...waiting])
     release()
     for (const error of await settled) {
       assert.ok(because(reason)(error), String(error))

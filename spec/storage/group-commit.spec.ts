@@ -84,13 +84,13 @@ test('a range shows the newest of what is stored, under way, waiting and the wri
   const underWay = save(driver, { k1: 'under way', k2: 'under way', k3: 'under way' })
   await reached
   const waiting = save(driver, { k2: 'waiting', k3: 'waiting' })
-  const looking = driver.write(async (tx) => {
+  const batcher = driver.write(async (tx) => {
     tx.put(bytes('k3'), bytes('own'))
     return (await collect(tx.range(below('k')))).map(([, value]) => text(value))
   })
-  await isSettled(looking)
+  await isSettled(batcher)
   release()
-  assert.deepEqual(await looking, ['stored', 'under way', 'waiting', 'own'])
+  assert.deepEqual(await batcher, ['stored', 'under way', 'waiting', 'own'])
   await Promise.all([underWay, waiting])
 })
 
@@ -124,10 +124,10 @@ test('a write that only reads makes no batch, but waits until what it saw is dur
   const { reached, release } = holdNext(observed)
   const writing = save(driver, { key: 'value' })
   await reached
-  const looking = look()
-  assert.equal(await isSettled(looking), false)
+  const batcher = look()
+  assert.equal(await isSettled(batcher), false)
   release()
-  assert.equal(await looking, 'value')
+  assert.equal(await batcher, 'value')
   await writing
   assert.equal(observed.batches.length, 1)
 })

@@ -1,6 +1,6 @@
 import { Level } from 'level'
 import { type Batch, type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
-import { explain } from '../../drivers/level/explain.ts'
+import { toStorageError } from '../../drivers/level/explain.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** What happened to the batches of a driver, and what is to happen to the next ones. */
@@ -27,7 +27,7 @@ export const observe = (location: string): Observed => {
           (batch) => followed(batch, observed, inFlight),
           (resource) => holding(resource, observed.held),
         ),
-      (cause) => explain(location, cause),
+      (cause) => toStorageError(location, cause),
     ),
     batches: [],
     atOnce: 0,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { oneByOne, type Pages } from '../../lib/storage/index.ts'
+import { type PageSource, prefetch } from '../../lib/storage/index.ts'
 
 /** Pages as a database gives them, which can be asked for one at a time and be closed once. */
 const paged = (lengths: readonly number[], failsAt: number) => {
   let [asked, given, isAsked, isClosed] = [0, 0, false, false]
-  const pages: Pages<number> = {
+  const pages: PageSource<number> = {
     async next() {
       assert.ok(!isAsked && !isClosed, 'asked for one at a time, and not after the end')
       isAsked = true
@@ -22,7 +22,7 @@ const paged = (lengths: readonly number[], failsAt: number) => {
       isClosed = true
     },
   }
-  return { items: oneByOne(() => pages), isClosed: () => isClosed, asked: () => asked }
+  return { items: prefetch(() => pages), isClosed: () => isClosed, asked: () => asked }
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
@@ -30,24 +30,29 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total
 describe('Pages that are read one by one', () => {
   it('give every item in order, what fails is told when its turn comes, and they are closed whatever happens', async () => {
     const lengths = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 })
-    const law = fc.asyncProperty(lengths, fc.nat(8), fc.nat(20), async (lengths, failsAt, leavesAfter) => {
-      const { items, isClosed } = paged(lengths, failsAt)
-      const before = sum(lengths.slice(0, failsAt))
-      const isWhole = failsAt > lengths.length
-      const read: number[] = []
-      const reading = (async () => {
-        for await (const item of items) {
-          read.push(item)
-          if (read.length > leavesAfter) break
-        }
-      })()
-      if (isWhole || leavesAfter < before) await reading
-      else await assert.rejects(reading, /the disk/)
-      const expected = Math.min(isWhole ? sum(lengths) : before, leavesAfter + 1)
-      assert.deepEqual(read, [...Array(expected).keys()])
-      assert.ok(isClosed())
-    })
-    await fc.assert(law, { numRuns: 200 })
+    const property = fc.asyncProperty(
+      lengths,
+      fc.nat(8),
+      fc.nat(20),
+      async (lengths, failsAt, leavesAfter) => {
+        const { items, isClosed } = paged(lengths, failsAt)
+        const before = sum(lengths.slice(0, failsAt))
+        const isWhole = failsAt > lengths.length
+        const read: number[] = []
+        const reading = (async () => {
+          for await (const item of items) {
+            read.push(item)
+            if (read.length > leavesAfter) break
+          }
+        })()
+        if (isWhole || leavesAfter < before) await reading
+        else await assert.rejects(reading, /the disk/)
+        const expected = Math.min(isWhole ? sum(lengths) : before, leavesAfter + 1)
+        assert.deepEqual(read, [...Array(expected).keys()])
+        assert.ok(isClosed())
+      },
+    )
+    await fc.assert(property, { numRuns: 200 })
   })
 
   it('are fetched ahead for who reads on, and not for who leaves early', async () => {

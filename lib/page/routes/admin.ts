@@ -1,5 +1,5 @@
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
-import type { Measure } from '../parts.ts'
+import type { SubjectStatus } from '../parts.ts'
 import { page } from '../route.ts'
 import { adminView } from '../views/admin.tsx'
 import { pageNumber } from './storage.ts'
@@ -27,7 +27,7 @@ export const adminRoutes = [
       const [subject, within] = [subjectIn(query.get('subject')), withinIn(query.get('within'))]
       const number = pageNumber(query)
       const slice = { offset: (number - 1) * PAGE, limit: PAGE }
-      const { items, total } = await quota.over({ subject, within: within / 100 }, slice)
+      const { items, total } = await quota.overQuota({ subject, within: within / 100 }, slice)
       const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
       return adminView(frame, {
         totals: await quota.totals(),
@@ -35,12 +35,12 @@ export const adminRoutes = [
         organizations: await hosting.accounts.count('organization'),
         ...{ subject, within, total, number, size: PAGE },
         // Whoever was deleted meanwhile is left out.
-        listed: items.flatMap(({ owner, over, used, limit, left }) =>
+        listed: items.flatMap(({ owner, over, used, limit, remaining }) =>
           accounts
             .filter(({ id }) => id === owner)
             .map(({ name }) => {
-              const state: Measure['state'] = over ? 'over' : 'near'
-              return { name, measure: { subject, used, room: { limit, left }, state } }
+              const state: SubjectStatus['state'] = over ? 'over' : 'near'
+              return { name, measure: { subject, used, room: { limit, remaining }, state } }
             }),
         ),
       })

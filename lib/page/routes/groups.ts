@@ -1,9 +1,9 @@
 import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema.ts'
-import { carryOut } from '../acting.ts'
-import { type Frame, type PageServices, page, type View } from '../route.ts'
-import { type GroupFacts, groupsView, groupView } from '../views/groups.tsx'
+import { runAdminAction } from '../acting.ts'
+import { type PageContext, type PageServices, page, type View } from '../route.ts'
+import { type GroupData, groupsView, groupView } from '../views/groups.tsx'
 import { change, read } from './admin.ts'
 import { pageNumber } from './storage.ts'
 
@@ -18,15 +18,15 @@ const existing = async ({ quota }: PageServices, name: string): Promise<QuotaGro
 
 const listed = async (
   { quota }: PageServices,
-  frame: Frame,
+  frame: PageContext,
   more: { said?: string | null; failure?: string; name?: string },
 ): Promise<View> => groupsView(frame, { groups: (await quota.groups.list(ALL)).items, ...more })
 
 const shown = async (
   services: PageServices,
-  frame: Frame,
+  frame: PageContext,
   group: QuotaGroup,
-  more: Partial<Pick<GroupFacts, 'said' | 'failure' | 'number'>>,
+  more: Partial<Pick<GroupData, 'said' | 'failure' | 'number'>>,
 ): Promise<View> => {
   const { quota, hosting } = services
   const number = more.number ?? 1
@@ -67,14 +67,14 @@ export const groupRoutes = [
     path: '/-/admin/groups',
     async handle({ form, frame, user }, services) {
       const name = form.text('name')
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/groups' },
         plan: () => ({ groups: [{ name, rules: [] }] }),
-        async act() {
+        async apply() {
           await services.quota.groups.create({ name })
           return { to: pathOf(name, 'created') }
         },
-        again: (failure) => listed(services, frame, { failure, name }),
+        showAgain: (failure) => listed(services, frame, { failure, name }),
       })
     },
   }),
@@ -93,14 +93,14 @@ export const groupRoutes = [
     async handle({ form, frame, user }, services) {
       const group = await existing(services, form.text('name'))
       const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/group' },
         plan: () => plan,
-        async act() {
+        async apply() {
           await services.hosting.plans.apply(plan)
           return { to: pathOf(group.name, 'saved') }
         },
-        again: (failure) => shown(services, frame, group, { failure }),
+        showAgain: (failure) => shown(services, frame, group, { failure }),
       })
     },
   }),
@@ -111,16 +111,16 @@ export const groupRoutes = [
       const group = await existing(services, form.text('name'))
       const isAdded = form.text('remove') === ''
       const owner = form.text(isAdded ? 'owner' : 'remove')
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/group/members' },
         plan: () => memberPlan(services, group.name, owner, isAdded),
-        async act() {
+        async apply() {
           const { id } = await ownerNamed(services, owner)
           if (isAdded) await services.quota.groups.assign(id, group.name)
           else await services.quota.groups.unassign(id, group.name)
           return { to: pathOf(group.name, isAdded ? 'added' : 'removed') }
         },
-        again: (failure) => shown(services, frame, group, { failure }),
+        showAgain: (failure) => shown(services, frame, group, { failure }),
       })
     },
   }),
@@ -129,14 +129,14 @@ export const groupRoutes = [
     path: '/-/admin/group/delete',
     async handle({ form, frame, user }, services) {
       const group = await existing(services, form.text('name'))
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/group/delete' },
         plan: () => ({}),
-        async act() {
+        async apply() {
           await services.quota.groups.remove(group.name)
           return { to: '/-/admin/groups?said=deleted' }
         },
-        again: (failure) => shown(services, frame, group, { failure }),
+        showAgain: (failure) => shown(services, frame, group, { failure }),
       })
     },
   }),

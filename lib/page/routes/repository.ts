@@ -1,6 +1,6 @@
 import { AllotError } from '../../errors.ts'
-import { containers } from '../../records/schema.ts'
-import { ownerFor } from '../owners.ts'
+import { repositoryUsages } from '../../records/schema.ts'
+import { accessibleOwner } from '../owners.ts'
 import { page } from '../route.ts'
 import { repositoryView } from '../views/repository.tsx'
 
@@ -10,9 +10,9 @@ export const repositoryRoutes = [
     path: '/-/storage/{owner}/repositories/{repo}',
     who: 'user',
     async handle({ user, frame, params }, { store, hosting, settings, ...services }) {
-      const owner = await ownerFor({ store, hosting, settings, ...services }, user, params.owner)
+      const owner = await accessibleOwner({ store, hosting, settings, ...services }, user, params.owner)
       const repository = await hosting.repositories.find(user, owner.name, params.repo)
-      const container = repository && (await store.read((tx) => containers.get(tx, [repository.id])))
+      const container = repository && (await store.read((tx) => repositoryUsages.get(tx, [repository.id])))
       if (repository === undefined || container === undefined)
         throw new AllotError('not_found', 'there is no such repository')
       const clone =

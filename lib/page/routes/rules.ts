@@ -2,26 +2,26 @@ import { AllotError } from '../../errors.ts'
 import type { NamedPlan } from '../../hosting/plans.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import type { Subject } from '../../quota/subjects.ts'
-import { carryOut } from '../acting.ts'
+import { runAdminAction } from '../acting.ts'
 import type { Form } from '../form.ts'
-import { limitIn } from '../limits.ts'
+import { parseLimit } from '../limits.ts'
 import { type PageServices, page } from '../route.ts'
-import { type GivenRule, rulesView, ruleView } from '../views/rules.tsx'
+import { type RuleFormValues, rulesView, ruleView } from '../views/rules.tsx'
 import { change, read } from './admin.ts'
 
 /** There are few rules and groups: all of them are on one page. */
 const ALL = { offset: 0, limit: 1000 }
 
-const givenIn = (form: Form): GivenRule => ({
+const givenIn = (form: Form): RuleFormValues => ({
   name: form.text('name'),
   limit: form.text('limit'),
   subjects: form.all('subject'),
 })
 
 /** The engine says which subject it does not know. */
-const ruleIn = ({ name, limit, subjects }: GivenRule): QuotaRule => ({
+const ruleIn = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
   name,
-  limit: limitIn(limit),
+  limit: parseLimit(limit),
   subjects: subjects as Subject[],
 })
 
@@ -32,7 +32,7 @@ const existing = async ({ quota }: PageServices, name: string): Promise<QuotaRul
 }
 
 /** A box says once that a subject is counted: a list that says it more often stays as it is while no box is changed. */
-const edited = (before: QuotaRule, given: GivenRule): QuotaRule => {
+const edited = (before: QuotaRule, given: RuleFormValues): QuotaRule => {
   const after = ruleIn({ ...given, name: before.name })
   const isSame = (one: readonly string[], other: readonly string[]) =>
     one.every((each) => other.includes(each))
@@ -65,14 +65,14 @@ export const ruleRoutes = [
     async handle({ form, frame, user }, services) {
       const { quota } = services
       const given = givenIn(form)
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/rules' },
         plan: () => ({ rules: [ruleIn(given)] }),
-        async act() {
+        async apply() {
           await quota.rules.create(ruleIn(given))
           return { to: '/-/admin/rules?said=created' }
         },
-        again: async (failure) =>
+        showAgain: async (failure) =>
           rulesView(frame, { rules: (await quota.rules.list(ALL)).items, given, failure }),
       })
     },
@@ -89,15 +89,15 @@ export const ruleRoutes = [
     async handle({ form, frame, user }, services) {
       const rule = await existing(services, form.text('name'))
       const given = givenIn(form)
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/rule' },
         plan: () => ({ rules: [edited(rule, given)] }),
-        async act() {
+        async apply() {
           const { limit, subjects } = edited(rule, given)
           await services.quota.rules.edit(rule.name, { limit, subjects })
           return { to: `/-/admin/rule?name=${encodeURIComponent(rule.name)}&said=saved` }
         },
-        again: (failure) => ruleView(frame, { rule, given, failure }),
+        showAgain: (failure) => ruleView(frame, { rule, given, failure }),
       })
     },
   }),
@@ -106,14 +106,14 @@ export const ruleRoutes = [
     path: '/-/admin/rule/delete',
     async handle({ form, frame, user }, services) {
       const rule = await existing(services, form.text('name'))
-      return carryOut(services, {
+      return runAdminAction(services, {
         ...{ form, frame, user, path: '/-/admin/rule/delete' },
         plan: () => withoutRule(services, rule.name),
-        async act() {
+        async apply() {
           await services.quota.rules.remove(rule.name)
           return { to: '/-/admin/rules?said=deleted' }
         },
-        again: (failure) => ruleView(frame, { rule, failure }),
+        showAgain: (failure) => ruleView(frame, { rule, failure }),
       })
     },
   }),

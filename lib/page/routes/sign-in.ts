@@ -1,5 +1,5 @@
 import { AllotError } from '../../errors.ts'
-import type { SignedIn } from '../../hosting/identity.ts'
+import type { Credential } from '../../hosting/identity.ts'
 import { type PageRequest, type PageServices, page } from '../route.ts'
 import { SIGN_IN } from '../serving.ts'
 import { signInView } from '../views/sign-in.tsx'
@@ -11,7 +11,7 @@ const PATH = /^\/-(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/
 /** Onward to a path of these pages and to nowhere else, however it is written. */
 const wayTo = (to: string | null): string => (to !== null && PATH.test(to) ? to : '/')
 
-const signedIn = async ({ form, req }: PageRequest, { hosting }: PageServices): Promise<SignedIn> => {
+const signedIn = async ({ form, req }: PageRequest, { hosting }: PageServices): Promise<Credential> => {
   const { signIn } = hosting.identities
   if (signIn === undefined) throw new AllotError('not_found', 'the host has its own login')
   return signIn(req, form.text('name'), form.raw('secret'))

@@ -2,12 +2,12 @@ import { AllotError } from '../../errors.ts'
 import type { Identity } from '../../hosting/identity.ts'
 import { today } from '../../quota/days.ts'
 import type { Account } from '../../records/schema.ts'
-import { spansOf } from '../growth.ts'
-import { ownedBy, ownerFor } from '../owners.ts'
-import { measureOf, parts } from '../parts.ts'
-import { type Frame, type PageServices, page, type View } from '../route.ts'
-import { shelfOf } from '../shelves.ts'
-import { isKind, kinds, shelfView } from '../views/shelf.tsx'
+import { historySpans } from '../growth.ts'
+import { accessibleOwner, ownedOrganizations } from '../owners.ts'
+import { subjectStatus, usageParts } from '../parts.ts'
+import { type PageContext, type PageServices, page, type View } from '../route.ts'
+import { usageList } from '../shelves.ts'
+import { isUsageKind, usageKinds, usageListView } from '../views/shelf.tsx'
 import { storageView } from '../views/storage.tsx'
 
 /** How much of each list an owner's page shows, and how much a page of the list. */
@@ -15,28 +15,30 @@ const LARGEST = 5
 const PAGE = 50
 
 const measured = async ({ quota, settings }: PageServices, account: Account) => {
-  const standing = await quota.standing(account.id)
-  const measure = (subject: Parameters<typeof measureOf>[1]) => measureOf(standing, subject, settings.nearAt)
+  const standing = await quota.status(account.id)
+  const measure = (subject: Parameters<typeof subjectStatus>[1]) =>
+    subjectStatus(standing, subject, settings.nearAt)
   return { account, standing, measure, total: measure('size:all'), usage: standing.usage }
 }
 
 const storageOf = async (
   services: PageServices,
-  frame: Frame,
+  frame: PageContext,
   user: Identity,
   owner: Account,
 ): Promise<View> => {
   const { usage, total, measure, standing } = await measured(services, owner)
-  const owned = owner.id === user.id && maySee(user, 'organization') ? await ownedBy(services, user) : []
+  const owned =
+    owner.id === user.id && maySee(user, 'organization') ? await ownedOrganizations(services, user) : []
   return storageView(frame, {
     owner,
     usage,
     total,
-    measures: parts.map(({ subject }) => measure(subject)),
+    measures: usageParts.map(({ subject }) => measure(subject)),
     groups: user.admin && maySee(user, 'admin') ? standing.shown.map(({ name }) => name) : undefined,
-    growth: spansOf(await services.quota.growth(owner.id), today()),
-    shelves: await Promise.all(
-      kinds.map((kind) => shelfOf(services, frame, user, owner, kind, { offset: 0, limit: LARGEST })),
+    growth: historySpans(await services.quota.history(owner.id), today()),
+    lists: await Promise.all(
+      usageKinds.map((kind) => usageList(services, frame, user, owner, kind, { offset: 0, limit: LARGEST })),
     ),
     organizations: await Promise.all(owned.map((one) => measured(services, one))),
   })
@@ -57,7 +59,7 @@ export const storageRoutes = [
     path: '/',
     who: 'user',
     handle: async ({ user, frame }, services) =>
-      storageOf(services, frame, user, await ownerFor(services, user, user.username)),
+      storageOf(services, frame, user, await accessibleOwner(services, user, user.username)),
   }),
   page({
     method: 'GET',
@@ -72,19 +74,19 @@ export const storageRoutes = [
     path: '/-/storage/{owner}',
     who: 'user',
     handle: async ({ user, frame, params }, services) =>
-      storageOf(services, frame, user, await ownerFor(services, user, params.owner)),
+      storageOf(services, frame, user, await accessibleOwner(services, user, params.owner)),
   }),
   page({
     method: 'GET',
     path: '/-/storage/{owner}/{kind}',
     who: 'user',
     async handle({ user, frame, params: { owner: name, kind }, query }, services) {
-      const owner = await ownerFor(services, user, name)
-      if (!isKind(kind)) throw new AllotError('not_found', 'there is no such list')
+      const owner = await accessibleOwner(services, user, name)
+      if (!isUsageKind(kind)) throw new AllotError('not_found', 'there is no such list')
       const number = pageNumber(query)
       const slice = { offset: (number - 1) * PAGE, limit: PAGE }
-      const shelf = await shelfOf(services, frame, user, owner, kind, slice)
-      return shelfView(frame, owner.name, shelf, { number, size: PAGE })
+      const list = await usageList(services, frame, user, owner, kind, slice)
+      return usageListView(frame, owner.name, list, { number, size: PAGE })
     },
   }),
 ]

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
-import type { Measure } from '../parts.ts'
-import type { Frame, View } from '../route.ts'
-import { countWords, sizeWords } from '../words.ts'
+import type { SubjectStatus } from '../parts.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatCount, formatSize } from '../words.ts'
 import { Legend, PartsBar, Size, StateWord } from './bar.tsx'
 import { Pages } from './shelf.tsx'
 
-export interface AdminFacts {
+export interface AdminData {
   readonly totals: Usage
   readonly users: number
   readonly organizations: number
@@ -14,13 +14,13 @@ export interface AdminFacts {
   /** In percent of a limit. */
   readonly within: number
   /** Who is over or near, the one with the largest excess first. */
-  readonly listed: readonly { name: string; measure: Measure }[]
+  readonly listed: readonly { name: string; measure: SubjectStatus }[]
   readonly total: number
   readonly number: number
   readonly size: number
 }
 
-export const adminView = (frame: Frame, facts: AdminFacts): View => {
+export const adminView = (frame: PageContext, facts: AdminData): View => {
   const { totals, users, organizations } = facts
   const used = usedBy('size:all', totals)
   return {
@@ -32,8 +32,8 @@ export const adminView = (frame: Frame, facts: AdminFacts): View => {
         <section aria-labelledby="totals">
           <h2 id="totals">All together</h2>
           <p class="summary">
-            <strong>{sizeWords(used)}</strong> used ({used.toLocaleString('en')} bytes) by{' '}
-            {countWords(users, 'user')} and {countWords(organizations, 'organization')}.
+            <strong>{formatSize(used)}</strong> used ({used.toLocaleString('en')} bytes) by{' '}
+            {formatCount(users, 'user')} and {formatCount(organizations, 'organization')}.
           </p>
           <PartsBar
             usage={totals}
@@ -58,7 +58,7 @@ export const adminView = (frame: Frame, facts: AdminFacts): View => {
   }
 }
 
-export const AdminNav = ({ frame }: { frame: Frame }) => (
+export const AdminNav = ({ frame }: { frame: PageContext }) => (
   <nav class="tabs" aria-label="Administration">
     <a href={frame.at('/-/admin')}>Over and near</a>
     <a href={frame.at('/-/admin/rules')}>Rules</a>
@@ -66,7 +66,7 @@ export const AdminNav = ({ frame }: { frame: Frame }) => (
   </nav>
 )
 
-const Filter = ({ frame, facts: { subject, within } }: { frame: Frame; facts: AdminFacts }) => (
+const Filter = ({ frame, facts: { subject, within } }: { frame: PageContext; facts: AdminData }) => (
   <form method="get" action={frame.at('/-/admin')} class="inline">
     <div>
       <label for="subject">Subject</label>
@@ -86,12 +86,12 @@ const Filter = ({ frame, facts: { subject, within } }: { frame: Frame; facts: Ad
   </form>
 )
 
-const Listed = ({ frame, facts }: { frame: Frame; facts: AdminFacts }) => {
+const Listed = ({ frame, facts }: { frame: PageContext; facts: AdminData }) => {
   const { listed, total, number, size, subject, within } = facts
   const at = (page: number) => frame.at(`/-/admin?subject=${subject}&within=${within}&page=${page}`)
   return (
     <>
-      <p>{total === 0 ? 'Nobody is.' : `${countWords(total, 'owner')}, the largest excess first.`}</p>
+      <p>{total === 0 ? 'Nobody is.' : `${formatCount(total, 'owner')}, the largest excess first.`}</p>
       {listed.length > 0 && (
         <table>
           <thead>

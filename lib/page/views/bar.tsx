@@ -2,8 +2,8 @@
 
 import { type Sum, subtract } from '../../integers.ts'
 import type { Usage } from '../../quota/subjects.ts'
-import { parts as all, type Measure, type Slice, slicesOf } from '../parts.ts'
-import { exactWords, sizeWords } from '../words.ts'
+import { usageParts as all, type SubjectStatus, type UsagePart, usagePartsOf } from '../parts.ts'
+import { formatBytes, formatSize } from '../words.ts'
 
 /** In percent of the whole, with as many digits as a screen has points. */
 const percent = (bytes: Sum, whole: number): string =>
@@ -13,9 +13,10 @@ const percent = (bytes: Sum, whole: number): string =>
  * What is used, in parts, against the limit. The figures are said in words beside it, and in its label. A bar is SVG and
  * not styled boxes, for the widths would be inline styles, which the policy of the pages forbids.
  */
-export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure }) => {
-  const slices = slicesOf(usage)
-  const measured = measure.room === undefined ? measure.used : subtract(measure.room.limit, measure.room.left)
+export const PartsBar = ({ usage, measure }: { usage: Usage; measure: SubjectStatus }) => {
+  const slices = usagePartsOf(usage)
+  const measured =
+    measure.room === undefined ? measure.used : subtract(measure.room.limit, measure.room.remaining)
   const whole = Math.max(measure.room?.limit ?? 0, Number(measured), Number(measure.used), 1)
   let begin = 0
   return (
@@ -32,7 +33,7 @@ export const PartsBar = ({ usage, measure }: { usage: Usage; measure: Measure })
 }
 
 /** One sum against its limit. */
-export const PlainBar = ({ measure, part }: { measure: Measure; part?: number | undefined }) => {
+export const PlainBar = ({ measure, part }: { measure: SubjectStatus; part?: number | undefined }) => {
   const { used, room } = measure
   const whole = Math.max(room?.limit ?? 0, Number(used), 1)
   return (
@@ -47,7 +48,7 @@ export const PlainBar = ({ measure, part }: { measure: Measure; part?: number | 
 }
 
 /** Where the limit is, for what goes beyond it. */
-const Mark = ({ measure: { state, room }, whole }: { measure: Measure; whole: number }) => {
+const Mark = ({ measure: { state, room }, whole }: { measure: SubjectStatus; whole: number }) => {
   if (state !== 'over' || room === undefined || room.limit <= 0) return null
   const at = percent(room.limit, whole)
   return (
@@ -58,13 +59,15 @@ const Mark = ({ measure: { state, room }, whole }: { measure: Measure; whole: nu
   )
 }
 
-const barWords = ({ used, room }: Measure): string =>
-  room === undefined ? `${sizeWords(used)} used` : `${sizeWords(used)} used, limit ${sizeWords(room.limit)}`
+const barWords = ({ used, room }: SubjectStatus): string =>
+  room === undefined
+    ? `${formatSize(used)} used`
+    : `${formatSize(used)} used, limit ${formatSize(room.limit)}`
 
 /** Which part of the bar is which, and how much. */
 export const Legend = ({ usage }: { usage: Usage }) => (
   <ul class="legend">
-    {slicesOf(usage).map(({ name, bytes }: Slice, at) => (
+    {usagePartsOf(usage).map(({ name, bytes }: UsagePart, at) => (
       <li key={name}>
         <Swatch part={at} />
         {name} <Size bytes={bytes} />
@@ -81,25 +84,25 @@ export const Swatch = ({ part }: { part: number }) => (
 
 /** For people, and to the byte for whoever points at it or reads the page by program. */
 export const Size = ({ bytes }: { bytes: Sum }) => (
-  <data value={String(bytes)} title={exactWords(bytes)}>
-    {sizeWords(bytes)}
+  <data value={String(bytes)} title={formatBytes(bytes)}>
+    {formatSize(bytes)}
   </data>
 )
 
 /** Over, near or within: in a word, and not only in a colour. */
-export const StateWord = ({ measure: { state, room } }: { measure: Measure }) => {
+export const StateWord = ({ measure: { state, room } }: { measure: SubjectStatus }) => {
   if (room === undefined) return <span class="state unlimited">no limit</span>
   if (state === 'over')
     return (
       <span class="state over">
         <strong>over</strong>
-        {room.left < 0 ? ` by ${sizeWords(-room.left)}` : ', nothing left'}
+        {room.remaining < 0 ? ` by ${formatSize(-room.remaining)}` : ', nothing left'}
       </span>
     )
   return (
     <span class={`state ${state}`}>
       {state === 'near' && <strong>near: </strong>}
-      {sizeWords(room.left)} left
+      {formatSize(room.remaining)} left
     </span>
   )
 }

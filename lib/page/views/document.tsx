@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import type { Frame, View } from '../route.ts'
+import type { PageContext, View } from '../route.ts'
 
 /** A whole document. What is put into it is escaped, wherever it comes from. */
-export const documentOf = ({ title, body }: View, frame: Frame): string =>
+export const documentOf = ({ title, body }: View, frame: PageContext): string =>
   `<!doctype html>\n${renderToString(
     <html lang="en">
       <head>
@@ -27,7 +27,7 @@ export const documentOf = ({ title, body }: View, frame: Frame): string =>
     </html>,
   )}`
 
-const Header = ({ frame }: { frame: Frame }) => {
+const Header = ({ frame }: { frame: PageContext }) => {
   const { user, at } = frame
   return (
     <header>
@@ -58,7 +58,7 @@ export const Post = ({
   children,
   ...more
 }: {
-  frame: Frame
+  frame: PageContext
   to: string
   class?: string
   children: ComponentChildren

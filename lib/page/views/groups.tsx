@@ -1,23 +1,23 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import type { Frame, View } from '../route.ts'
-import { countWords } from '../words.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatCount } from '../words.ts'
 import { AdminNav } from './admin.tsx'
 import { Post } from './document.tsx'
 import { ruleHref } from './rules.tsx'
 import { Pages } from './shelf.tsx'
-import { Buttons, Told } from './told.tsx'
+import { Buttons, FlashMessage } from './told.tsx'
 
 export const groupsView = (
-  frame: Frame,
-  { groups, name = '', ...told }: { groups: readonly QuotaGroup[]; name?: string } & Told,
+  frame: PageContext,
+  { groups, name = '', ...told }: { groups: readonly QuotaGroup[]; name?: string } & FlashMessage,
 ): View => ({
   title: 'Groups',
   body: (
     <>
       <h1>Groups</h1>
       <AdminNav frame={frame} />
-      <Told {...told} />
+      <FlashMessage {...told} />
       <p>A group stands when all of its rules that cover a subject stand; one group that stands is enough.</p>
       {groups.length === 0 ? <p>There are none.</p> : <GroupTable frame={frame} groups={groups} />}
       <section aria-labelledby="new">
@@ -32,10 +32,10 @@ export const groupsView = (
   ),
 })
 
-export const groupHref = (frame: Frame, name: string, page = 1): string =>
+export const groupHref = (frame: PageContext, name: string, page = 1): string =>
   frame.at(`/-/admin/group?name=${encodeURIComponent(name)}${page === 1 ? '' : `&page=${page}`}`)
 
-const GroupTable = ({ frame, groups }: { frame: Frame; groups: readonly QuotaGroup[] }) => (
+const GroupTable = ({ frame, groups }: { frame: PageContext; groups: readonly QuotaGroup[] }) => (
   <table>
     <thead>
       <tr>
@@ -56,7 +56,7 @@ const GroupTable = ({ frame, groups }: { frame: Frame; groups: readonly QuotaGro
   </table>
 )
 
-export interface GroupFacts extends Told {
+export interface GroupData extends FlashMessage {
   readonly group: QuotaGroup
   /** The names of all rules that there are. */
   readonly rules: readonly string[]
@@ -67,7 +67,7 @@ export interface GroupFacts extends Told {
   readonly size: number
 }
 
-export const groupView = (frame: Frame, facts: GroupFacts): View => {
+export const groupView = (frame: PageContext, facts: GroupData): View => {
   const { name } = facts.group
   return {
     title: `Group ${name}`,
@@ -75,12 +75,12 @@ export const groupView = (frame: Frame, facts: GroupFacts): View => {
       <>
         <h1>Group {name}</h1>
         <AdminNav frame={frame} />
-        <Told said={facts.said} failure={facts.failure} />
+        <FlashMessage said={facts.said} failure={facts.failure} />
         <Rules frame={frame} facts={facts} />
         <Members frame={frame} facts={facts} />
         <section aria-labelledby="delete">
           <h2 id="delete">Delete this group</h2>
-          <p>It is taken from {countWords(facts.total, 'owner')}; its rules stay.</p>
+          <p>It is taken from {formatCount(facts.total, 'owner')}; its rules stay.</p>
           <Post frame={frame} to="/-/admin/group/delete">
             <input type="hidden" name="name" value={name} />
             <button type="submit" class="grave">
@@ -93,7 +93,7 @@ export const groupView = (frame: Frame, facts: GroupFacts): View => {
   }
 }
 
-const Rules = ({ frame, facts: { group, rules } }: { frame: Frame; facts: GroupFacts }) => (
+const Rules = ({ frame, facts: { group, rules } }: { frame: PageContext; facts: GroupData }) => (
   <section aria-labelledby="rules">
     <h2 id="rules">Rules of the group</h2>
     <Post frame={frame} to="/-/admin/group">
@@ -123,12 +123,12 @@ const Rules = ({ frame, facts: { group, rules } }: { frame: Frame; facts: GroupF
   </section>
 )
 
-const Members = ({ frame, facts }: { frame: Frame; facts: GroupFacts }) => {
+const Members = ({ frame, facts }: { frame: PageContext; facts: GroupData }) => {
   const { group, members, total, number, size } = facts
   return (
     <section aria-labelledby="members">
       <h2 id="members">Whom it is assigned to</h2>
-      <p>{total === 0 ? 'Nobody.' : countWords(total, 'owner')}</p>
+      <p>{total === 0 ? 'Nobody.' : formatCount(total, 'owner')}</p>
       {members.length > 0 && (
         <Post frame={frame} to="/-/admin/group/members">
           <input type="hidden" name="name" value={group.name} />

@@ -1,19 +1,19 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { dateOf } from '../../resources/time.ts'
-import { CANVAS, type Drawing, drawingOf, type Span } from '../growth.ts'
-import type { Measure } from '../parts.ts'
-import { sizeWords } from '../words.ts'
+import { CANVAS, type HistoryChart, type HistorySpan, historyChart } from '../growth.ts'
+import type { SubjectStatus } from '../parts.ts'
+import { formatSize } from '../words.ts'
 import { Size } from './bar.tsx'
 
 /** So many of the latest changes are said in figures. */
 const LATEST = 30
 
 /** How what is used has grown, drawn and in figures. */
-export const Growth = ({ spans, total }: { spans: readonly Span[]; total: Measure }) => {
+export const UsageHistory = ({ spans, total }: { spans: readonly HistorySpan[]; total: SubjectStatus }) => {
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined) return null
   const limit = total.room?.limit
-  const drawing = drawingOf(spans, limit)
+  const drawing = historyChart(spans, limit)
   const most = Math.max(...spans.map(({ used }) => Number(used)))
   return (
     <section aria-labelledby="growth">
@@ -25,9 +25,9 @@ export const Growth = ({ spans, total }: { spans: readonly Span[]; total: Measur
           <span>{dateOf(last.to - 1)}</span>
         </div>
         <figcaption>
-          {sizeWords(first.used)} on {dateOf(first.from)}, {sizeWords(last.used)} today, and never more than{' '}
-          {sizeWords(most)}.
-          {drawing.limit !== undefined && ` The broken line is the limit of today, ${sizeWords(limit!)}.`}
+          {formatSize(first.used)} on {dateOf(first.from)}, {formatSize(last.used)} today, and never more than{' '}
+          {formatSize(most)}.
+          {drawing.limit !== undefined && ` The broken line is the limit of today, ${formatSize(limit!)}.`}
         </figcaption>
       </figure>
       <Figures spans={spans} />
@@ -36,7 +36,7 @@ export const Growth = ({ spans, total }: { spans: readonly Span[]; total: Measur
 }
 
 /** It is stretched to the width that there is; what is written stands below it, where it stays readable. */
-const Drawn = ({ drawing: { areas, limit } }: { drawing: Drawing }) => (
+const Drawn = ({ drawing: { areas, limit } }: { drawing: HistoryChart }) => (
   <svg
     class="growth"
     viewBox={`0 0 ${CANVAS.width} ${CANVAS.height}`}
@@ -52,7 +52,7 @@ const Drawn = ({ drawing: { areas, limit } }: { drawing: Drawing }) => (
   </svg>
 )
 
-const Figures = ({ spans }: { spans: readonly Span[] }) => {
+const Figures = ({ spans }: { spans: readonly HistorySpan[] }) => {
   const latest = spans.slice(-LATEST).reverse()
   return (
     <details>

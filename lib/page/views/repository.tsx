@@ -1,20 +1,20 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { add, type Sum } from '../../integers.ts'
-import type { Container, Repository } from '../../records/schema.ts'
-import type { Frame, View } from '../route.ts'
-import { sizeWords } from '../words.ts'
+import type { Repository, RepositoryUsage } from '../../records/schema.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatSize } from '../words.ts'
 import { Size } from './bar.tsx'
 
-export interface RepositoryFacts {
+export interface RepositoryData {
   readonly owner: string
   readonly repository: Repository
-  readonly container: Container
+  readonly container: RepositoryUsage
   /** Where it is cloned from; undefined where it is not from here. */
   readonly clone: string | undefined
 }
 
 /** One repository, with what it and everything in it takes. */
-export const repositoryView = (frame: Frame, facts: RepositoryFacts): View => {
+export const repositoryView = (frame: PageContext, facts: RepositoryData): View => {
   const { owner, repository, clone } = facts
   const sizes = sizesOf(facts)
   const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
@@ -30,7 +30,7 @@ export const repositoryView = (frame: Frame, facts: RepositoryFacts): View => {
           {repository.description !== '' && ` · ${repository.description}`}
         </p>
         <p class="summary">
-          <strong>{sizeWords(total)}</strong> in all ({total.toLocaleString('en')} bytes).
+          <strong>{formatSize(total)}</strong> in all ({total.toLocaleString('en')} bytes).
         </p>
         <table>
           <thead>
@@ -62,7 +62,7 @@ export const repositoryView = (frame: Frame, facts: RepositoryFacts): View => {
   }
 }
 
-const sizesOf = ({ container: { git, lfs, issues, releases, artifacts, packages } }: RepositoryFacts) =>
+const sizesOf = ({ container: { git, lfs, issues, releases, artifacts, packages } }: RepositoryData) =>
   [
     ['Git data', git],
     ['LFS', lfs],

@@ -1,32 +1,32 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { subjects } from '../../quota/subjects.ts'
-import { limitText } from '../limits.ts'
-import type { Frame, View } from '../route.ts'
+import { formatLimit } from '../limits.ts'
+import type { PageContext, View } from '../route.ts'
 import { AdminNav } from './admin.tsx'
 import { Post } from './document.tsx'
 import { SubjectCode } from './subject.tsx'
-import { Buttons, Told } from './told.tsx'
+import { Buttons, FlashMessage } from './told.tsx'
 
 /** A rule as a form has it. */
-export interface GivenRule {
+export interface RuleFormValues {
   readonly name: string
   readonly limit: string
   readonly subjects: readonly string[]
 }
 
-const NEW: GivenRule = { name: '', limit: '', subjects: ['size:all'] }
+const NEW: RuleFormValues = { name: '', limit: '', subjects: ['size:all'] }
 
 export const rulesView = (
-  frame: Frame,
-  { rules, given = NEW, ...told }: { rules: readonly QuotaRule[]; given?: GivenRule } & Told,
+  frame: PageContext,
+  { rules, given = NEW, ...told }: { rules: readonly QuotaRule[]; given?: RuleFormValues } & FlashMessage,
 ): View => ({
   title: 'Rules',
   body: (
     <>
       <h1>Rules</h1>
       <AdminNav frame={frame} />
-      <Told {...told} />
+      <FlashMessage {...told} />
       <p>A rule stands while the sum of its subjects is below its limit.</p>
       {rules.length === 0 ? <p>There are none.</p> : <RuleTable frame={frame} rules={rules} />}
       <section aria-labelledby="new">
@@ -42,10 +42,10 @@ export const rulesView = (
   ),
 })
 
-export const ruleHref = (frame: Frame, name: string): string =>
+export const ruleHref = (frame: PageContext, name: string): string =>
   frame.at(`/-/admin/rule?name=${encodeURIComponent(name)}`)
 
-const RuleTable = ({ frame, rules }: { frame: Frame; rules: readonly QuotaRule[] }) => (
+const RuleTable = ({ frame, rules }: { frame: PageContext; rules: readonly QuotaRule[] }) => (
   <table>
     <thead>
       <tr>
@@ -62,14 +62,14 @@ const RuleTable = ({ frame, rules }: { frame: Frame; rules: readonly QuotaRule[]
             <a href={ruleHref(frame, name)}>{name}</a>
             <div class="small">{covered.join(', ') || 'no subjects'}</div>
           </td>
-          <td class="number">{limitText(limit)}</td>
+          <td class="number">{formatLimit(limit)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 )
 
-const Fields = ({ given }: { given: GivenRule }) => (
+const Fields = ({ given }: { given: RuleFormValues }) => (
   <>
     <label for="limit">Limit</label>
     <input id="limit" name="limit" value={given.limit} required aria-describedby="limit-hint" />
@@ -89,18 +89,18 @@ const Fields = ({ given }: { given: GivenRule }) => (
 )
 
 export const ruleView = (
-  frame: Frame,
-  { rule, given, ...told }: { rule: QuotaRule; given?: GivenRule } & Told,
+  frame: PageContext,
+  { rule, given, ...told }: { rule: QuotaRule; given?: RuleFormValues } & FlashMessage,
 ): View => ({
   title: `Rule ${rule.name}`,
   body: (
     <>
       <h1>Rule {rule.name}</h1>
       <AdminNav frame={frame} />
-      <Told {...told} />
+      <FlashMessage {...told} />
       <Post frame={frame} to="/-/admin/rule" class="stacked">
         <input type="hidden" name="name" value={rule.name} />
-        <Fields given={given ?? { ...rule, limit: limitText(rule.limit) }} />
+        <Fields given={given ?? { ...rule, limit: formatLimit(rule.limit) }} />
         <Buttons act="Save" />
       </Post>
       <section aria-labelledby="delete">

@@ -1,13 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import type { Frame, View } from '../route.ts'
-import { countWords } from '../words.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatCount } from '../words.ts'
 import { Size } from './bar.tsx'
 
 /** What an owner can list, in the order of the page. */
-export const kinds = ['repositories', 'attachments', 'packages', 'artifacts'] as const
-export type Kind = (typeof kinds)[number]
-export const isKind = (text: string): text is Kind => (kinds as readonly string[]).includes(text)
+export const usageKinds = ['repositories', 'attachments', 'packages', 'artifacts'] as const
+export type UsageKind = (typeof usageKinds)[number]
+export const isUsageKind = (text: string): text is UsageKind =>
+  (usageKinds as readonly string[]).includes(text)
 
 /** One thing that counts. */
 export interface Item {
@@ -24,20 +25,28 @@ export interface Item {
 }
 
 /** A page of what counts, largest first. */
-export interface ShelfFacts {
-  readonly kind: Kind
+export interface UsageListData {
+  readonly kind: UsageKind
   readonly items: readonly Item[]
   readonly total: number
 }
 
-const titleOf = (kind: Kind): string => `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
+const titleOf = (kind: UsageKind): string => `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
 
-export const Shelf = ({ frame, owner, shelf }: { frame: Frame; owner: string; shelf: ShelfFacts }) => {
-  const { kind, items, total } = shelf
+export const UsageList = ({
+  frame,
+  owner,
+  list,
+}: {
+  frame: PageContext
+  owner: string
+  list: UsageListData
+}) => {
+  const { kind, items, total } = list
   return (
     <section aria-labelledby={kind}>
       <h2 id={kind}>Largest {kind}</h2>
-      {items.length === 0 ? <p>There are none.</p> : <Items frame={frame} owner={owner} shelf={shelf} />}
+      {items.length === 0 ? <p>There are none.</p> : <Items frame={frame} owner={owner} list={list} />}
       {total > items.length && (
         <p>
           <a href={frame.at(`/-/storage/${owner}/${kind}`)}>
@@ -49,7 +58,7 @@ export const Shelf = ({ frame, owner, shelf }: { frame: Frame; owner: string; sh
   )
 }
 
-const Items = ({ frame, owner, shelf }: { frame: Frame; owner: string; shelf: ShelfFacts }) => (
+const Items = ({ frame, owner, list }: { frame: PageContext; owner: string; list: UsageListData }) => (
   <table>
     <thead>
       <tr>
@@ -60,7 +69,7 @@ const Items = ({ frame, owner, shelf }: { frame: Frame; owner: string; shelf: Sh
       </tr>
     </thead>
     <tbody>
-      {shelf.items.map((item) => (
+      {list.items.map((item) => (
         <tr key={item.key}>
           <td>
             {item.href === undefined ? item.name : <a href={item.href}>{item.name}</a>}
@@ -86,30 +95,30 @@ const Items = ({ frame, owner, shelf }: { frame: Frame; owner: string; shelf: Sh
 )
 
 /** A page of a longer list. */
-export const shelfView = (
-  frame: Frame,
+export const usageListView = (
+  frame: PageContext,
   owner: string,
-  shelf: ShelfFacts,
+  list: UsageListData,
   { number, size }: { number: number; size: number },
 ): View => {
-  const path = `/-/storage/${owner}/${shelf.kind}`
-  const last = Math.max(1, Math.ceil(shelf.total / size))
+  const path = `/-/storage/${owner}/${list.kind}`
+  const last = Math.max(1, Math.ceil(list.total / size))
   return {
-    title: `${titleOf(shelf.kind)} of ${owner}`,
+    title: `${titleOf(list.kind)} of ${owner}`,
     body: (
       <>
         <h1>
-          {titleOf(shelf.kind)} of <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>
+          {titleOf(list.kind)} of <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>
         </h1>
         <p>
-          {countWords(
-            shelf.total,
-            shelf.kind.replace(/ies$|s$/, (end) => (end === 's' ? '' : 'y')),
-            shelf.kind,
+          {formatCount(
+            list.total,
+            list.kind.replace(/ies$|s$/, (end) => (end === 's' ? '' : 'y')),
+            list.kind,
           )}
           , largest first.
         </p>
-        {shelf.items.length > 0 && <Items frame={frame} owner={owner} shelf={shelf} />}
+        {list.items.length > 0 && <Items frame={frame} owner={owner} list={list} />}
         <Pages at={(page) => frame.at(`${path}?page=${page}`)} number={number} last={last} />
       </>
     ),

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Frame, View } from '../route.ts'
+import type { PageContext, View } from '../route.ts'
 import { Notice, Post } from './document.tsx'
 
 export const signInView = (
-  frame: Frame,
+  frame: PageContext,
   { to, name = '', failure }: { to: string; name?: string; failure?: string | undefined },
 ): View => ({
   title: 'Sign in',

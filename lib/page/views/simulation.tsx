@@ -1,26 +1,29 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ChangedAnswer } from '../../quota/plans.ts'
-import type { Frame, View } from '../route.ts'
-import { countWords, sizeWords } from '../words.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatCount, formatSize } from '../words.ts'
 import { Size } from './bar.tsx'
 import { Notice, Post } from './document.tsx'
 import { SubjectCode } from './subject.tsx'
 
 /** Whose answer would be another one. */
-export interface Changed {
+export interface ChangedOwnerView {
   readonly name: string
   readonly answers: readonly ChangedAnswer[]
 }
 
-export interface SimulationFacts {
+export interface SimulationData {
   /** Where the form goes that would do it, and what it has sent. */
   readonly path: string
   readonly fields: readonly (readonly [name: string, value: string])[]
-  readonly changed: readonly Changed[]
+  readonly changed: readonly ChangedOwnerView[]
   readonly total: number
 }
 
-export const simulationView = (frame: Frame, { path, fields, changed, total }: SimulationFacts): View => ({
+export const simulationView = (
+  frame: PageContext,
+  { path, fields, changed, total }: SimulationData,
+): View => ({
   title: 'Whom it would change',
   body: (
     <>
@@ -29,7 +32,7 @@ export const simulationView = (frame: Frame, { path, fields, changed, total }: S
       <p>
         {total === 0
           ? 'Nobody would be over quota who is within, and nobody within who is over.'
-          : `${countWords(total, 'owner')} would be over quota or within it otherwise than now.`}
+          : `${formatCount(total, 'owner')} would be over quota or within it otherwise than now.`}
         {total > changed.length && ` These are the first ${changed.length}.`}
       </p>
       {changed.length > 0 && <Owners frame={frame} changed={changed} />}
@@ -47,13 +50,13 @@ export const simulationView = (frame: Frame, { path, fields, changed, total }: S
 })
 
 /** The page that the form is on. */
-const backFrom = (path: string, fields: SimulationFacts['fields']): string => {
+const backFrom = (path: string, fields: SimulationData['fields']): string => {
   const name = fields.find(([field]) => field === 'name')?.[1] ?? ''
   const [, page] = /^(\/-\/admin\/(?:rule|group))(?:\/|$)/.exec(path) ?? []
   return page === undefined ? path : `${page}?name=${encodeURIComponent(name)}`
 }
 
-const Owners = ({ frame, changed }: { frame: Frame; changed: readonly Changed[] }) => (
+const Owners = ({ frame, changed }: { frame: PageContext; changed: readonly ChangedOwnerView[] }) => (
   <>
     {changed.map(({ name, answers }) => (
       <section key={name}>
@@ -99,4 +102,4 @@ const Answer = ({ answer: { subject, used, before, after } }: { answer: ChangedA
 )
 
 const limitWords = ({ room }: ChangedAnswer['after']): string =>
-  room === undefined ? 'none' : sizeWords(room.limit)
+  room === undefined ? 'none' : formatSize(room.limit)

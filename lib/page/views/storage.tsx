@@ -2,32 +2,32 @@
 
 import type { Usage } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema.ts'
-import type { Span } from '../growth.ts'
-import { type Measure, parts } from '../parts.ts'
-import type { Frame, View } from '../route.ts'
-import { listWords, sizeWords } from '../words.ts'
+import type { HistorySpan } from '../growth.ts'
+import { type SubjectStatus, usageParts } from '../parts.ts'
+import type { PageContext, View } from '../route.ts'
+import { formatList, formatSize } from '../words.ts'
 import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './bar.tsx'
 import { Notice, Post } from './document.tsx'
 import { groupHref } from './groups.tsx'
-import { Growth } from './growth.tsx'
-import { Shelf, type ShelfFacts } from './shelf.tsx'
+import { UsageHistory } from './growth.tsx'
+import { UsageList, type UsageListData } from './shelf.tsx'
 
 /** All that is shown of one owner. */
-export interface StorageFacts {
+export interface StorageData {
   readonly owner: Account
   readonly usage: Usage
-  readonly total: Measure
+  readonly total: SubjectStatus
   /** In the order of the parts. */
-  readonly measures: readonly Measure[]
+  readonly measures: readonly SubjectStatus[]
   /** The names of the groups that judge the owner; undefined for those who are not told them. */
   readonly groups: readonly string[] | undefined
-  readonly growth: readonly Span[]
-  readonly shelves: readonly ShelfFacts[]
+  readonly growth: readonly HistorySpan[]
+  readonly lists: readonly UsageListData[]
   /** Organizations whose storage the owner answers for. */
-  readonly organizations: readonly { account: Account; total: Measure; usage: Usage }[]
+  readonly organizations: readonly { account: Account; total: SubjectStatus; usage: Usage }[]
 }
 
-export const storageView = (frame: Frame, facts: StorageFacts): View => {
+export const storageView = (frame: PageContext, facts: StorageData): View => {
   const { owner, usage, total } = facts
   return {
     title: `Storage of ${owner.name}`,
@@ -44,10 +44,10 @@ export const storageView = (frame: Frame, facts: StorageFacts): View => {
           <Legend usage={usage} />
         </section>
         <Limits facts={facts} />
-        <Growth spans={facts.growth} total={total} />
+        <UsageHistory spans={facts.growth} total={total} />
         <Organizations frame={frame} facts={facts} />
-        {facts.shelves.map((shelf) => (
-          <Shelf key={shelf.kind} frame={frame} owner={owner.name} shelf={shelf} />
+        {facts.lists.map((list) => (
+          <UsageList key={list.kind} frame={frame} owner={owner.name} list={list} />
         ))}
         {owner.id === frame.user?.id && frame.hasSessions && <Everywhere frame={frame} />}
       </>
@@ -55,25 +55,25 @@ export const storageView = (frame: Frame, facts: StorageFacts): View => {
   }
 }
 
-export const Summary = ({ total: { used, room, state } }: { total: Measure }) => (
+export const Summary = ({ total: { used, room, state } }: { total: SubjectStatus }) => (
   <p class="summary">
-    <strong>{sizeWords(used)}</strong> used ({used.toLocaleString('en')} bytes)
+    <strong>{formatSize(used)}</strong> used ({used.toLocaleString('en')} bytes)
     {room === undefined && '. There is no limit on the whole.'}
     {room !== undefined && state === 'over' && (
       <>
-        , and the limit is {sizeWords(room.limit)}: <strong>over</strong> by {sizeWords(-room.left)}.
+        , and the limit is {formatSize(room.limit)}: <strong>over</strong> by {formatSize(-room.remaining)}.
       </>
     )}
     {room !== undefined && state !== 'over' && (
       <>
-        , <strong>{sizeWords(room.left)}</strong> left of {sizeWords(room.limit)}.
+        , <strong>{formatSize(room.remaining)}</strong> left of {formatSize(room.limit)}.
       </>
     )}
   </p>
 )
 
 /** Shown to administrators, as the API has it. */
-const Groups = ({ frame, facts: { groups } }: { frame: Frame; facts: StorageFacts }) =>
+const Groups = ({ frame, facts: { groups } }: { frame: PageContext; facts: StorageData }) =>
   groups === undefined ? null : (
     <p class="subtitle">
       {groups.length === 0 ? 'Judged by no group.' : 'Judged by: '}
@@ -86,7 +86,7 @@ const Groups = ({ frame, facts: { groups } }: { frame: Frame; facts: StorageFact
     </p>
   )
 
-const Everywhere = ({ frame }: { frame: Frame }) => (
+const Everywhere = ({ frame }: { frame: PageContext }) => (
   <section aria-labelledby="signed-in">
     <h2 id="signed-in">Signed in</h2>
     <p>A change of the password ends this, too, and so does revoking the token that it was begun with.</p>
@@ -99,16 +99,16 @@ const Everywhere = ({ frame }: { frame: Frame }) => (
 )
 
 /** What is over, in words. */
-const Over = ({ facts }: { facts: StorageFacts }) => {
+const Over = ({ facts }: { facts: StorageData }) => {
   const named = [
     { name: 'everything together', measure: facts.total },
-    ...facts.measures.map((measure, at) => ({ name: parts[at]!.name.toLowerCase(), measure })),
+    ...facts.measures.map((measure, at) => ({ name: usageParts[at]!.name.toLowerCase(), measure })),
   ]
   // What the whole says holds for each kind, too: to say it once is enough.
   const own = named.filter(({ measure }, at) => at === 0 || isTighter(measure, facts.total))
   const over = own.filter(({ measure }) => measure.state === 'over')
   const near = own.filter(({ measure }) => measure.state === 'near')
-  const words = (some: typeof named) => listWords(some.map(({ name }) => name.replace(/^lfs$/, 'LFS')))
+  const words = (some: typeof named) => formatList(some.map(({ name }) => name.replace(/^lfs$/, 'LFS')))
   return (
     <>
       {over.length > 0 && (
@@ -126,7 +126,7 @@ const Over = ({ facts }: { facts: StorageFacts }) => {
 }
 
 /** Those kinds that have less left than the whole: of the others the whole says all. */
-const Limits = ({ facts: { measures, total } }: { facts: StorageFacts }) => {
+const Limits = ({ facts: { measures, total } }: { facts: StorageData }) => {
   const tighter = measures
     .map((measure, at) => ({ measure, at }))
     .filter(({ measure }) => isTighter(measure, total))
@@ -139,7 +139,7 @@ const Limits = ({ facts: { measures, total } }: { facts: StorageFacts }) => {
             <div class="line">
               <span>
                 <Swatch part={at} />
-                {parts[at]!.name}
+                {usageParts[at]!.name}
               </span>
               <StateWord measure={measure} />
             </div>
@@ -152,19 +152,19 @@ const Limits = ({ facts: { measures, total } }: { facts: StorageFacts }) => {
   )
 }
 
-const isTighter = ({ room }: Measure, total: Measure): boolean =>
-  room !== undefined && (total.room === undefined || room.left < total.room.left)
+const isTighter = ({ room }: SubjectStatus, total: SubjectStatus): boolean =>
+  room !== undefined && (total.room === undefined || room.remaining < total.room.remaining)
 
-const Against = ({ measure: { used, room } }: { measure: Measure }) => (
+const Against = ({ measure: { used, room } }: { measure: SubjectStatus }) => (
   <div class="line small">
     <span>
       <Size bytes={used} /> used
     </span>
-    {room !== undefined && <span>limit {sizeWords(room.limit)}</span>}
+    {room !== undefined && <span>limit {formatSize(room.limit)}</span>}
   </div>
 )
 
-const Organizations = ({ frame, facts: { organizations } }: { frame: Frame; facts: StorageFacts }) =>
+const Organizations = ({ frame, facts: { organizations } }: { frame: PageContext; facts: StorageData }) =>
   organizations.length === 0 ? null : (
     <section aria-labelledby="organizations">
       <h2 id="organizations">Organizations</h2>

@@ -4,7 +4,7 @@ import { Notice } from './document.tsx'
 import { sentence } from './sign-in.tsx'
 
 /** What a form has done, and what was wrong with it. */
-export interface Told {
+export interface FlashMessage {
   readonly said?: string | null | undefined
   readonly failure?: string | undefined
 }
@@ -18,7 +18,7 @@ const SAID: Readonly<Record<string, string>> = {
   removed: 'Removed.',
 }
 
-export const Told = ({ said, failure }: Told) => {
+export const FlashMessage = ({ said, failure }: FlashMessage) => {
   const words = said && Object.hasOwn(SAID, said) ? SAID[said] : undefined
   return (
     <>

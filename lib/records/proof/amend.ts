@@ -21,7 +21,7 @@ export const readable = async <R>(
 }
 
 /** Puts derived members of a record right; answers false where there is no record to keep them. */
-export const amend = async <R>(
+export const repairMembers = async <R>(
   tx: WriteTransaction,
   collection: Readable<R> & Pick<Collection<R>, 'save'>,
   id: KeyTuple,

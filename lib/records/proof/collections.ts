@@ -3,44 +3,46 @@ import type { Bytes } from '../../storage/driver.ts'
 import { decodeKey, encodeKey, type KeyTuple } from '../keys.ts'
 import { recordKey } from '../layout.ts'
 import { collections } from '../schema.ts'
-import { placesOf, type Spread } from '../spread.ts'
+import { type InvertedIndexOptions, postingKeysOf } from '../spread.ts'
 import { decodeValue } from '../values.ts'
 
 /** A collection as a recount sees it: its records are of no type until they are read. */
-export interface Declared {
+export interface CheckedCollection {
   readonly name: string
   readonly schema: v.GenericSchema
   id(record: unknown): KeyTuple
-  readonly unique: readonly Placed[]
-  readonly ordered: readonly Placed[]
-  readonly counted: readonly Placed[]
-  readonly spread: readonly Scattered[]
+  readonly unique: readonly CheckedIndex[]
+  readonly ordered: readonly CheckedIndex[]
+  readonly counted: readonly CheckedIndex[]
+  readonly spread: readonly CheckedInvertedIndex[]
 }
 
 /** An index that has a record in many places. */
-export interface Scattered {
+export interface CheckedInvertedIndex {
   readonly index: string
   places(record: unknown): readonly KeyTuple[]
   readonly counted: number
   readonly isPacked: boolean
 }
 
-export interface Placed {
+export interface CheckedIndex {
   readonly index: string
   place(record: unknown): KeyTuple | undefined
 }
 
 type Places = Readonly<Record<string, (record: never) => KeyTuple | undefined>>
 
-const placedBy = (places: Places = {}): Placed[] =>
+const placedBy = (places: Places = {}): CheckedIndex[] =>
   Object.entries(places).map(([index, place]) => ({ index, place: (record) => place(record as never) }))
 
-const scatteredBy = (spreads: Readonly<Record<string, Spread<never>>> = {}): Scattered[] =>
+const scatteredBy = (
+  spreads: Readonly<Record<string, InvertedIndexOptions<never>>> = {},
+): CheckedInvertedIndex[] =>
   Object.entries(spreads).map(([index, spread]) => ({
     index,
-    places: lastKnown((record) => placesOf(spread, record as never)),
+    places: lastKnown((record) => postingKeysOf(spread, record as never)),
     counted: spread.counted,
-    isPacked: spread.isPacked ?? false,
+    isPacked: spread.isCompacted ?? false,
   }))
 
 /** Entries and counters ask for the places of one record after each other. */
@@ -52,7 +54,7 @@ const lastKnown = <T>(work: (record: unknown) => T): ((record: unknown) => T) =>
   }
 }
 
-export const declared: readonly Declared[] = collections.map(({ options }) => {
+export const checkedCollections: readonly CheckedCollection[] = collections.map(({ options }) => {
   const { name, schema, id, unique, ordered, counted } = options as typeof options & Record<string, Places>
   return {
     name,
@@ -66,10 +68,10 @@ export const declared: readonly Declared[] = collections.map(({ options }) => {
 })
 
 /** A record that can be trusted, or why it cannot. */
-export type Reading = { record: unknown; id: KeyTuple } | { says: string }
+export type ReadResult = { record: unknown; id: KeyTuple } | { message: string }
 
-export const readRecord = (collection: Declared, key: Bytes, value: Bytes): Reading => {
-  const broken = (why: string): Reading => ({ says: `the record ${keyWords(key)} ${why}` })
+export const readRecord = (collection: CheckedCollection, key: Bytes, value: Bytes): ReadResult => {
+  const broken = (why: string): ReadResult => ({ message: `the record ${describeKey(key)} ${why}` })
   let content: unknown
   try {
     content = decodeValue(value)
@@ -90,7 +92,7 @@ const describe = (issue: v.BaseIssue<unknown>): string => {
 }
 
 /** A key for people: its members where it has any, else its bytes. */
-export const keyWords = (key: Bytes): string => {
+export const describeKey = (key: Bytes): string => {
   const tuple = tupleOf(key)
   return tuple === undefined ? `0x${Buffer.from(key).toString('hex')}` : JSON.stringify(tuple)
 }

@@ -7,9 +7,9 @@ import type { KeyPart, KeyTuple } from '../keys.ts'
  * What a floor of the house knows to be derived from its records, declared so that one pass over the store can prove
  * all of it. The records' own indexes and counters need no declaration besides that of their collection.
  */
-export interface Proof {
-  readonly facts: readonly Fact[]
-  readonly looks: readonly Look[]
+export interface IntegrityChecks {
+  readonly lookups: readonly Lookup[]
+  readonly checks: readonly Check[]
   readonly recounts: readonly Recount[]
   /** Collections whose records follow from others altogether: one that is broken is made again. */
   readonly derived: readonly string[]
@@ -18,54 +18,54 @@ export interface Proof {
 type Of<R> = { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } }
 
 /** A number that is remembered of the records of a collection, for looks at others. */
-export interface Fact {
+export interface Lookup {
   readonly collection: string
   /** Of what it is a fact; undefined when the record says nothing of it. */
   about(record: unknown, id: KeyPart): KeyPart | undefined
   of(record: unknown): number
 }
 /** @param about the id of the record, unless the fact is about something else */
-export const fact = <R>(
+export const lookup = <R>(
   { options }: Of<R>,
   of: (record: R) => number,
   about: (record: R, id: KeyPart) => KeyPart | undefined = (_, id) => id,
-): Fact => ({
+): Lookup => ({
   collection: options.name,
   about: (record, id) => about(record as R, id),
   of: (record) => of(record as R),
 })
 
 /** The number remembered of what has this id; undefined when there is none. */
-export type Known = (fact: Fact, id: KeyPart) => number | undefined
+export type LookupValue = (fact: Lookup, id: KeyPart) => number | undefined
 
 /** What is wrong about one record; `mend` when it is derived from others and can be put right. */
 export interface Fault {
-  says: string
-  mend?: Mend
+  message: string
+  repair?: RepairAction
 }
 /** Answers false when nothing could be put right after all. */
-export type Mend = (tx: WriteTransaction) => Promise<boolean>
+export type RepairAction = (tx: WriteTransaction) => Promise<boolean>
 
-export const putting =
-  (key: Bytes, value: Bytes): Mend =>
+export const putAction =
+  (key: Bytes, value: Bytes): RepairAction =>
   async (tx) => {
     tx.put(key, value)
     return true
   }
 
-export const deleting =
-  (key: Bytes): Mend =>
+export const deleteAction =
+  (key: Bytes): RepairAction =>
   async (tx) => {
     tx.delete(key)
     return true
   }
 
 /** Holds each record of a collection against what is known of others. */
-export interface Look {
+export interface Check {
   readonly collection: string
-  at(record: unknown, known: Known): Fault[]
+  at(record: unknown, known: LookupValue): Fault[]
 }
-export const look = <R>({ options }: Of<R>, at: (record: R, known: Known) => Fault[]): Look => ({
+export const check = <R>({ options }: Of<R>, at: (record: R, known: LookupValue) => Fault[]): Check => ({
   collection: options.name,
   at: (record, known) => at(record as R, known),
 })
@@ -73,14 +73,14 @@ export const look = <R>({ options }: Of<R>, at: (record: R, known: Known) => Fau
 /** So much for this key. */
 export type Amount = readonly [key: KeyTuple, amount: Sum]
 
-export interface Claim {
+export interface AmountSource {
   readonly collection: string
-  amounts(record: unknown, known: Known): readonly Amount[]
+  amounts(record: unknown, known: LookupValue): readonly Amount[]
 }
-export const claim = <R>(
+export const amountSource = <R>(
   { options }: Of<R>,
-  amounts: (record: R, known: Known) => readonly Amount[],
-): Claim => ({
+  amounts: (record: R, known: LookupValue) => readonly Amount[],
+): AmountSource => ({
   collection: options.name,
   amounts: (record, known) => amounts(record as R, known),
 })
@@ -89,20 +89,20 @@ export const claim = <R>(
 export interface Recount {
   /** What is counted, for people: `stars of repository`. */
   readonly name: string
-  readonly counted: readonly Claim[]
-  readonly kept: readonly Claim[]
+  readonly counted: readonly AmountSource[]
+  readonly stored: readonly AmountSource[]
   /** Makes what is kept for the key the amount; answers false where there is no record to keep it. */
-  mend(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
+  repair(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
 }
 
 /** The numbers that a sequence has given to the records of a collection. */
-export interface Numbered {
+export interface NumberedRecords {
   readonly sequence: string
   readonly collection: string
   of(record: unknown): readonly number[]
 }
-export const numbers = <R>(
+export const numberedRecords = <R>(
   sequence: string,
   { options }: Of<R>,
   of: (record: R) => readonly number[],
-): Numbered => ({ sequence, collection: options.name, of: (record) => of(record as R) })
+): NumberedRecords => ({ sequence, collection: options.name, of: (record) => of(record as R) })

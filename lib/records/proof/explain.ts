@@ -1,28 +1,32 @@
 import type { Sum } from '../../integers.ts'
 import { encodeValue } from '../values.ts'
-import { keyWords } from './collections.ts'
-import { deleting, type Fault, putting } from './declare.ts'
-import type { Compared } from './sides.ts'
+import { describeKey } from './collections.ts'
+import { deleteAction, type Fault, putAction } from './declare.ts'
+import type { ComparedKey } from './sides.ts'
 
-export const explainEntry = (index: string, { key, dueValues, heldValue }: Compared): Fault => {
-  const [due, another] = dueValues
+export const explainEntry = (index: string, { key, expectedValues, actualValue }: ComparedKey): Fault => {
+  const [due, another] = expectedValues
   const entry = `the index of ${index}`
   if (another !== undefined)
     return {
-      says: `${entry} can hold only one of ${dueValues.map(keyWords).join(' and ')}: both claim ${keyWords(key)}`,
+      message: `${entry} can hold only one of ${expectedValues.map(describeKey).join(' and ')}: both claim ${describeKey(key)}`,
     }
   if (due === undefined)
-    return { says: `${entry} has an entry too many: ${keyWords(key)}`, mend: deleting(key) }
-  const mend = putting(key, due)
-  if (heldValue === undefined) return { says: `${entry} lacks ${keyWords(key)} of ${keyWords(due)}`, mend }
-  return { says: `${entry} leads from ${keyWords(key)} to another record than ${keyWords(due)}`, mend }
+    return { message: `${entry} has an entry too many: ${describeKey(key)}`, repair: deleteAction(key) }
+  const mend = putAction(key, due)
+  if (actualValue === undefined)
+    return { message: `${entry} lacks ${describeKey(key)} of ${describeKey(due)}`, repair: mend }
+  return {
+    message: `${entry} leads from ${describeKey(key)} to another record than ${describeKey(due)}`,
+    repair: mend,
+  }
 }
 
 export const explainCounter = (
   counter: string,
-  { key, due, held }: Compared,
+  { key, expected, actual }: ComparedKey,
   encode: (count: Sum) => Uint8Array = encodeValue,
 ): Fault => ({
-  says: `the counter ${counter} of ${keyWords(key)} is ${held}, and there are ${due}`,
-  mend: due === 0 ? deleting(key) : putting(key, encode(due)),
+  message: `the counter ${counter} of ${describeKey(key)} is ${actual}, and there are ${expected}`,
+  repair: expected === 0 ? deleteAction(key) : putAction(key, encode(expected)),
 })

@@ -1,5 +1,5 @@
 import type { KeyPart } from '../keys.ts'
-import type { Fact, Known } from './declare.ts'
+import type { Lookup, LookupValue } from './declare.ts'
 
 const PAGE = 4096
 
@@ -24,10 +24,10 @@ class NumberById {
 }
 
 /** What is remembered of the records of the collections that have facts. */
-export class Facts {
-  readonly #facts: ReadonlyMap<Fact, { byId: NumberById; byName: Map<KeyPart, number> }>
+export class Lookups {
+  readonly #facts: ReadonlyMap<Lookup, { byId: NumberById; byName: Map<KeyPart, number> }>
 
-  constructor(facts: readonly Fact[]) {
+  constructor(facts: readonly Lookup[]) {
     this.#facts = new Map(facts.map((one) => [one, { byId: new NumberById(), byName: new Map() }]))
   }
 
@@ -45,7 +45,7 @@ export class Facts {
     }
   }
 
-  readonly known: Known = (fact, id) => {
+  readonly value: LookupValue = (fact, id) => {
     const kept = this.#facts.get(fact)
     return typeof id === 'number' ? kept?.byId.get(id) : kept?.byName.get(id)
   }

@@ -1,59 +1,63 @@
 import type { Bytes } from '../../storage/driver.ts'
 import { rangeBelow } from '../keys.ts'
-import { packsOf } from '../layout.ts'
-import { Pack } from '../pack.ts'
-import { addLoose, ID, isGone, recordKeyOf, removeLoose } from '../packed.ts'
-import type { Kept } from './balances.ts'
-import { keyWords, tupleOf } from './collections.ts'
+import { blocksPrefix } from '../layout.ts'
+import { PostingBlock } from '../pack.ts'
+import { addPosting, ID_LENGTH, isTombstone, recordKeyOf, removePosting } from '../packed.ts'
+import type { ActualSource } from './balances.ts'
+import { describeKey, tupleOf } from './collections.ts'
 import type { Fault } from './declare.ts'
 import { explainEntry } from './explain.ts'
-import type { Compared } from './sides.ts'
+import type { ComparedKey } from './sides.ts'
 
 /** What is kept of a packed index: entries that are loose and entries in packs, which together are those there are. */
-export const packedKept = (
+export const postingSources = (
   collection: string,
   index: string,
-): Pick<Kept, 'balance' | 'hold'> & { packs: Kept[] } => {
+): Pick<ActualSource, 'balance' | 'observe'> & { packs: ActualSource[] } => {
   const records = rangeBelow([collection, 'r']).start
-  const explain = (one: Compared) => explainPacked(`${collection} by ${index}`, one)
+  const explain = (one: ComparedKey) => explainPacked(`${collection} by ${index}`, one)
   const balance = { isOwn: true, explain }
   return {
     balance,
-    hold(sides, key, value) {
-      const amount = isGone(value) ? -1 : 1
-      sides.held(key, amount, isGone(value) ? recordKeyOf(records, key) : value)
+    observe(comparison, key, value) {
+      const amount = isTombstone(value) ? -1 : 1
+      comparison.actual(key, amount, isTombstone(value) ? recordKeyOf(records, key) : value)
       return amount
     },
     packs: [
       {
         ...{ balance, kind: 'index', prefix: [collection, 'p', index] },
-        hold: holdingPacks(collection, index, records),
+        observe: holdingPacks(collection, index, records),
       },
     ],
   }
 }
 
-const holdingPacks = (collection: string, index: string, records: Bytes): Kept['hold'] => {
-  const [packs, entries] = [rangeBelow(packsOf(collection, index, [])), rangeBelow([collection, 'o', index])]
+const holdingPacks = (collection: string, index: string, records: Bytes): ActualSource['observe'] => {
+  const [packs, entries] = [
+    rangeBelow(blocksPrefix(collection, index, [])),
+    rangeBelow([collection, 'o', index]),
+  ]
   const entry = new Written(entries.start)
   const record = new Written(records)
   /** The pack before, and its last entry. */
   let before: { pack: Bytes; last: Bytes } | undefined
-  return (sides, key, value) => {
+  return (comparison, key, value) => {
     const orders = ordersIn(value)
     if (orders === undefined || !endsWith(key, orders[0]!)) return undefined
     const list = key.subarray(packs.start.length, key.length - orders[0]!.length)
     // A pass begins again with the first pack.
     const isNext = before !== undefined && Buffer.compare(before.pack, key) < 0
     if (isNext && Buffer.compare(before!.last, entry.with(list, orders[0]!)) >= 0) return undefined
-    for (const order of orders) sides.held(entry.with(list, order), 1, record.with(order.subarray(-ID)))
+    for (const order of orders)
+      comparison.actual(entry.with(list, order), 1, record.with(order.subarray(-ID_LENGTH)))
     before = { pack: new Uint8Array(key), last: new Uint8Array(entry.with(list, orders.at(-1)!)) }
     return orders.length
   }
 }
 
 /** More than the texts of any record take. */
-const LONGEST = 3000
+const MAX_LENGTH = 3000
 
 /** Keys that are told one after the other and kept by nobody, in one place. */
 class Written {
@@ -79,8 +83,8 @@ class Written {
 /** The entries of a pack; undefined where it is none, or they are out of order. */
 const ordersIn = (value: Bytes): Bytes[] | undefined => {
   try {
-    const orders = [...new Pack(value).orders()]
-    return orders.every(({ length }) => length > ID && length < LONGEST) && isAscending(orders)
+    const orders = [...new PostingBlock(value).orders()]
+    return orders.every(({ length }) => length > ID_LENGTH && length < MAX_LENGTH) && isAscending(orders)
       ? orders
       : undefined
   } catch (error) {
@@ -96,28 +100,31 @@ const isAscending = (orders: readonly Bytes[]): boolean =>
   orders.every((order, at) => at === 0 || Buffer.compare(orders[at - 1]!, order) < 0)
 
 /** Whether a key names a list as what says that it has grown does. */
-export const isGrown = (key: Bytes, head: number): boolean => tupleOf(key)?.length === 3 + head
+export const isCompactionMark = (key: Bytes, head: number): boolean => tupleOf(key)?.length === 3 + head
 
 /** The same as of any index; what is loose is mended, and the packs stay as they are. */
-const explainPacked = (index: string, one: Compared): Fault => {
-  const { key, due, held, dueValues } = one
-  const { says, mend } = explainEntry(index, one)
-  if (mend === undefined) return { says }
-  if (held > due)
+const explainPacked = (index: string, one: ComparedKey): Fault => {
+  const { key, expected, actual, expectedValues } = one
+  const { message, repair } = explainEntry(index, one)
+  if (repair === undefined) return { message }
+  if (actual > expected)
     return {
-      says,
-      async mend(tx) {
-        removeLoose(tx, key, await tx.get(key))
+      message,
+      async repair(tx) {
+        removePosting(tx, key, await tx.get(key))
         return true
       },
     }
-  if (held < due)
+  if (actual < expected)
     return {
-      says: due === 0 ? `the index of ${index} says that ${keyWords(key)} is gone, and it is nowhere` : says,
-      async mend(tx) {
-        addLoose(tx, key, await tx.get(key), dueValues[0] ?? new Uint8Array(0))
+      message:
+        expected === 0
+          ? `the index of ${index} says that ${describeKey(key)} is gone, and it is nowhere`
+          : message,
+      async repair(tx) {
+        addPosting(tx, key, await tx.get(key), expectedValues[0] ?? new Uint8Array(0))
         return true
       },
     }
-  return { says, mend }
+  return { message, repair }
 }

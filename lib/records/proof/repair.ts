@@ -1,21 +1,21 @@
 import { AllotError } from '../../errors.ts'
 import type { StorageDriver } from '../../storage/driver.ts'
-import type { Fault, Mend, Proof } from './declare.ts'
-import { type Counted, type Found, type Told, verifyRecords } from './verify.ts'
+import type { Fault, IntegrityChecks, RepairAction } from './declare.ts'
+import { type OnFault, type OnProgress, type Totals, verifyRecords } from './verify.ts'
 
 /** What is mended in one write. */
-const AT_ONCE = 256
+const BATCH_SIZE = 256
 /** What is remembered of a pass to be mended after it. */
 const REMEMBERED = 100_000
 /** What one recount mends may show more to the next; each goes deeper, so that few are needed. */
 const ROUNDS = 20
 
-export interface Mending {
+export interface RepairListener {
   /** Told of each fault that was put right. */
-  mended: (fault: Fault) => void
+  onRepaired: (fault: Fault) => void
   /** Called before each recount, for who is to be told of what it finds. */
-  begin: () => Found
-  told?: Told | undefined
+  begin: () => OnFault
+  told?: OnProgress | undefined
 }
 
 /**
@@ -26,63 +26,65 @@ export interface Mending {
  */
 export const repairRecords = async (
   driver: StorageDriver,
-  proofs: readonly Proof[],
-  mending: Mending,
-): Promise<Counted> => {
+  checks: readonly IntegrityChecks[],
+  mending: RepairListener,
+): Promise<Totals> => {
   for (let round = 0; round < ROUNDS; round++) {
-    const { counted, isMended } = await mendOnce(driver, proofs, mending)
-    if (!isMended) return counted
+    const { counted, isRepaired } = await mendOnce(driver, checks, mending)
+    if (!isRepaired) return counted
   }
   throw new AllotError('unavailable', `after ${ROUNDS} rounds there is still something to mend: run it again`)
 }
 
-type Mendable = Fault & { mend: Mend }
+type Mendable = Fault & { repair: RepairAction }
 
 /** One recount, and what can be mended after it. */
 const mendOnce = async (
   driver: StorageDriver,
-  proofs: readonly Proof[],
-  { mended, begin, told }: Mending,
-): Promise<{ counted: Counted; isMended: boolean }> => {
+  checks: readonly IntegrityChecks[],
+  { onRepaired, begin, told }: RepairListener,
+): Promise<{ counted: Totals; isRepaired: boolean }> => {
   const tell = begin()
   let own: Mendable[] = []
   const derived: Mendable[] = []
-  let isMended = false
+  let isRepaired = false
   const flush = async () => {
     const faults = own
     own = []
-    if (await mendAll(driver, faults, mended)) isMended = true
+    if (await mendAll(driver, faults, onRepaired)) isRepaired = true
   }
-  const found: Found = (fault, isOwn) => {
+  const found: OnFault = (fault, isOwn) => {
     tell(fault, isOwn)
     const list = isOwn ? own : derived
     if (isMendable(fault) && list.length < REMEMBERED) list.push(fault)
   }
   const pause = async () => {
-    if (own.length >= AT_ONCE) await flush()
+    if (own.length >= BATCH_SIZE) await flush()
   }
-  const counted = await driver.read((tx) => verifyRecords(tx, proofs, { found, told, pause }))
+  const counted = await driver.read((tx) =>
+    verifyRecords(tx, checks, { onFault: found, onProgress: told, pause }),
+  )
   await flush()
-  return { counted, isMended: isMended || (await mendAll(driver, derived, mended)) }
+  return { counted, isRepaired: isRepaired || (await mendAll(driver, derived, onRepaired)) }
 }
 
-const isMendable = (fault: Fault): fault is Mendable => fault.mend !== undefined
+const isMendable = (fault: Fault): fault is Mendable => fault.repair !== undefined
 
 const mendAll = async (
   driver: StorageDriver,
   faults: readonly Mendable[],
-  mended: (fault: Fault) => void,
+  repaired: (fault: Fault) => void,
 ): Promise<boolean> => {
-  let isMended = false
-  for (let from = 0; from < faults.length; from += AT_ONCE) {
-    const some = faults.slice(from, from + AT_ONCE)
+  let isRepaired = false
+  for (let from = 0; from < faults.length; from += BATCH_SIZE) {
+    const some = faults.slice(from, from + BATCH_SIZE)
     const done = await driver.write(async (tx) => {
       const put: Mendable[] = []
-      for (const fault of some) if (await fault.mend(tx)) put.push(fault)
+      for (const fault of some) if (await fault.repair(tx)) put.push(fault)
       return put
     })
-    for (const fault of done) mended(fault)
-    if (done.length > 0) isMended = true
+    for (const fault of done) repaired(fault)
+    if (done.length > 0) isRepaired = true
   }
-  return isMended
+  return isRepaired
 }

@@ -3,30 +3,30 @@ import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
 import { encodeKey, rangeBelow } from '../keys.ts'
 
 /** A part of a store, and what is done with each of its entries. */
-export interface Section {
+export interface RangeScan {
   readonly start: Bytes
   readonly end: Bytes
   /** @returns for how many it counts, where that is not one */
-  take(key: Bytes, value: Bytes): unknown
+  visit(key: Bytes, value: Bytes): unknown
 }
 
-export const sectionOf = (prefix: readonly string[], take: Section['take']): Section => ({
+export const rangeScan = (prefix: readonly string[], take: RangeScan['visit']): RangeScan => ({
   // The prefix itself is a key too: a counter of no place.
   start: encodeKey(prefix),
   end: rangeBelow(prefix).end,
-  take,
+  visit: take,
 })
 
 /** The sections, and between them, before and after what nobody has declared: together the whole store. */
-export const withGaps = (sections: readonly Section[], take: Section['take']): Section[] => {
+export const withGaps = (sections: readonly RangeScan[], take: RangeScan['visit']): RangeScan[] => {
   const sorted = [...sections].sort((one, other) => Buffer.compare(one.start, other.start))
-  const all: Section[] = []
+  const all: RangeScan[] = []
   let start: Bytes = new Uint8Array(0)
   for (const section of sorted) {
-    all.push({ start, end: section.start, take }, section)
+    all.push({ start, end: section.start, visit: take }, section)
     start = section.end
   }
-  return [...all, { start, end: LAST, take }]
+  return [...all, { start, end: LAST, visit: take }]
 }
 
 /** Above every key: no text and no number begins with these. */
@@ -42,17 +42,17 @@ const JOINED = 12
  * Two ranges at a time: the one is worked through while the other waits for the database.
  * @param step told now and then how many more entries were read; others have their turn then.
  */
-export const walk = async (
+export const scanRanges = async (
   tx: ReadTransaction,
-  sections: readonly Section[],
+  sections: readonly RangeScan[],
   step: (entries: number) => void,
 ): Promise<void> => {
   const left = joined(sections).values()
   await Promise.all([walkEach(tx, left, step), walkEach(tx, left, step)])
 }
 
-const joined = (sections: readonly Section[]): Section[][] => {
-  const runs: Section[][] = []
+const joined = (sections: readonly RangeScan[]): RangeScan[][] => {
+  const runs: RangeScan[][] = []
   for (const section of sections) {
     const run = runs.at(-1)
     const last = run?.at(-1)
@@ -65,7 +65,7 @@ const joined = (sections: readonly Section[]): Section[][] => {
 
 const walkEach = async (
   tx: ReadTransaction,
-  runs: Iterable<readonly Section[]>,
+  runs: Iterable<readonly RangeScan[]>,
   step: (entries: number) => void,
 ): Promise<void> => {
   let entries = 0
@@ -73,7 +73,7 @@ const walkEach = async (
     let at = 0
     for await (const [key, value] of tx.range({ start: run[0]!.start, end: run.at(-1)!.end })) {
       while (!isBelow(key, run[at]!.end)) at++
-      const taken = run[at]!.take(key, value)
+      const taken = run[at]!.visit(key, value)
       entries += typeof taken === 'number' && taken > 0 ? taken : 1
       if (entries < STEPS) continue
       step(entries)

@@ -2,8 +2,8 @@ import type { Bytes } from '../../storage/driver.ts'
 import { sequenceKey } from '../layout.ts'
 import { numbered } from '../schema.ts'
 import { decodeValue, encodeValue } from '../values.ts'
-import { keyWords } from './collections.ts'
-import { type Fault, putting } from './declare.ts'
+import { describeKey } from './collections.ts'
+import { type Fault, putAction } from './declare.ts'
 
 interface Kept {
   key: Bytes
@@ -42,8 +42,8 @@ export class SequenceCheck {
 }
 
 const behind = ({ key, next, highest }: Kept): Fault => ({
-  says: `the sequence ${keyWords(key)} goes on at ${next ?? 'no number'}, and ${highest} is given already`,
-  mend: putting(key, encodeValue(highest + 1)),
+  message: `the sequence ${describeKey(key)} goes on at ${next ?? 'no number'}, and ${highest} is given already`,
+  repair: putAction(key, encodeValue(highest + 1)),
 })
 
 /** A number above 0, as counters and sequences are kept; undefined for anything else. */

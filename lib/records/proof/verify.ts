@@ -1,39 +1,39 @@
 import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
-import { marks } from '../mark.ts'
-import { refuseUnready } from '../opening.ts'
-import { type Balance, type Books, type Kept, openBooks } from './balances.ts'
-import { type Declared, declared, keyWords, readRecord } from './collections.ts'
-import { deleting, type Fault, type Proof } from './declare.ts'
-import { estimate } from './estimate.ts'
-import { Facts } from './facts.ts'
-import { isGrown } from './packs.ts'
-import { type Section, sectionOf, walk, withGaps } from './sections.ts'
+import { metadata } from '../mark.ts'
+import { requireCurrentLayout } from '../opening.ts'
+import { type ActualSource, type DerivedState, type DerivedStates, derivedStates } from './balances.ts'
+import { type CheckedCollection, checkedCollections, describeKey, readRecord } from './collections.ts'
+import { deleteAction, type Fault, type IntegrityChecks } from './declare.ts'
+import { estimateEntries } from './estimate.ts'
+import { Lookups } from './facts.ts'
+import { isCompactionMark } from './packs.ts'
+import { type RangeScan, rangeScan, scanRanges, withGaps } from './sections.ts'
 import { SequenceCheck } from './sequences.ts'
-import { ComparedSides, type Sides, SummedSides } from './sides.ts'
+import { type Comparison, ExactComparison, FingerprintComparison } from './sides.ts'
 
 /** What was found in a store, in numbers. */
-export interface Counted {
+export interface Totals {
   records: number
   entries: number
   counters: number
 }
 
 /** Indexes, counters and sequences are the store's own; what floors have declared rests on them. */
-export type Found = (fault: Fault, isOwn: boolean) => void
+export type OnFault = (fault: Fault, isOwn: boolean) => void
 
 /** How far a recount has come, in entries that are read; `total` is an estimate. */
-export type Told = (progress: { done: number; total: number }) => void
+export type OnProgress = (progress: { done: number; total: number }) => void
 
-export interface Listening {
+export interface VerifyListener {
   /** Told of everything that is wrong. */
-  found: Found
-  told?: Told | undefined
+  onFault: OnFault
+  onProgress?: OnProgress | undefined
   /** Waited for after each thing that the closer look has found, of which there may be millions. */
   pause?: (() => Promise<void>) | undefined
 }
 
 /** As many things are looked at one by one at the same time: some tens of megabytes. */
-const AT_ONCE = 150_000
+const MAX_COMPARED_KEYS = 150_000
 
 /**
  * Recounts a store within one snapshot, in memory that does not grow with it: facts first (eight bytes for each account
@@ -42,20 +42,20 @@ const AT_ONCE = 150_000
  */
 export const verifyRecords = async (
   tx: ReadTransaction,
-  proofs: readonly Proof[],
-  { found, told, pause = async () => undefined }: Listening,
-): Promise<Counted> => {
-  await refuseUnready(tx)
-  const read = told === undefined ? () => undefined : meter(await estimate(tx), told)
-  const books = openBooks(proofs.flatMap((proof) => proof.recounts))
+  proofs: readonly IntegrityChecks[],
+  { onFault, onProgress, pause = async () => undefined }: VerifyListener,
+): Promise<Totals> => {
+  await requireCurrentLayout(tx)
+  const read = onProgress === undefined ? () => undefined : meter(await estimateEntries(tx), onProgress)
+  const books = derivedStates(proofs.flatMap((proof) => proof.recounts))
   const facts = await gatherFacts(tx, proofs, read)
-  const sums = new Map(books.balances.map((balance) => [balance, new SummedSides()]))
-  const counted = await recount(tx, { books, sides: sums, facts, proofs, found }, read)
-  for (const sides of closerLooks(sums)) {
-    await recompare(tx, { books, sides, facts }, read)
-    for (const [balance, compared] of sides)
+  const sums = new Map(books.states.map((balance) => [balance, new FingerprintComparison()]))
+  const counted = await recount(tx, { books, comparison: sums, facts, proofs, onFault }, read)
+  for (const comparison of closerLooks(sums)) {
+    await recompare(tx, { books, comparison, facts }, read)
+    for (const [balance, compared] of comparison)
       for (const difference of compared.differing()) {
-        found(balance.explain(difference), balance.isOwn)
+        onFault(balance.explain(difference), balance.isOwn)
         await pause()
       }
   }
@@ -63,7 +63,7 @@ export const verifyRecords = async (
 }
 
 /** Tells how far it has come, and never of more than there is. */
-const meter = (total: number, told: Told) => {
+const meter = (total: number, told: OnProgress) => {
   let done = 0
   return (entries: number) => {
     done += entries
@@ -73,97 +73,111 @@ const meter = (total: number, told: Told) => {
 
 const gatherFacts = async (
   tx: ReadTransaction,
-  proofs: readonly Proof[],
+  proofs: readonly IntegrityChecks[],
   read: (entries: number) => void,
-): Promise<Facts> => {
-  const facts = new Facts(proofs.flatMap((proof) => proof.facts))
-  const sections = declared
+): Promise<Lookups> => {
+  const facts = new Lookups(proofs.flatMap((proof) => proof.lookups))
+  const sections = checkedCollections
     .filter(({ name }) => facts.collections.has(name))
     .map((collection) =>
-      sectionOf([collection.name, 'r'], (key, value) => {
+      rangeScan([collection.name, 'r'], (key, value) => {
         const reading = readRecord(collection, key, value)
         if ('record' in reading) facts.remember(collection.name, reading.id[0]!, reading.record)
       }),
     )
-  await walk(tx, sections, read)
+  await scanRanges(tx, sections, read)
   return facts
 }
 
 interface Recounting {
-  books: Books
-  sides: ReadonlyMap<Balance, Sides>
-  facts: Facts
-  proofs: readonly Proof[]
-  found: Found
+  books: DerivedStates
+  comparison: ReadonlyMap<DerivedState, Comparison>
+  facts: Lookups
+  proofs: readonly IntegrityChecks[]
+  onFault: OnFault
 }
 
 /** The pass over everything: each entry is told to its side, each record is held against what is known. */
 const recount = async (
   tx: ReadTransaction,
-  { books, sides, facts, proofs, found }: Recounting,
+  { books, comparison, facts, proofs, onFault }: Recounting,
   read: (entries: number) => void,
-): Promise<Counted> => {
+): Promise<Totals> => {
   const counted = { records: 0, entries: 0, counters: 0 }
   const sequences = new SequenceCheck()
   const stranger = (key: Bytes) =>
-    found({ says: `${keyWords(key)} belongs to nothing that this version knows` }, true)
+    onFault({ message: `${describeKey(key)} belongs to nothing that this version knows` }, true)
 
-  const records = declared.map((collection) => {
-    const tell = teller(books, sides, facts, collection)
-    const looks = proofs.flatMap((proof) => proof.looks).filter((one) => one.collection === collection.name)
+  const records = checkedCollections.map((collection) => {
+    const tell = teller(books, comparison, facts, collection)
+    const looks = proofs.flatMap((proof) => proof.checks).filter((one) => one.collection === collection.name)
     const isDerived = proofs.some(({ derived }) => derived.includes(collection.name))
-    return sectionOf([collection.name, 'r'], (key, value) => {
+    return rangeScan([collection.name, 'r'], (key, value) => {
       counted.records++
       const reading = readRecord(collection, key, value)
-      if ('says' in reading) return found(isDerived ? mendedWithout(reading, key) : reading, true)
+      if ('message' in reading) return onFault(isDerived ? mendedWithout(reading, key) : reading, true)
       tell(reading.record, key)
       sequences.see(collection.name, reading.record)
-      for (const look of looks) for (const fault of look.at(reading.record, facts.known)) found(fault, false)
+      for (const look of looks)
+        for (const fault of look.at(reading.record, facts.value)) onFault(fault, false)
     })
   })
-  const kept = keptSections(books, sides, ({ kind }, key, number) => {
+  const kept = keptSections(books, comparison, ({ kind }, key, number) => {
     counted[kind === 'index' ? 'entries' : 'counters'] += number ?? 1
-    if (number === undefined) found(kind === 'index' ? noPack(key) : noCount(key), true)
+    if (number === undefined) onFault(kind === 'index' ? noPack(key) : noCount(key), true)
   })
   const rest = [
-    ...declared.flatMap(({ name, spread }) =>
+    ...checkedCollections.flatMap(({ name, spread }) =>
       spread.flatMap(({ index, isPacked, counted: head }) =>
         isPacked
-          ? [sectionOf([name, 'g', index], (key) => isGrown(key, head) || found(noList(key), true))]
+          ? [
+              rangeScan(
+                [name, 'g', index],
+                (key) => isCompactionMark(key, head) || onFault(noList(key), true),
+              ),
+            ]
           : [],
       ),
     ),
-    sectionOf(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
-    sectionOf(['mark'], (key) => marks.some((mark) => Buffer.compare(mark.key, key) === 0) || stranger(key)),
+    rangeScan(['sequence'], (key, value) => sequences.hold(key, value) || stranger(key)),
+    rangeScan(
+      ['mark'],
+      (key) => metadata.some((mark) => Buffer.compare(mark.key, key) === 0) || stranger(key),
+    ),
   ]
-  await walk(tx, withGaps([...records, ...kept, ...rest], stranger), read)
-  for (const fault of sequences.faults()) found(fault, true)
+  await scanRanges(tx, withGaps([...records, ...kept, ...rest], stranger), read)
+  for (const fault of sequences.faults()) onFault(fault, true)
   return counted
 }
 
 /** The pass for a closer look: only what is told to the balances in question is read. */
 const recompare = async (
   tx: ReadTransaction,
-  { books, sides, facts }: Pick<Recounting, 'books' | 'sides' | 'facts'>,
+  { books, comparison, facts }: Pick<Recounting, 'books' | 'comparison' | 'facts'>,
   read: (entries: number) => void,
 ): Promise<void> => {
-  const concerned = declared.filter(({ name }) =>
-    books.toldBy.get(name)!.some(({ balance }) => sides.has(balance)),
+  const concerned = checkedCollections.filter(({ name }) =>
+    books.expectedBy.get(name)!.some(({ balance }) => comparison.has(balance)),
   )
   const records = concerned.map((collection) => {
-    const tell = teller(books, sides, facts, collection)
-    return sectionOf([collection.name, 'r'], (key, value) => {
+    const tell = teller(books, comparison, facts, collection)
+    return rangeScan([collection.name, 'r'], (key, value) => {
       const reading = readRecord(collection, key, value)
       if ('record' in reading) tell(reading.record, key)
     })
   })
-  await walk(tx, [...records, ...keptSections(books, sides, () => undefined)], read)
+  await scanRanges(tx, [...records, ...keptSections(books, comparison, () => undefined)], read)
 }
 
-const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { known }: Facts, { name }: Declared) => {
-  const told = books.toldBy.get(name)!.flatMap(({ balance, tell }) => {
-    const to = sides.get(balance)
-    return to === undefined ? [] : [(record: unknown, key: Bytes) => tell(to, record, key, known)]
+const teller = (
+  books: DerivedStates,
+  comparison: ReadonlyMap<DerivedState, Comparison>,
+  { value }: Lookups,
+  { name }: CheckedCollection,
+) => {
+  const told = books.expectedBy.get(name)!.flatMap(({ balance, expect }) => {
+    const to = comparison.get(balance)
+    return to === undefined ? [] : [(record: unknown, key: Bytes) => expect(to, record, key, value)]
   })
   return (record: unknown, key: Bytes) => {
     for (const tell of told) tell(record, key)
@@ -171,40 +185,45 @@ const teller = (books: Books, sides: ReadonlyMap<Balance, Sides>, { known }: Fac
 }
 
 const keptSections = (
-  books: Books,
-  sides: ReadonlyMap<Balance, Sides>,
-  seen: (kept: Kept, key: Bytes, number: number | undefined) => void,
-): Section[] =>
-  books.kept.flatMap((kept) => {
-    const to = sides.get(kept.balance)
+  books: DerivedStates,
+  comparison: ReadonlyMap<DerivedState, Comparison>,
+  seen: (kept: ActualSource, key: Bytes, number: number | undefined) => void,
+): RangeScan[] =>
+  books.actual.flatMap((kept) => {
+    const to = comparison.get(kept.balance)
     if (to === undefined) return []
-    const take: Section['take'] = (key, value) => {
-      const number = kept.hold(to, key, value)
+    const take: RangeScan['visit'] = (key, value) => {
+      const number = kept.observe(to, key, value)
       seen(kept, key, number)
       return number
     }
-    return [sectionOf(kept.prefix, take)]
+    return [rangeScan(kept.prefix, take)]
   })
 
 const noCount = (key: Bytes): Fault =>
-  mendedWithout({ says: `the counter ${keyWords(key)} is no number above 0` }, key)
+  mendedWithout({ message: `the counter ${describeKey(key)} is no number above 0` }, key)
 
 const noPack = (key: Bytes): Fault =>
-  mendedWithout({ says: `${keyWords(key)} holds no pack of entries` }, key)
+  mendedWithout({ message: `${describeKey(key)} holds no pack of entries` }, key)
 
 const noList = (key: Bytes): Fault =>
-  mendedWithout({ says: `${keyWords(key)} says of no list that it has grown` }, key)
+  mendedWithout({ message: `${describeKey(key)} says of no list that it has grown` }, key)
 
 /** Mended by taking it away: the next recount finds that it is missing. */
-const mendedWithout = (fault: Fault, key: Bytes): Fault => ({ ...fault, mend: deleting(new Uint8Array(key)) })
+const mendedWithout = (fault: Fault, key: Bytes): Fault => ({
+  ...fault,
+  repair: deleteAction(new Uint8Array(key)),
+})
 
 /** The balances that differ, in portions that fit into memory. */
-function* closerLooks(sums: ReadonlyMap<Balance, SummedSides>): Iterable<Map<Balance, ComparedSides>> {
-  let portion = new Map<Balance, Set<number>>()
+function* closerLooks(
+  sums: ReadonlyMap<DerivedState, FingerprintComparison>,
+): Iterable<Map<DerivedState, ExactComparison>> {
+  let portion = new Map<DerivedState, Set<number>>()
   let size = 0
-  for (const [balance, sides] of sums)
-    for (const { bucket, told } of sides.differing()) {
-      if (size > 0 && size + told > AT_ONCE) {
+  for (const [balance, comparison] of sums)
+    for (const { bucket, told } of comparison.differing()) {
+      if (size > 0 && size + told > MAX_COMPARED_KEYS) {
         yield compared(portion)
         portion = new Map()
         size = 0
@@ -215,5 +234,7 @@ function* closerLooks(sums: ReadonlyMap<Balance, SummedSides>): Iterable<Map<Bal
   if (size > 0) yield compared(portion)
 }
 
-const compared = (portion: ReadonlyMap<Balance, ReadonlySet<number>>): Map<Balance, ComparedSides> =>
-  new Map([...portion].map(([balance, buckets]) => [balance, new ComparedSides(buckets)]))
+const compared = (
+  portion: ReadonlyMap<DerivedState, ReadonlySet<number>>,
+): Map<DerivedState, ExactComparison> =>
+  new Map([...portion].map(([balance, buckets]) => [balance, new ExactComparison(buckets)]))
