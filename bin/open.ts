@@ -3,7 +3,7 @@ import { type Allot, createAllot } from '../lib/allot.ts'
 import type { HostParts } from '../lib/options.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
 import { type Config, readConfig } from './config.ts'
-import { driverFor, filesIn, type StoreFlags, storeLocation } from './place.ts'
+import { driverFor, filesIn, type StoreFlags, storeLocation } from './store-location.ts'
 
 export type { StoreFlags }
 

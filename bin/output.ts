@@ -1,5 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises'
-import { UsageError } from './usage.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Where bytes go that must be whole, or not there. */
 export interface Output {

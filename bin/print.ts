@@ -1,6 +1,6 @@
 import { jsonOf } from '../lib/integers.ts'
-import type { Page } from './api.ts'
-import { createProgressBar, withProgressBar } from './bar.ts'
+import type { Page } from './api-client.ts'
+import { createProgressBar, withProgressBar } from './progress.ts'
 
 export interface PrintFlags {
   json?: boolean

@@ -2,8 +2,8 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../lib/http/index.ts'
 import { readConfig } from './config.ts'
-import type { StoreFlags } from './place.ts'
-import { UsageError } from './usage.ts'
+import type { StoreFlags } from './store-location.ts'
+import { UsageError } from './usage-error.ts'
 
 /** What a worker tells once it serves. */
 export interface WorkerStarted {

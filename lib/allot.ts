@@ -1,11 +1,9 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { openLocalStorage, pushedTo } from './disk.ts'
-import { createHostQuota, type HostQuota, type QuotaEvent } from './host.ts'
-import { clientOf } from './hosting/addresses.ts'
+import { clientOf } from './hosting/client-address.ts'
 import type { Identity } from './hosting/identity.ts'
 import { createHosting, type Hosting } from './hosting/index.ts'
-import type { NamedLedger } from './hosting/ledger.ts'
+import type { NamedLedger } from './hosting/named-ledger.ts'
 import { keepLfs } from './hosting/repositories.ts'
 import {
   createDispatcher,
@@ -15,22 +13,24 @@ import {
   type Log,
   type Next,
 } from './http/index.ts'
+import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
+import { openLocalStorage, pushedTo } from './local-storage.ts'
 import { createMarkdown } from './markdown/index.ts'
-import { exportStore } from './moving/export.ts'
-import type { LastLine } from './moving/format.ts'
-import type { OnProgress, Write } from './moving/lines.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
-import { createLazyPages } from './page/door.ts'
 import { createQuota } from './quota/index.ts'
-import { createJobs } from './records/errands.ts'
-import { migrateStore } from './records/opening.ts'
-import { createCompactor } from './records/packing.ts'
+import { createCompactor } from './records/compactor.ts'
+import { createJobRunner } from './records/job-runner.ts'
+import { createJobs } from './records/jobs.ts'
+import { migrateStore } from './records/migrate.ts'
 import { createStore } from './records/store.ts'
-import { createJobRunner } from './records/sweeper.ts'
-import { documentOf } from './routes/document.ts'
 import { routesWith, streamRoutesFor } from './routes/index.ts'
+import { documentOf } from './routes/openapi.ts'
+import { exportStore } from './transfer/export.ts'
+import type { LastLine } from './transfer/format.ts'
+import type { OnProgress, Write } from './transfer/line-writer.ts'
 import { type Verification, verify } from './verify.ts'
 import { VERSION } from './version.ts'
+import { createLazyPages } from './web/lazy.ts'
 
 /** A running Allot, to mount in any Node server. */
 export interface Allot {

@@ -1,14 +1,18 @@
 export { type Allot, createAllot } from './allot.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
-export type { HostQuota, QuotaEvent, UsedOnDay } from './host.ts'
 export type { HostAuthenticate, HostIdentity } from './hosting/host-identity.ts'
-export type { LedgerItem, LedgerName, LedgerOperation, NamedEntry, NamedLedger } from './hosting/ledger.ts'
-export type { NamedDifferences, NamedPlan } from './hosting/plans.ts'
+export type {
+  LedgerItem,
+  LedgerName,
+  LedgerOperation,
+  NamedEntry,
+  NamedLedger,
+} from './hosting/named-ledger.ts'
+export type { NamedDifferences, NamedPlan } from './hosting/named-plans.ts'
 export type { Push } from './hosting/push.ts'
 export { importAllot } from './import.ts'
+export type { HostQuota, QuotaEvent, UsedOnDay } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
-export type { LastLine } from './moving/format.ts'
-export type { OnProgress, Write } from './moving/lines.ts'
 export type { AllotOptions } from './options.ts'
 export type { QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { QuotaExplanation } from './quota/explain.ts'
@@ -16,4 +20,6 @@ export { type Subject, subjects } from './quota/subjects.ts'
 export type { QuotaInfo } from './resources/quota.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
+export type { LastLine } from './transfer/format.ts'
+export type { OnProgress, Write } from './transfer/line-writer.ts'
 export type { Verification } from './verify.ts'

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import * as v from 'valibot'
 import { type ConnectionLimits, limitConnections, limitRequests } from './connections.ts'
-import { isStillSending } from './http/linger.ts'
+import { isStillSending } from './http/connection/drain.ts'
 import { count, HOUR, milliseconds, Size } from './option-types.ts'
 import { checked } from './options.ts'
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/routes/index.ts'
-import { built } from './built.ts'
 import { startCluster } from './postgres/cluster.ts'
-import { COVERAGE_FOLDER, uncovered } from './produced.ts'
-import { onPostgres } from './store.ts'
+import { built } from './support/built.ts'
+import { COVERAGE_FOLDER, uncovered } from './support/status-coverage.ts'
+import { onPostgres } from './support/store.ts'
 
 /**
  * Runs every spec, or those whose path holds each word of the command line, or one of several with commas between. Node 20's own `--test` takes a folder without

@@ -1,13 +1,13 @@
-import type { LastLine } from '../../lib/moving/format.ts'
-import type { Write } from '../../lib/moving/lines.ts'
-import { exportReader } from '../../lib/moving/reader.ts'
-import type { Api } from '../api.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../bar.ts'
+import type { LastLine } from '../../lib/transfer/format.ts'
+import type { Write } from '../../lib/transfer/line-writer.ts'
+import { exportReader } from '../../lib/transfer/reader.ts'
+import { explainLocked, requireStore } from '../api-access.ts'
+import type { Api } from '../api-client.ts'
 import { withStore } from '../open.ts'
 import { outputTo } from '../output.ts'
-import type { StoreFlags } from '../place.ts'
-import { explainLocked, requireStore } from '../reach.ts'
-import { type RemoteFlags, remoteIn } from '../remote.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
+import { type RemoteFlags, remoteIn } from '../remote-options.ts'
+import type { StoreFlags } from '../store-location.ts'
 
 interface Flags extends StoreFlags, RemoteFlags {
   out?: string

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { importAllot } from '../../lib/import.ts'
-import { checkExport } from '../../lib/moving/reader.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../bar.ts'
+import { checkExport } from '../../lib/transfer/reader.ts'
 import { type StoreFlags, unopened } from '../open.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
 
 /** A file is gone through once before anything is touched; what comes over a pipe is checked as it comes. */
 export const importEverything = async (file: string, flags: StoreFlags): Promise<void> => {

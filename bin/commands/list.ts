@@ -2,11 +2,11 @@ import type { Organization } from '../../lib/resources/organization.ts'
 import type { Repository } from '../../lib/resources/repository.ts'
 import type { AccessToken } from '../../lib/resources/token.ts'
 import type { User } from '../../lib/resources/user.ts'
-import { pathSegment } from '../api.ts'
+import { type ApiFlags, withApi } from '../api-access.ts'
+import { pathSegment } from '../api-client.ts'
 import { formatSize } from '../bytes.ts'
 import { type Column, type PrintFlags, printPages } from '../print.ts'
-import { type ApiFlags, withApi } from '../reach.ts'
-import { UsageError } from '../usage.ts'
+import { UsageError } from '../usage-error.ts'
 
 interface Flags extends ApiFlags, PrintFlags {}
 

@@ -1,11 +1,11 @@
+import { explainLocked } from '../api-access.ts'
 import { migrate } from '../migrate/index.ts'
 import { createReport, type Report } from '../migrate/report.ts'
 import { sourceAt } from '../migrate/source.ts'
 import { open } from '../open.ts'
-import type { StoreFlags } from '../place.ts'
 import { print } from '../print.ts'
-import { explainLocked } from '../reach.ts'
-import { UsageError } from '../usage.ts'
+import type { StoreFlags } from '../store-location.ts'
+import { UsageError } from '../usage-error.ts'
 
 interface Flags extends StoreFlags {
   from: string

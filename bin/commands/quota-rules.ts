@@ -1,10 +1,10 @@
 import type { Subject } from '../../lib/quota/subjects.ts'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/resources/quota.ts'
-import { type Api, NotFoundAtPath, pathSegment } from '../api.ts'
+import { type ApiFlags, withApi } from '../api-access.ts'
+import { type Api, NotFoundAtPath, pathSegment } from '../api-client.ts'
 import { formatLimit } from '../bytes.ts'
 import { type Column, type PrintFlags, printNote, printPages } from '../print.ts'
-import { type ApiFlags, withApi } from '../reach.ts'
-import { UsageError } from '../usage.ts'
+import { UsageError } from '../usage-error.ts'
 import { type ChangeFlags, change } from './quota.ts'
 
 interface Flags extends ApiFlags, PrintFlags {}

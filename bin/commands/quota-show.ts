@@ -1,12 +1,12 @@
 import { add, type Sum } from '../../lib/integers.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/resources/quota.ts'
-import { type Api, pathSegment } from '../api.ts'
+import { type ApiFlags, withApi } from '../api-access.ts'
+import { type Api, pathSegment } from '../api-client.ts'
 import { formatBytes, formatLimit, formatSize } from '../bytes.ts'
 import { type ChartRow, chart } from '../chart.ts'
 import { escapeControl, type PrintFlags, print, printJson } from '../print.ts'
-import { type ApiFlags, withApi } from '../reach.ts'
-import { remoteIn } from '../remote.ts'
-import { UsageError } from '../usage.ts'
+import { remoteIn } from '../remote-options.ts'
+import { UsageError } from '../usage-error.ts'
 
 interface Flags extends ApiFlags, PrintFlags {}
 type Explained = QuotaExplanationInfo

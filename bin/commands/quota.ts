@@ -1,8 +1,8 @@
 import type { QuotaChange } from '../../lib/resources/quota-plan.ts'
-import type { Api } from '../api.ts'
+import { type ApiFlags, withApi } from '../api-access.ts'
+import type { Api } from '../api-client.ts'
 import { type PlanFile, readPlan } from '../plan.ts'
 import { escapeControl, type PrintFlags, print, printJson, printNote } from '../print.ts'
-import { type ApiFlags, withApi } from '../reach.ts'
 
 export interface ChangeFlags extends ApiFlags, PrintFlags {
   dryRun?: boolean

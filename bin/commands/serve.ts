@@ -5,12 +5,12 @@ import type { Allot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config.ts'
-import { gracefulShutdown } from '../farewell.ts'
+import { withHealthChecks } from '../health.ts'
 import type { Metrics } from '../metrics/index.ts'
 import { open, type StoreFlags } from '../open.ts'
-import { withHealthChecks } from '../probes.ts'
 import { withRequestLog } from '../request-log.ts'
-import { UsageError } from '../usage.ts'
+import { gracefulShutdown } from '../shutdown.ts'
+import { UsageError } from '../usage-error.ts'
 import {
   disconnectWorker,
   notifyStarted,

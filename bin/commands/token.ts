@@ -1,7 +1,7 @@
 import type { AccessToken } from '../../lib/resources/token.ts'
-import { pathSegment } from '../api.ts'
+import { type ApiFlags, withApi } from '../api-access.ts'
+import { pathSegment } from '../api-client.ts'
 import { type PrintFlags, print, printJson, printNote } from '../print.ts'
-import { type ApiFlags, withApi } from '../reach.ts'
 
 interface Flags extends ApiFlags, PrintFlags {
   name?: string

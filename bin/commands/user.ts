@@ -1,11 +1,11 @@
 import type { AccessToken } from '../../lib/resources/token.ts'
 import type { User } from '../../lib/resources/user.ts'
-import { type Api, pathSegment } from '../api.ts'
+import { explainLocked } from '../api-access.ts'
+import { type Api, pathSegment } from '../api-client.ts'
 import { withStore } from '../open.ts'
-import type { StoreFlags } from '../place.ts'
 import { type PrintFlags, print, printJson, printNote } from '../print.ts'
-import { explainLocked } from '../reach.ts'
-import { remoteIn } from '../remote.ts'
+import { remoteIn } from '../remote-options.ts'
+import type { StoreFlags } from '../store-location.ts'
 
 interface Flags extends StoreFlags, PrintFlags {
   url?: string

@@ -5,9 +5,9 @@ import { repairLevel } from '../../drivers/level/repair.ts'
 import { createFileStore, type FileStore } from '../../lib/files/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
-import { createProgressBar, withProgressBar } from '../bar.ts'
 import { readConfig } from '../config.ts'
-import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../place.ts'
+import { createProgressBar, withProgressBar } from '../progress.ts'
+import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../store-location.ts'
 
 /**
  * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { bashScript } from './bash.ts'
+import { type CompletionContext, completionContexts } from './completion-model.ts'
 import { fishScript } from './fish.ts'
-import { type CompletionContext, completionContexts } from './spots.ts'
 import { zshScript } from './zsh.ts'
 
 const SCRIPTS: Readonly<Record<string, (contexts: readonly CompletionContext[]) => string>> = {

@@ -1,4 +1,10 @@
-import { type Choice, type CompletionContext, patternsOf, quoteForShell, type Value } from './spots.ts'
+import {
+  type Choice,
+  type CompletionContext,
+  patternsOf,
+  quoteForShell,
+  type Value,
+} from './completion-model.ts'
 
 export const zshScript = (contexts: readonly CompletionContext[]): string => {
   const { commands, flags } = patternsOf(contexts)

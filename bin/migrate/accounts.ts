@@ -1,9 +1,9 @@
 import { AllotError, invalid } from '../../lib/errors.ts'
 import type { AccountEdit, NewAccount } from '../../lib/hosting/accounts.ts'
 import { type Account, audienceOf } from '../../lib/records/schema.ts'
+import type { SourceUser } from './api-types.ts'
 import { followGrants } from './grants.ts'
-import { type Migration, reportErrors } from './moving.ts'
-import type { SourceUser } from './shapes.ts'
+import { type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
 import { grantsOfAudience, visibilityAt, visibilityWithout } from './visibility.ts'
 

@@ -1,9 +1,9 @@
 import { invalid } from '../../lib/errors.ts'
-import { fetchFrom, usesLfs } from '../../lib/git/fetching.ts'
+import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
 import type { Repository } from '../../lib/records/schema.ts'
 import { formatSize } from '../bytes.ts'
-import type { Migration } from './moving.ts'
-import type { SourceRepository } from './shapes.ts'
+import type { SourceRepository } from './api-types.ts'
+import type { Migration } from './migration.ts'
 
 const LFS = 'LFS objects: `git lfs fetch --all` there and `git lfs push --all` here bring them'
 

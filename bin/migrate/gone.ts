@@ -1,12 +1,12 @@
 import type { Migrated } from '../../lib/records/schema.ts'
 import { followAccount } from './accounts.ts'
-import type { Selection } from './chosen.ts'
+import type { SourceRepository } from './api-types.ts'
 import { dropKeys } from './keys.ts'
-import { type Migration, reportErrors } from './moving.ts'
+import { type Migration, reportErrors } from './migration.ts'
 import { copyMembers } from './organizations.ts'
 import { dropRelations } from './relations.ts'
 import { followRepository } from './repositories.ts'
-import type { SourceRepository } from './shapes.ts'
+import type { Selection } from './selection.ts'
 
 /**
  * Accounts that were brought earlier and are deleted at the source now: nothing is deleted here, and nobody but administrators

@@ -1,6 +1,6 @@
 import type { NewMigrated } from '../../lib/hosting/migrated.ts'
 import type { Migrated } from '../../lib/records/schema.ts'
-import type { Migration } from './moving.ts'
+import type { Migration } from './migration.ts'
 
 /** A record here and the rights that go with it, such as `admin` of a user or `everyone can see it` of a repository. */
 export interface Granted extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {

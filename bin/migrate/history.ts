@@ -1,5 +1,5 @@
 import type { Migrated } from '../../lib/records/schema.ts'
-import { type Migration, reportErrors } from './moving.ts'
+import { type Migration, reportErrors } from './migration.ts'
 
 type Kind = Exclude<Migrated['kind'], 'account' | 'repository'>
 

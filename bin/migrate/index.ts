@@ -1,12 +1,12 @@
 import { copyUser } from './accounts.ts'
-import { type Selection, select } from './chosen.ts'
 import { takeBackGone, takeBackGoneRepositories } from './gone.ts'
 import { copyKeys } from './keys.ts'
-import { each, type Given, type Migration, reportErrors } from './moving.ts'
+import { each, type Given, type Migration, reportErrors } from './migration.ts'
 import { copyOrganization } from './organizations.ts'
 import { copyQuota } from './quota.ts'
 import { copyRelations } from './relations.ts'
 import { copyRepository, repositoriesOf } from './repositories.ts'
+import { type Selection, select } from './selection.ts'
 
 /**
  * Copies what is chosen, one thing after another, each whole or not at all. What is there already is known by its name, so

@@ -1,7 +1,7 @@
-import { checkSubjects } from '../../lib/quota/checks.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { collect, ifAvailable, type Migration, reportErrors } from './moving.ts'
-import { SourceGroup, SourceRule, SourceUser } from './shapes.ts'
+import { checkSubjects } from '../../lib/quota/validation.ts'
+import { SourceGroup, SourceRule, SourceUser } from './api-types.ts'
+import { collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const STRANGERS = 'quota groups of whoever is not here'

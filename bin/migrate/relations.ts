@@ -1,7 +1,7 @@
 import type { Account } from '../../lib/records/schema.ts'
+import { SourceRepository, SourceUser } from './api-types.ts'
 import { follow, type Things } from './history.ts'
-import { asOperator, collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './moving.ts'
-import { SourceRepository, SourceUser } from './shapes.ts'
+import { asOperator, collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './migration.ts'
 
 const ELSEWHERE = 'follows, stars and watches of what is not here'
 const UNTOLD = 'follows, stars or watches, which the source does not show'

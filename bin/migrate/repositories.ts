@@ -6,10 +6,10 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema.ts'
+import { SourceRepository, SourceUser } from './api-types.ts'
 import { copyGitData } from './git-data.ts'
 import { followGrants } from './grants.ts'
-import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './moving.ts'
-import { SourceRepository, SourceUser } from './shapes.ts'
+import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
 import { audienceAt, audienceHere, grantsOfAudience, WRITABLE } from './visibility.ts'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { collect } from './moving.ts'
-import { SourceRepository, SourceTeam, SourceUser } from './shapes.ts'
+import { SourceRepository, SourceTeam, SourceUser } from './api-types.ts'
+import { collect } from './migration.ts'
 import { type Source, SourceError } from './source.ts'
 
 /** Who belongs to an organization at the source, and who of them may do there what a member may do here. Names in lower case. */

@@ -1,6 +1,6 @@
 import type { Account, Audience, Repository, Visibility } from '../../lib/records/schema.ts'
 import { audienceOf } from '../../lib/records/schema.ts'
-import type { SourceRepository } from './shapes.ts'
+import type { SourceRepository } from './api-types.ts'
 import type { Source } from './source.ts'
 
 export const EVERYONE = 'everyone may see it'

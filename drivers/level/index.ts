@@ -2,9 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
-import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './clean-stop.ts'
-import { damaged, heldByThisProcess, toStorageError } from './explain.ts'
+import { damaged, heldByThisProcess, toStorageError } from './errors.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
+import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
 
 /**
  * Records in a LevelDB folder, which is open once at a time: in one process, and in one place of it.

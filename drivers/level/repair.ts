@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { removeShutdownManifest } from './clean-stop.ts'
-import { heldByThisProcess, toStorageError } from './explain.ts'
+import { heldByThisProcess, toStorageError } from './errors.ts'
 import { lockFolder } from './folder-lock.ts'
+import { removeShutdownManifest } from './shutdown-manifest.ts'
 
 /** Where LevelDB's repair puts the files that it could not use, within the store's folder. */
 const LOST = 'lost'

@@ -1,8 +1,8 @@
 import type { Bytes } from '../../lib/storage/index.ts'
-import { WriteBuffer } from '../../lib/storage/layer.ts'
-import type { ReadSet } from './attempt.ts'
-import { nextKey, type Query, type QueryResult } from './questions.ts'
-import { isSame } from './recollection.ts'
+import { WriteBuffer } from '../../lib/storage/write-buffer.ts'
+import type { ReadSet } from './optimistic.ts'
+import { nextKey, type Query, type QueryResult } from './queries.ts'
+import { isSame } from './read-cache.ts'
 
 export type BatchEnd = 'written' | 'overtaken' | { error: unknown }
 

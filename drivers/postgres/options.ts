@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import { urlsIn } from './hosts.ts'
+import { urlsIn } from './failover.ts'
 
 /** Times are milliseconds. */
 export interface PostgresOptions {

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { Mutex } from '../../lib/storage/index.ts'
-import { isLost } from './explain.ts'
+import { isLost } from './errors.ts'
 import type { Statement } from './statements.ts'
 
 const broken = new WeakSet<object>()

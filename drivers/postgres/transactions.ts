@@ -4,16 +4,16 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import { type PendingChange, WriteBuffer } from '../../lib/storage/layer.ts'
 import { buffered } from '../../lib/storage/transactions.ts'
+import { type PendingChange, WriteBuffer } from '../../lib/storage/write-buffer.ts'
 import { byteas } from './arrays.ts'
-import { askKeys, askPage } from './asking.ts'
+import { backoff, MAX_BROKEN_CONNECTIONS } from './backoff.ts'
+import { recoverOutcome } from './commit-recovery.ts'
 import type { Connections, Writer } from './connections.ts'
-import { isConflict, isLost } from './explain.ts'
-import { recoverOutcome } from './fate.ts'
-import { type Outcome, outcomeOf } from './outcome.ts'
-import { backoff, MAX_BROKEN_CONNECTIONS } from './patience.ts'
-import { type Query, type QueryResult, transactionOver } from './questions.ts'
+import { isConflict, isLost } from './errors.ts'
+import { type Query, type QueryResult, transactionOver } from './queries.ts'
+import { askKeys, askPage } from './query-runner.ts'
+import { type Outcome, outcomeOf } from './result.ts'
 import type { Session } from './session.ts'
 import type { Statements } from './statements.ts'
 

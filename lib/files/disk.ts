@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { STAGING_FOLDER, toStorageFull } from './arriving.ts'
-import { type FilePlace, foldersOf, pathOf, placeOf } from './place.ts'
+import { type FilePlace, foldersOf, pathOf, placeOf } from './path.ts'
+import { STAGING_FOLDER, toStorageFull } from './staging.ts'
 
 /** Gives a content its name. Both are on the disk when this resolves, for their record will be. */
 export const putFile = async (directory: string, path: string, place: FilePlace): Promise<void> => {

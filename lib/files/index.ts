@@ -1,13 +1,13 @@
 import { open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { type ExpectedContent, type StagedFile, stage } from './arriving.ts'
+import { createDeletionHold } from './deletion-hold.ts'
 import { absentAs, filesIn, putFile, removeFile, removeStale } from './disk.ts'
-import { createDeletionHold } from './keeping.ts'
-import { type FilePlace, pathOf } from './place.ts'
+import { type FilePlace, pathOf } from './path.ts'
+import { type ExpectedContent, type StagedFile, stage } from './staging.ts'
 
-export type { ContentInfo, ExpectedContent, StagedFile } from './arriving.ts'
-export { checkPlace, type FileArea, type FilePlace, isStoredName } from './place.ts'
+export { checkPlace, type FileArea, type FilePlace, isStoredName } from './path.ts'
+export type { ContentInfo, ExpectedContent, StagedFile } from './staging.ts'
 
 /** From the first byte to the last one, both included. */
 export interface ByteRange {

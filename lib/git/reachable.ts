@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { AllotError } from '../errors.ts'
 import { absentAs } from './disk.ts'
 import { configured, ENVIRONMENT } from './environment.ts'
-import { startProcess, type Timeouts } from './session.ts'
+import { startProcess, type Timeouts } from './process.ts'
 import type { FindUnreachable } from './wants.ts'
 
 export interface ReachableOptions {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLines, pktLine } from './pkt-lines.ts'
-import { feed, type GitProcess } from './session.ts'
+import { feed, type GitProcess } from './process.ts'
 
 /** @returns one of the objects that no reference leads to; undefined when all are reachable or do not exist */
 export type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>

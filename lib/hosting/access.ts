@@ -1,4 +1,4 @@
-import { pendingIds } from '../records/errands.ts'
+import { pendingIds } from '../records/jobs.ts'
 import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 

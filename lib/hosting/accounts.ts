@@ -1,15 +1,15 @@
 import { invalid } from '../errors.ts'
-import type { Jobs } from '../records/errands.ts'
+import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Viewer, viewerText } from './access.ts'
-import { updateAccountVisibility } from './audiences.ts'
 import { now } from './clock.ts'
-import { accountByEmail, accountByName, visibleAccount } from './lookup.ts'
+import { accountByEmail, accountByName, visibleAccount } from './find.ts'
 import { checkAccountName } from './names.ts'
 import { HOST, hashPassword } from './passwords.ts'
 import { checkEmail, checkTexts } from './texts.ts'
+import { updateAccountVisibility } from './visibility.ts'
 
 export interface NewAccount {
   name: string

@@ -5,20 +5,20 @@ import type { ByteRange } from '../files/index.ts'
 import { type Attachment, attachments } from '../records/schema.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { Viewer } from './access.ts'
-import { type AttachmentParts, filePlaceOf, ledgerKey, removeAttachment } from './attached.ts'
-import { now } from './clock.ts'
+import { type AttachmentParts, filePlaceOf, ledgerKey, removeAttachment } from './attachment-records.ts'
 import {
   type AttachmentTarget,
   type AttachmentTargetName,
   findTarget,
   targetOf,
   writableTarget,
-} from './holders.ts'
-import type { Page, Slice } from './listing.ts'
-import { existingAccount } from './lookup.ts'
+} from './attachment-targets.ts'
+import { now } from './clock.ts'
+import { existingAccount } from './find.ts'
 import { checkFileName } from './names.ts'
-import type { InRepository, SignedIn } from './place.ts'
 import type { RepositoryName } from './relations.ts'
+import type { Page, Slice } from './visible-page.ts'
+import type { InRepository, SignedIn } from './write-access.ts'
 
 export interface NewAttachment {
   /** What people call the file: it names nothing on the disk. */

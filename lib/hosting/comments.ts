@@ -1,14 +1,14 @@
 import { type Comment, comments, type Issue, issues } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
-import { type AttachmentParts, removeAttachments } from './attached.ts'
+import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 import { now } from './clock.ts'
+import { existingAccount, readableRepository } from './find.ts'
 import { issueIn } from './issues.ts'
-import type { Page, Slice } from './listing.ts'
-import { existingAccount, readableRepository } from './lookup.ts'
-import { type InRepository, requireAuthorOrWriter, type SignedIn, writeAccess } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 import { checkTexts } from './texts.ts'
+import type { Page, Slice } from './visible-page.ts'
+import { type InRepository, requireAuthorOrWriter, type SignedIn, writeAccess } from './write-access.ts'
 
 /** A comment with the issue that it is on. */
 export type OnIssue<T> = InRepository<T & { readonly issue: Issue }>

@@ -10,8 +10,8 @@ import {
   type FileStore,
   type StagedFile,
 } from '../files/index.ts'
-import type { JobHandler } from '../records/errands.ts'
-import { paced } from '../records/paced.ts'
+import type { JobHandler } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
 import { files, repositories, type StoredFile } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

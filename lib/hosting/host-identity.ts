@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
+import { accountByName } from './find.ts'
 import { ALL_SCOPES, type Identities, type Identity, refuseInactive, unauthenticated } from './identity.ts'
-import { accountByName } from './lookup.ts'
 import { isName } from './names.ts'
 
 /** What a host's own `authenticate` answers. `scopes` absent: all. */

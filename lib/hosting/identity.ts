@@ -5,9 +5,9 @@ import { maxEntries, namedCache } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import { addressOf } from './addresses.ts'
-import type { LoginThrottle } from './attempts.ts'
+import { addressOf } from './client-address.ts'
 import { createLogin, type Login } from './login.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { hashToken } from './tokens.ts'
 
 /** Who sent a request, and what the credentials are good for. */

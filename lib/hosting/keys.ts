@@ -6,10 +6,10 @@ import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from 
 import type { Store, WriteContext } from '../records/store.ts'
 import { canSee } from './access.ts'
 import { now } from './clock.ts'
-import { pageOfOne } from './found.ts'
-import type { Page, Slice } from './listing.ts'
-import { existingAccount } from './lookup.ts'
+import { existingAccount } from './find.ts'
+import { pageOfOne } from './search-page.ts'
 import { checkTexts } from './texts.ts'
+import type { Page, Slice } from './visible-page.ts'
 
 /**
  * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to adding a key tells

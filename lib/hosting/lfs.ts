@@ -7,8 +7,8 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { now } from './clock.ts'
 import type { HostedFiles } from './files.ts'
-import { RESERVED_PREFIX } from './ledger.ts'
-import { repositoryById } from './lookup.ts'
+import { repositoryById } from './find.ts'
+import { RESERVED_PREFIX } from './named-ledger.ts'
 
 /** What an LFS object is called: the SHA-256 of its content, and its size in bytes. */
 export interface LfsObject {

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
-import type { LoginAttempt, LoginThrottle } from './attempts.ts'
-import { accountByEmail, accountByName } from './lookup.ts'
+import { accountByEmail, accountByName } from './find.ts'
+import type { LoginAttempt, LoginThrottle } from './login-throttle.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
 
 /** Passwords that were right are taken for so long without scrypt, which is meant to be slow, but not for every request. */

@@ -1,5 +1,5 @@
-import type { JobHandler } from '../records/errands.ts'
-import { paced } from '../records/paced.ts'
+import type { JobHandler } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
 import {
   type Account,
   type PackageFile,

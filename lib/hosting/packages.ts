@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Jobs } from '../records/errands.ts'
+import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,
   type PackageFile,
@@ -16,12 +16,12 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { membershipOf, type Viewer } from './access.ts'
 import { now } from './clock.ts'
 import type { HostedFiles } from './files.ts'
-import { RESERVED_PREFIX } from './ledger.ts'
-import type { Page, Slice } from './listing.ts'
-import { visibleAccount } from './lookup.ts'
+import { visibleAccount } from './find.ts'
+import { RESERVED_PREFIX } from './named-ledger.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
 import { checkFileName, checkPackageName, checkVersionName } from './package-names.ts'
-import type { SignedIn } from './place.ts'
+import type { Page, Slice } from './visible-page.ts'
+import type { SignedIn } from './write-access.ts'
 
 /** What is there of an owner, with the owner. */
 type Of<T> = T & { readonly owner: Account }

@@ -2,7 +2,7 @@ import { type Account, accounts } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { hasScope, type Viewer, viewerText } from './access.ts'
-import { visibleAccount } from './lookup.ts'
+import { visibleAccount } from './find.ts'
 import { followTotal, starTotal } from './relations.ts'
 
 /** An account, and how many relations of it the viewer can list. */

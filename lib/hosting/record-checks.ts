@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
-import { checkName, checkRule } from '../quota/checks.ts'
 import type { Subject } from '../quota/subjects.ts'
+import { checkName, checkRule } from '../quota/validation.ts'
 import type {
   Account,
   Assignment,
@@ -23,8 +23,8 @@ import type {
   StoredFile,
   Token,
 } from '../records/schema.ts'
-import { checkLedgerKey } from './ledger.ts'
 import { MAX_NAME } from './migrated.ts'
+import { checkLedgerKey } from './named-ledger.ts'
 import { checkAccountName, checkBranchName, checkFileName, checkRepositoryName, isRefName } from './names.ts'
 import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './package-names.ts'
 import { BODY_LIMIT, checkEmail, checkIssue, checkTexts } from './texts.ts'

@@ -3,7 +3,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, type Viewer } from './access.ts'
 import { now } from './clock.ts'
-import { repositoryById, visibleAccount } from './lookup.ts'
+import { repositoryById, visibleAccount } from './find.ts'
 import type { RepositoryName } from './relations.ts'
 
 /** Former names that are kept for one repository; the oldest makes room for the newest. */

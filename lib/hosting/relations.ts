@@ -15,15 +15,9 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, canRead, canSee, ownersFor, repositoryViewer, type Viewer } from './access.ts'
 import { relationsToOwn } from './belonging.ts'
 import { now } from './clock.ts'
-import { type Page, type Slice, visiblePage } from './listing.ts'
-import {
-  accountByName,
-  existingAccount,
-  readableRepository,
-  repositoryById,
-  visibleAccount,
-} from './lookup.ts'
-import { pendingFollows, pendingRelations } from './unsettled.ts'
+import { accountByName, existingAccount, readableRepository, repositoryById, visibleAccount } from './find.ts'
+import { pendingFollows, pendingRelations } from './pending-visibility.ts'
+import { type Page, type Slice, visiblePage } from './visible-page.ts'
 
 /** Which repository, by its names. */
 export interface RepositoryName {

@@ -4,14 +4,14 @@ import { type Release, type Repository, releases } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { permissionOn, type Viewer } from './access.ts'
 import { given } from './accounts.ts'
-import { type AttachmentParts, removeAttachments } from './attached.ts'
+import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 import { now } from './clock.ts'
-import type { Page, Slice } from './listing.ts'
-import { existingAccount, readableRepository } from './lookup.ts'
+import { existingAccount, readableRepository } from './find.ts'
 import { isRefName } from './names.ts'
-import { type InRepository, requireWriter, type SignedIn, writeAccess } from './place.ts'
 import type { RepositoryName } from './relations.ts'
 import { checkTexts } from './texts.ts'
+import type { Page, Slice } from './visible-page.ts'
+import { type InRepository, requireWriter, type SignedIn, writeAccess } from './write-access.ts'
 
 export interface ReleaseEdit {
   tag?: string | undefined

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
-import type { JobHandler } from '../records/errands.ts'
-import { paced } from '../records/paced.ts'
+import type { JobHandler } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
 import {
   type Account,
   accounts,
@@ -18,8 +18,8 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { ownsRepositories } from './accounts.ts'
+import type { Authorizer, Target } from './authorize.ts'
 import { ownsPackages } from './package-files.ts'
-import type { Authorizer, Target } from './permits.ts'
 import { removeRedirects, removeRedirectsOf } from './redirects.ts'
 import { unrelate } from './relations.ts'
 import type { RepositoryParts } from './repositories.ts'

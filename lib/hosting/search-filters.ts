@@ -6,8 +6,8 @@ import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, type Viewer } from './access.ts'
-import { firstIn, type SearchListing } from './found.ts'
-import type { Page, Slice } from './listing.ts'
+import { firstIn, type SearchListing } from './search-page.ts'
+import type { Page, Slice } from './visible-page.ts'
 
 /**
  * What a search can ask for besides a name and an owner. The indexes do not answer it, so each repository that matches is

@@ -3,14 +3,14 @@ import { maxEntries, namedCache } from '../caches.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import { pendingIds } from '../records/errands.ts'
-import { folded, isTrigram, queryTrigrams } from '../records/grams.ts'
-import { encodeKey } from '../records/keys.ts'
-import { recordKey } from '../records/layout.ts'
+import { pendingIds } from '../records/jobs.ts'
+import { encodeKey } from '../records/key-codec.ts'
+import { recordKey } from '../records/keys.ts'
 import { recordKeyText } from '../records/merge.ts'
-import { containsWord } from '../records/packed.ts'
+import { containsWord } from '../records/posting-list.ts'
 import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
+import { folded, isTrigram, queryTrigrams } from '../records/trigrams.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import {
   audienceOfAccount,
@@ -21,10 +21,10 @@ import {
   repositoryViewer,
   type Viewer,
 } from './access.ts'
-import { pageOfListings, pageOfOne, readAndLearn, type SearchListing, without } from './found.ts'
-import type { Page, Slice } from './listing.ts'
-import { accountByName } from './lookup.ts'
+import { accountByName } from './find.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
+import { pageOfListings, pageOfOne, readAndLearn, type SearchListing, without } from './search-page.ts'
+import type { Page, Slice } from './visible-page.ts'
 
 export interface RepositoryQuery {
   /** A part of the name, without case; several with commas in between; `owner/part` within an owner. */

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
+import { accountByName } from './find.ts'
 import type { Identities, Identity } from './identity.ts'
-import { accountByName } from './lookup.ts'
 
 /**
  * Lets administrators act for another user, whom the header `Sudo` or the query parameter `sudo` names. The request then

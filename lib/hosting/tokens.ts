@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { AllotError } from '../errors.ts'
-import { checkName } from '../quota/checks.ts'
+import { checkName } from '../quota/validation.ts'
 import { type Token, tokens } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { now } from './clock.ts'
-import type { Page, Slice } from './listing.ts'
-import { existingAccount } from './lookup.ts'
+import { existingAccount } from './find.ts'
+import type { Page, Slice } from './visible-page.ts'
 
 /** Scopes as Forgejo names them; `write:x` implies `read:x`. */
 export const SCOPES = [

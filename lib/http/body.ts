@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { AllotError, invalid } from '../errors.ts'
-import { ClientDisconnected } from './gone.ts'
+import { ClientDisconnected } from './connection/disconnect.ts'
 import { parseJson, withoutNulls } from './json.ts'
 import type { Route } from './route.ts'
 import { isFileField, readUpload } from './upload.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { jsonOf } from '../integers.ts'
-import { endAfterDrain } from './linger.ts'
+import { endAfterDrain } from './connection/drain.ts'
 import { SerializedJson } from './responses.ts'
 
 const JSON_TYPE = 'application/json;charset=utf-8'

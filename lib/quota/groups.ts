@@ -2,10 +2,10 @@ import { AllotError, invalid } from '../errors.ts'
 import { assignments, type Group, groups, rules } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { checkName, checkRule } from './checks.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
+import { checkName, checkRule } from './validation.ts'
 
 /** An owner by id, or how to find one within the transaction that gives it a group. */
 export type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)

@@ -1,6 +1,6 @@
 import { add, type Sum } from '../integers.ts'
-import { isPending, type Jobs } from '../records/errands.ts'
-import { paced } from '../records/paced.ts'
+import { isPending, type Jobs } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
@@ -10,9 +10,9 @@ import {
 } from '../records/schema.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { countOwnEntries, countPartitions, listPartitions, partitionFor } from './shelves.ts'
+import { countOwnEntries, countPartitions, listPartitions, partitionFor } from './partitions.ts'
 import type { Usage } from './subjects.ts'
-import type { UsageCounters } from './tally.ts'
+import type { UsageCounters } from './usage.ts'
 
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>

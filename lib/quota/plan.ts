@@ -1,10 +1,10 @@
 import { invalid } from '../errors.ts'
 import { assignments } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { checkName, checkRule } from './checks.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
 import type { Policy } from './policy.ts'
+import { checkName, checkRule } from './validation.ts'
 
 /** Rules, groups and assignments as somebody wants them to be. What is not named stays, unless the plan prunes. */
 export interface QuotaPlan {

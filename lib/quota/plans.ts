@@ -5,9 +5,9 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
 import { applyPlan, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
 import { type GroupResolver, groupResolver, readPolicy } from './policy.ts'
-import type { QuotaDefaults } from './standing.ts'
+import { scanOwners } from './scan.ts'
+import type { QuotaDefaults } from './status.ts'
 import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
-import { scanOwners } from './survey.ts'
 
 /** How a plan would change the answer for one subject. */
 export interface ChangedAnswer {

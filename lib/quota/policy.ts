@@ -2,7 +2,7 @@ import { groups, rules } from '../records/schema.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { toRule } from './rules.ts'
-import { effectiveGroups, type QuotaDefaults } from './standing.ts'
+import { effectiveGroups, type QuotaDefaults } from './status.ts'
 
 /** All rules and groups by name, and the defaults: what every owner is judged by, as it is or as somebody proposes it. */
 export interface Policy {

@@ -2,9 +2,9 @@ import { AllotError, invalid } from '../errors.ts'
 import { groups, type Rule, rules } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { checkLimit, checkRule, checkSubjects } from './checks.ts'
 import type { QuotaRule } from './evaluate.ts'
 import type { Subject } from './subjects.ts'
+import { checkLimit, checkRule, checkSubjects } from './validation.ts'
 
 /** Quota rules as an administrator keeps them. Names are compared exactly, and listed in the order they were made. */
 export interface Rules {

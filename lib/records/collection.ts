@@ -1,11 +1,16 @@
 import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { decodeValue, encodeValue } from './codec.ts'
 import { type Counter, counter } from './counter.ts'
-import { type KeyTuple, lookupKey, rangeBelow } from './keys.ts'
-import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './layout.ts'
-import { type InvertedIndexOptions, invertedIndex, type SearchResult, type VersionedCount } from './spread.ts'
-import { decodeValue, encodeValue } from './values.ts'
+import {
+  type InvertedIndexOptions,
+  invertedIndex,
+  type SearchResult,
+  type VersionedCount,
+} from './inverted-index.ts'
+import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './keys.ts'
 
 /** The place of a record in an index; undefined keeps the record out of it. */
 type IndexKey<R> = (record: R) => KeyTuple | undefined

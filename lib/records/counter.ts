@@ -1,7 +1,7 @@
 import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { type KeyTuple, lookupKey } from './keys.ts'
-import { counterKey } from './layout.ts'
-import { decodeValue, encodeValue } from './values.ts'
+import { decodeValue, encodeValue } from './codec.ts'
+import { type KeyTuple, lookupKey } from './key-codec.ts'
+import { counterKey } from './keys.ts'
 
 /** A number that grows and shrinks in the same transaction as what it counts, so that nothing is summed on a request. */
 export interface Counter {

@@ -1,225 +1,32 @@
-import { invalid } from '../errors.ts'
 import type { Bytes } from '../storage/driver.ts'
+import { encodeKey, type KeyTuple } from './key-codec.ts'
 
-/** One member of a key. False sorts before true, numbers by value, strings by code points; in this order of types. */
-export type KeyPart = string | number | boolean
-export type KeyTuple = readonly KeyPart[]
+/** Where everything lies in a store: whoever writes a key and whoever recounts it read it here. */
+export const recordKey = (collection: string, id: KeyTuple, encode = encodeKey): Bytes =>
+  encode([collection, 'r', ...id])
 
-/** Longest key in bytes: an index row of PostgreSQL takes 2,704. */
-export const MAX_KEY_BYTES = 2600
+export const uniqueKey = (collection: string, index: string, place: KeyTuple, encode = encodeKey): Bytes =>
+  encode([collection, 'u', index, ...place])
 
-/*
- * A key is the bytes of its members with a zero byte between them:
- *   false is 06, true is 07;
- *   a number has nine bytes: a half byte of sign (0 or 1), the 64 bits of the float, all but the first inverted for a
- *     negative number, and a half byte of 0. The first byte is 08 to 17;
- *   a string is UTF-8 with 04 before each of U+0000 to U+0004, and 1b in front when it is empty or begins below U+001C.
- *     A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
- *
- * Invariant: two tuples never have the same bytes, and bytes sort as tuples do, whatever the strings hold. The first byte
- * of a member tells its type, all but strings have a fixed length, and a string ends at the first 00 without 04 before it.
- */
-const SEPARATOR = 0
-const ESCAPE = 4
-const FALSE = 6
-const TRUE = 7
-const NUMBER_BYTES = 9
-const PREFIX = 0x1b
+export const orderedKey = (collection: string, index: string, place: KeyTuple, id: KeyTuple): Bytes =>
+  encodeKey([collection, 'o', index, ...place, ...id])
 
-/** Every character takes three bytes at most, so a string that may fit is written without a look at the end. */
-const target = Buffer.alloc(4 * MAX_KEY_BYTES + 64)
+export const counterName = (collection: string, counted: string): string => `${collection}:${counted}`
 
-/** @throws AllotError invalid when the key would be longer than {@link MAX_KEY_BYTES}. */
-export const encodeKey = (tuple: KeyTuple): Bytes => {
-  const end = write(tuple)
-  if (end > MAX_KEY_BYTES)
-    throw invalid(`the names in this request are too long: together more than ${MAX_KEY_BYTES} bytes`)
-  return written(end)
-}
+export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): Bytes =>
+  encode([counter, ...key])
 
-/** Above every key: no byte of UTF-8 is as large. */
-const ABOVE = Uint8Array.of(0xff)
+/** It holds the first number that is not claimed yet. */
+export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
 
-/** The key to look a tuple up by. A tuple that is too long to be in a store gets a key that no tuple has. */
-export const lookupKey = (tuple: KeyTuple): Bytes => {
-  const end = write(tuple)
-  return end > MAX_KEY_BYTES ? ABOVE : written(end)
-}
+/** Where the packs of a list lie (see packed.ts): beside its entries, in the same order. */
+export const blocksPrefix = (collection: string, index: string, head: KeyTuple): KeyTuple => [
+  collection,
+  'p',
+  index,
+  ...head,
+]
 
-const written = (end: number): Bytes => {
-  const key = Buffer.allocUnsafe(end)
-  target.copy(key, 0, 0, end)
-  return key
-}
-
-/** @returns the length of the key; more than {@link MAX_KEY_BYTES} when it was not written to its end. */
-const write = (tuple: KeyTuple): number => {
-  let end = 0
-  for (let index = 0; index < tuple.length && end <= MAX_KEY_BYTES; index++) {
-    if (index > 0) target[end++] = SEPARATOR
-    end = writePart(tuple[index]!, end)
-  }
-  return end
-}
-
-const writePart = (part: KeyPart, at: number): number => {
-  if (typeof part === 'string') return writeString(part, at)
-  if (typeof part === 'number') return writeNumber(part, at)
-  target[at] = part ? TRUE : FALSE
-  return at + 1
-}
-
-const writeString = (text: string, start: number): number => {
-  const { length } = text
-  if (length > MAX_KEY_BYTES) return Infinity
-  let at = start
-  if (length === 0 || text.charCodeAt(0) <= PREFIX) target[at++] = PREFIX
-  for (let index = 0; index < length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit > ESCAPE && unit < 0x80) target[at++] = unit
-    else if (unit <= ESCAPE) {
-      target[at++] = ESCAPE
-      target[at++] = unit
-    } else if (unit < 0x800) {
-      target[at++] = 0xc0 | (unit >> 6)
-      target[at++] = 0x80 | (unit & 0x3f)
-    } else {
-      const point = text.codePointAt(index)!
-      if (point > 0xffff) {
-        index++
-        target[at++] = 0xf0 | (point >> 18)
-        target[at++] = 0x80 | ((point >> 12) & 0x3f)
-      } else target[at++] = 0xe0 | (point >> 12)
-      target[at++] = 0x80 | ((point >> 6) & 0x3f)
-      target[at++] = 0x80 | (point & 0x3f)
-    }
-  }
-  return at
-}
-
-const float = new Float64Array(1)
-const bits = new Uint32Array(float.buffer)
-/** Which of the two halves of a float comes first in this machine's memory. */
-const [LOW, HIGH] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
-
-/** -0 is written as 0: the two are equal. */
-const writeNumber = (value: number, at: number): number => {
-  float[0] = value + 0
-  const isNegative = value < 0
-  const high = isNegative ? bits[HIGH]! ^ 0x7fffffff : bits[HIGH]!
-  const low = isNegative ? ~bits[LOW]! : bits[LOW]!
-  target[at] = (isNegative ? 0 : 0x10) | (high >>> 28)
-  target[at + 1] = high >>> 20
-  target[at + 2] = high >>> 12
-  target[at + 3] = high >>> 4
-  target[at + 4] = (high << 4) | (low >>> 28)
-  target[at + 5] = low >>> 20
-  target[at + 6] = low >>> 12
-  target[at + 7] = low >>> 4
-  target[at + 8] = low << 4
-  return at + NUMBER_BYTES
-}
-
-/** The tuple that {@link encodeKey} was given. Other bytes decode to some tuple that encodes to other ones. */
-export const decodeKey = (key: Bytes): KeyTuple => {
-  const tuple: KeyPart[] = []
-  let at = 0
-  while (at < key.length) {
-    const first = key[at]!
-    if (first === FALSE || first === TRUE) {
-      tuple.push(first === TRUE)
-      at += 1
-    } else if (first < PREFIX) {
-      tuple.push(readNumber(key, at))
-      at += NUMBER_BYTES
-    } else {
-      const start = first === PREFIX ? at + 1 : at
-      at = endOfString(key, start)
-      tuple.push(isPlain ? readPlain(key, start, at) : readString(key, start, at))
-    }
-    at++
-  }
-  return tuple
-}
-
-/** Whether the string that {@link endOfString} went over is ASCII without an escape: most are. */
-let isPlain = true
-
-const endOfString = (key: Bytes, start: number): number => {
-  isPlain = true
-  let at = start
-  for (; at < key.length; at++) {
-    const byte = key[at]!
-    if (byte > ESCAPE && byte < 0x80) continue
-    if (byte === SEPARATOR) return at
-    isPlain = false
-    if (byte === ESCAPE) at++
-  }
-  return key.length
-}
-
-/** A call into Buffer takes as long as about thirty characters do here. */
-const readPlain = (key: Bytes, start: number, end: number): string => {
-  if (end - start > 32)
-    return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1', start, end)
-  let text = ''
-  let at = start
-  for (; at + 3 < end; at += 4)
-    text += String.fromCharCode(key[at]!, key[at + 1]!, key[at + 2]!, key[at + 3]!)
-  if (at + 1 === end) return text + String.fromCharCode(key[at]!)
-  if (at + 2 === end) return text + String.fromCharCode(key[at]!, key[at + 1]!)
-  return at === end ? text : text + String.fromCharCode(key[at]!, key[at + 1]!, key[at + 2]!)
-}
-
-const readString = (key: Bytes, start: number, end: number): string => {
-  const units: number[] = []
-  for (let at = start; at < end; at++) {
-    const byte = key[at]!
-    if (byte < 0x80) units.push(byte === ESCAPE ? key[++at]! : byte)
-    else if (byte < 0xe0) units.push(((byte & 0x1f) << 6) | (key[++at]! & 0x3f))
-    else if (byte < 0xf0) units.push(((byte & 0x0f) << 12) | ((key[++at]! & 0x3f) << 6) | (key[++at]! & 0x3f))
-    else {
-      const rest = ((key[++at]! & 0x3f) << 12) | ((key[++at]! & 0x3f) << 6) | (key[++at]! & 0x3f)
-      const above = (((byte & 0x07) << 18) | rest) - 0x10000
-      units.push(0xd800 | (above >> 10), 0xdc00 | (above & 0x3ff))
-    }
-  }
-  return String.fromCharCode(...units)
-}
-
-const readNumber = (key: Bytes, at: number): number => {
-  const high =
-    (key[at]! << 28) |
-    (key[at + 1]! << 20) |
-    (key[at + 2]! << 12) |
-    (key[at + 3]! << 4) |
-    (key[at + 4]! >>> 4)
-  const low =
-    (key[at + 4]! << 28) |
-    (key[at + 5]! << 20) |
-    (key[at + 6]! << 12) |
-    (key[at + 7]! << 4) |
-    (key[at + 8]! >>> 4)
-  const isNegative = key[at]! < 0x10
-  bits[HIGH] = isNegative ? high ^ 0x7fffffff : high
-  bits[LOW] = isNegative ? ~low : low
-  return float[0]!
-}
-
-/**
- * Every key that begins with the tuple and goes on after it. They lie between prefix+00 and prefix+01: a 00 follows each
- * member but the last, and no other tuple has a key that begins with the prefix and a 00. The range of a tuple that is too
- * long is empty.
- */
-export const rangeBelow = (prefix: KeyTuple): { start: Bytes; end: Bytes } => {
-  if (prefix.length === 0) return { start: new Uint8Array(0), end: ABOVE }
-  const bytes = lookupKey(prefix)
-  return bytes === ABOVE ? { start: ABOVE, end: ABOVE } : { start: append(bytes, 0), end: append(bytes, 1) }
-}
-
-const append = (bytes: Bytes, last: number): Bytes => {
-  const longer = new Uint8Array(bytes.length + 1)
-  longer.set(bytes)
-  longer[bytes.length] = last
-  return longer
-}
+/** There while a list may have grown enough to be packed: the order to go on from, or nothing. */
+export const compactionMarkKey = (collection: string, index: string, head: KeyTuple): Bytes =>
+  encodeKey([collection, 'g', index, ...head])

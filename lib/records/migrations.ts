@@ -1,12 +1,12 @@
 import { add, type Sum } from '../integers.ts'
 import type { Bytes, WriteTransaction } from '../storage/driver.ts'
-import { decodeKey, encodeKey } from './keys.ts'
-import { orderedKey, recordKey } from './layout.ts'
-import type { BatchScan } from './passes.ts'
+import type { BatchScan } from './batch-scan.ts'
+import { decodeValue, encodeValue } from './codec.ts'
+import { decodeKey, encodeKey } from './key-codec.ts'
+import { orderedKey, recordKey } from './keys.ts'
 import { rekeying } from './rekey.ts'
-import { decodeValue, encodeValue } from './values.ts'
 
-export type { BatchScan } from './passes.ts'
+export type { BatchScan } from './batch-scan.ts'
 
 /** From one layout of the store to the next. */
 export interface MigrationStep {

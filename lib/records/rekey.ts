@@ -1,8 +1,8 @@
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import type { KeyTuple } from './keys.ts'
-import { recordKey } from './layout.ts'
-import type { BatchScan } from './passes.ts'
-import { decodeValue, encodeValue } from './values.ts'
+import type { BatchScan } from './batch-scan.ts'
+import { decodeValue, encodeValue } from './codec.ts'
+import type { KeyTuple } from './key-codec.ts'
+import { recordKey } from './keys.ts'
 
 /*
  * The step to layout 6. Before it, U+0000 to U+0004 were not escaped in the keys of strings of 64 characters and more, and

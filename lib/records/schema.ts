@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
 import { collection } from './collection.ts'
-import { folded, trigramsOf } from './grams.ts'
-import { numberedRecords } from './proof/declare.ts'
-import type { InvertedIndexOptions } from './spread.ts'
-import { tokenize } from './words.ts'
+import { numberedRecords } from './integrity/checks.ts'
+import type { InvertedIndexOptions } from './inverted-index.ts'
+import { tokenize } from './tokenize.ts'
+import { folded, trigramsOf } from './trigrams.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -218,7 +218,7 @@ export const redirects = collection({
 const PendingFolder = v.object({ id, since: seconds })
 export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
-/** Repositories whose folders may be there without a record: see lib/hosting/folders.ts. */
+/** Repositories whose folders may be there without a record: see lib/hosting/repository-storage.ts. */
 export const pendingFolders = collection({ name: 'stray', schema: PendingFolder, id: (stray) => [stray.id] })
 
 const PushJournalEntry = v.object({
@@ -230,7 +230,7 @@ const PushJournalEntry = v.object({
 })
 export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
-/** Repositories whose git data may not be what their records say: see lib/hosting/landings.ts. */
+/** Repositories whose git data may not be what their records say: see lib/hosting/push-journal.ts. */
 export const pushJournal = collection({
   name: 'landing',
   schema: PushJournalEntry,
@@ -439,7 +439,7 @@ const OwnerUsage = v.object({
   ...sizes,
   /** The last day on which it changed, since 1970 in UTC. */
   day: count,
-  /** How many earlier ones are kept: see lib/quota/days.ts. */
+  /** How many earlier ones are kept: see lib/quota/history.ts. */
   days: count,
 })
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
@@ -469,7 +469,7 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/shelves.ts. */
+  /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/partitions.ts. */
   lent: count,
   kept: count,
   /** No entry of the kind that lies on its own shelf is larger; null where there has been none since it was empty. */
@@ -719,7 +719,7 @@ const Job = v.object({
 })
 export type Job = v.InferOutput<typeof Job>
 
-/** What acknowledged changes have left to be done in steps: see lib/records/errands.ts. */
+/** What acknowledged changes have left to be done in steps: see lib/records/jobs.ts. */
 export const jobs = collection({
   name: 'errand',
   schema: Job,

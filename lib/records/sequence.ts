@@ -1,7 +1,7 @@
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
-import { decodeKey, rangeBelow } from './keys.ts'
-import { sequenceKey } from './layout.ts'
-import { decodeValue, encodeValue } from './values.ts'
+import { decodeValue, encodeValue } from './codec.ts'
+import { decodeKey, rangeBelow } from './key-codec.ts'
+import { sequenceKey } from './keys.ts'
 
 /** How many numbers are claimed in the store at once, so that a sequence is no hot spot of every insertion. */
 const BLOCK = 32

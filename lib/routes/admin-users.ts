@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { User, userResource } from '../resources/user.ts'
-import { reply, route } from './declare.ts'
-import { userPage } from './pages.ts'
+import { userPage } from './list-response.ts'
 import { acceptedBooleans, GivenVisibility, visibilityIn } from './parameters.ts'
+import { reply, route } from './route.ts'
 
 const email = v.pipe(
   v.string(),

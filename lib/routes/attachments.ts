@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
-import type { AttachmentTargetName } from '../hosting/holders.ts'
+import type { AttachmentTargetName } from '../hosting/attachment-targets.ts'
 import { Empty, Forbidden, fileField, NotFound, ValidationError } from '../http/index.ts'
 import { Attachment, attachmentResource } from '../resources/attachment.ts'
-import { number, repositoryNameOf, repositoryParams, shortText } from './contents.ts'
-import { pageOf, reply, route } from './declare.ts'
+import { number, repositoryNameOf, repositoryParams, shortText } from './content-schemas.ts'
+import { pageOf, reply, route } from './route.ts'
 
 /** The parts of a form that are not the file, at most. */
 const AROUND = 64 * 1024

@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import type { OnIssue } from '../hosting/comments.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Comment as Record } from '../records/schema.ts'
+import { presentComments } from '../resources/content-presenter.ts'
 import { Comment } from '../resources/issue.ts'
-import { presentComments } from '../resources/present-contents.ts'
-import { number, presenterFor, repositoryNameOf, repositoryParams, text } from './contents.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import type { ListRequest } from './pages.ts'
+import { number, presenterFor, repositoryNameOf, repositoryParams, text } from './content-schemas.ts'
+import type { ListRequest } from './list-response.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const onIssue = v.object({ ...repositoryParams, index: number })
 const params = v.object({ ...repositoryParams, id: number })

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../http/index.ts'
-import { type StreamServices, stream } from './declare.ts'
+import { type StreamServices, stream } from './route.ts'
 
 type Asked = StreamRequest<Identity, 'uuid'>
 

@@ -1,5 +1,5 @@
 import { Forbidden, Ndjson } from '../http/index.ts'
-import { reply, route } from './declare.ts'
+import { reply, route } from './route.ts'
 
 export const exportRoutes = [
   route({

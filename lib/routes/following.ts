@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
 import { User } from '../resources/user.ts'
-import { reply, route } from './declare.ts'
-import { accountNamed, accountOrCaller } from './named.ts'
-import { userPage } from './pages.ts'
+import { userPage } from './list-response.ts'
+import { accountNamed, accountOrCaller } from './resolve-account.ts'
+import { reply, route } from './route.ts'
 
 export const followingRoutes = [
   route({

@@ -5,8 +5,8 @@ import type { Identity } from '../hosting/identity.ts'
 import type { Push } from '../hosting/push.ts'
 import type { StreamReply, StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema.ts'
-import { type StreamServices, stream } from './declare.ts'
 import { readable, writable } from './git-access.ts'
+import { type StreamServices, stream } from './route.ts'
 
 type Asked = StreamRequest<Identity, 'owner' | 'repo'>
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { GPGKey, gpgKeyResource } from '../resources/keys.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import { accountNamed } from './named.ts'
 import { keyId } from './parameters.ts'
+import { accountNamed } from './resolve-account.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const CreateGPGKeyOption = v.object({
   /** A key with the signatures of a hundred others has room in it. */

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
-import type { InRepository } from '../hosting/place.ts'
+import type { InRepository } from '../hosting/write-access.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Issue as Record } from '../records/schema.ts'
+import { presentIssues } from '../resources/content-presenter.ts'
 import { Issue, State } from '../resources/issue.ts'
-import { presentIssues } from '../resources/present-contents.ts'
-import { number, orEmpty, presenterFor, repositoryNameOf, repositoryParams, text } from './contents.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import { accountNamed } from './named.ts'
-import type { ListRequest } from './pages.ts'
+import { number, orEmpty, presenterFor, repositoryNameOf, repositoryParams, text } from './content-schemas.ts'
+import type { ListRequest } from './list-response.ts'
 import { acceptedBooleans } from './parameters.ts'
+import { accountNamed } from './resolve-account.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const title = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const params = v.object({ ...repositoryParams, index: number })

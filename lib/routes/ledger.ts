@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
-import { LedgerItem, type LedgerOperation, withLineNumber } from '../hosting/ledger.ts'
+import { LedgerItem, type LedgerOperation, withLineNumber } from '../hosting/named-ledger.ts'
 import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../http/index.ts'
-import { paced } from '../records/paced.ts'
+import { paced } from '../records/pacing.ts'
 import { LedgerKind } from '../records/schema.ts'
-import { reply, route } from './declare.ts'
+import { reply, route } from './route.ts'
 
 const LedgerEntry = v.object({ kind: LedgerKind, key: v.string(), ...LedgerItem.entries })
 

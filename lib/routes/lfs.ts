@@ -5,8 +5,8 @@ import type { Identity } from '../hosting/identity.ts'
 import type { LfsObject } from '../hosting/lfs.ts'
 import { type Failure, fileReply, parseJson, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { StoredFile } from '../records/schema.ts'
-import { type StreamServices, stream } from './declare.ts'
 import { nameIn, readable, writable } from './git-access.ts'
+import { type StreamServices, stream } from './route.ts'
 
 /*
  * Git LFS, as its specification has it: a client asks in one batch where to send objects to and where to get them from,

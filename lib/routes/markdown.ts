@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Html, ValidationError } from '../http/index.ts'
-import { reply, route } from './declare.ts'
+import { reply, route } from './route.ts'
 
 const shortText = v.pipe(v.string(), v.maxLength(255))
 const address = v.pipe(v.string(), v.maxLength(2048))

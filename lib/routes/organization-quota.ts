@@ -9,8 +9,6 @@ import {
   QuotaUsedAttachment,
   QuotaUsedPackage,
 } from '../resources/quota.ts'
-import { reply, route, type Services } from './declare.ts'
-import { organizationNamed } from './named.ts'
 import {
   type Owner,
   replyArtifacts,
@@ -19,8 +17,10 @@ import {
   replyExplanation,
   replyInfo,
   replyPackages,
-} from './owner-quota.ts'
-import { SubjectQuery } from './subject.ts'
+} from './quota-replies.ts'
+import { SubjectQuery } from './quota-subject.ts'
+import { organizationNamed } from './resolve-account.ts'
+import { reply, route, type Services } from './route.ts'
 
 const ofOwners = { auth: 'required', scope: 'read:organization', tag: 'quota', ofRecords: true } as const
 

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import type { Page } from '../hosting/listing.ts'
+import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../hosting/authorize.ts'
 import type { NewOrganization } from '../hosting/organizations.ts'
-import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../hosting/permits.ts'
+import type { Page } from '../hosting/visible-page.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { Organization, organizationResource } from '../resources/organization.ts'
-import { pageOf, reply, route } from './declare.ts'
-import { accountNamed, organizationNamed } from './named.ts'
 import { acceptedBooleans, GivenVisibility, visibilityIn } from './parameters.ts'
+import { accountNamed, organizationNamed } from './resolve-account.ts'
+import { pageOf, reply, route } from './route.ts'
 
 const CreateOrgOption = v.object({
   username: v.string(),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound } from '../http/index.ts'
 import { Package, PackageFile, packageFileResource, presentPackages } from '../resources/package.ts'
-import { pageOf, reply, route } from './declare.ts'
+import { pageOf, reply, route } from './route.ts'
 
 const VERSION = '/packages/{owner}/{type}/{name}/{version}'
 const read = { auth: 'optional', scope: 'read:package', tag: 'package' } as const

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
-import { anyAccount } from '../hosting/permits.ts'
+import { anyAccount } from '../hosting/authorize.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { groupResource, QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo } from '../resources/quota.ts'
 import { User, userResource } from '../resources/user.ts'
-import { pageOf, reply, route } from './declare.ts'
-import { accountNamed } from './named.ts'
-import { replyExplanation, replyInfo } from './owner-quota.ts'
-import { SubjectQuery, SubjectsQuery, subjectsIn } from './subject.ts'
+import { replyExplanation, replyInfo } from './quota-replies.ts'
+import { SubjectQuery, SubjectsQuery, subjectsIn } from './quota-subject.ts'
+import { accountNamed } from './resolve-account.ts'
+import { pageOf, reply, route } from './route.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 

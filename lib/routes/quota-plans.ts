@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { NamedPlan } from '../hosting/plans.ts'
+import type { NamedPlan } from '../hosting/named-plans.ts'
 import { Forbidden, recordOf, ValidationError } from '../http/index.ts'
 import {
   changeResources,
@@ -10,8 +10,8 @@ import {
   QuotaSimulationInfo,
   simulationResource,
 } from '../resources/quota-plan.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import { SubjectQuery, SubjectsQuery, subjectIn, subjectsIn } from './subject.ts'
+import { SubjectQuery, SubjectsQuery, subjectIn, subjectsIn } from './quota-subject.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const names = v.array(name)

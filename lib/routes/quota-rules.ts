@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { QuotaRuleInfo, ruleResource } from '../resources/quota.ts'
-import { pageOf, reply, route } from './declare.ts'
-import { SubjectsQuery, subjectsIn } from './subject.ts'
+import { SubjectsQuery, subjectsIn } from './quota-subject.ts'
+import { pageOf, reply, route } from './route.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 /** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */

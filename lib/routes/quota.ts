@@ -7,7 +7,6 @@ import {
   QuotaUsedAttachment,
   QuotaUsedPackage,
 } from '../resources/quota.ts'
-import { route } from './declare.ts'
 import {
   type Owner,
   replyArtifacts,
@@ -16,8 +15,9 @@ import {
   replyExplanation,
   replyInfo,
   replyPackages,
-} from './owner-quota.ts'
-import { SubjectQuery } from './subject.ts'
+} from './quota-replies.ts'
+import { SubjectQuery } from './quota-subject.ts'
+import { route } from './route.ts'
 
 /** "All operations act on the signed-in user." */
 const own = { auth: 'required', scope: 'read:user', tag: 'quota', ofRecords: true } as const

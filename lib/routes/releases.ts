@@ -1,13 +1,20 @@
 import * as v from 'valibot'
-import type { InRepository } from '../hosting/place.ts'
 import type { ReleaseEdit, WhichRelease } from '../hosting/releases.ts'
+import type { InRepository } from '../hosting/write-access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Release as Record } from '../records/schema.ts'
-import { presentReleases } from '../resources/present-contents.ts'
+import { presentReleases } from '../resources/content-presenter.ts'
 import { Release } from '../resources/release.ts'
-import { number, presenterFor, repositoryNameOf, repositoryParams, shortText, text } from './contents.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import type { ListRequest } from './pages.ts'
+import {
+  number,
+  presenterFor,
+  repositoryNameOf,
+  repositoryParams,
+  shortText,
+  text,
+} from './content-schemas.ts'
+import type { ListRequest } from './list-response.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const params = v.object({ ...repositoryParams, id: number })
 

@@ -1,26 +1,26 @@
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
-import type { Slice } from '../hosting/listing.ts'
-import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/listings.ts'
-import { readableRepository } from '../hosting/lookup.ts'
 import {
   type Authorizer,
   authorizeAdmin,
   authorizeCreateIn,
   authorizeTransferTo,
-} from '../hosting/permits.ts'
+} from '../hosting/authorize.ts'
+import { readableRepository } from '../hosting/find.ts'
+import type { Identity } from '../hosting/identity.ts'
 import type { NewRepository } from '../hosting/repositories.ts'
+import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/repository-lists.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../hosting/search-filters.ts'
+import type { Slice } from '../hosting/visible-page.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
-import { nothingIn, presentRepositories, presentRepository } from '../resources/present.ts'
 import { Repository } from '../resources/repository.ts'
+import { nothingIn, presentRepositories, presentRepository } from '../resources/repository-presenter.ts'
 import { hostOf } from '../resources/user.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import { accountNamed, organizationNamed, signedIn } from './named.ts'
-import { keptRepository, keptRepositoryPage, type ListRequest } from './pages.ts'
+import { keptRepository, keptRepositoryPage, type ListRequest } from './list-response.ts'
 import { acceptedBooleans } from './parameters.ts'
+import { accountNamed, organizationNamed, signedIn } from './resolve-account.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const CreateRepoOption = v.object({
   name: v.string(),

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { reply, route } from './declare.ts'
+import { reply, route } from './route.ts'
 
 const GeneralAPISettings = v.object({
   max_response_items: v.number(),

@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, type PageRequest, ValidationError } from '../http/index.ts'
 import { PublicKey, publicKeyResource } from '../resources/keys.ts'
 import { userResource } from '../resources/user.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
-import { accountNamed } from './named.ts'
-import type { ListRequest } from './pages.ts'
+import type { ListRequest } from './list-response.ts'
 import { acceptedBooleans, keyId } from './parameters.ts'
+import { accountNamed } from './resolve-account.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const CreateKeyOption = v.object({
   title: v.pipe(v.string(), v.maxLength(255)),

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
 import { Repository } from '../resources/repository.ts'
-import { reply, route } from './declare.ts'
-import { accountNamed } from './named.ts'
-import { repositoryPage } from './pages.ts'
+import { repositoryPage } from './list-response.ts'
+import { accountNamed } from './resolve-account.ts'
+import { reply, route } from './route.ts'
 
 export const starredRoutes = [
   route({

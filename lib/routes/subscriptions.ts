@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
 import type { Repository as Record } from '../records/schema.ts'
-import { presentRepository, type Urls } from '../resources/present.ts'
 import { Repository } from '../resources/repository.ts'
+import { presentRepository, type Urls } from '../resources/repository-presenter.ts'
 import { WatchInfo, watchResource } from '../resources/watch.ts'
-import { reply, route, type Services } from './declare.ts'
-import { accountNamed } from './named.ts'
-import { repositoryPage } from './pages.ts'
+import { repositoryPage } from './list-response.ts'
+import { accountNamed } from './resolve-account.ts'
+import { reply, route, type Services } from './route.ts'
 
 const watchInfo = async (
   { store }: Services,

@@ -4,7 +4,7 @@ import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema.ts'
 import { AccessToken, accessTokenResource } from '../resources/token.ts'
-import { pageOf, reply, route, type Services } from './declare.ts'
+import { pageOf, reply, route, type Services } from './route.ts'
 
 const CreateAccessTokenOption = v.object({
   name: v.pipe(v.string(), v.maxLength(255)),

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import type { Profile } from '../hosting/profiles.ts'
 import { NotFound, serializeOnce } from '../http/index.ts'
 import { User, userResource } from '../resources/user.ts'
-import { reply, route } from './declare.ts'
-import { accountGone } from './named.ts'
-import { userPage } from './pages.ts'
+import { userPage } from './list-response.ts'
+import { accountGone } from './resolve-account.ts'
+import { reply, route } from './route.ts'
 
 const presentedProfile = serializeOnce(
   ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User =>

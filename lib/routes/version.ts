@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { serializeOnce } from '../http/index.ts'
-import { reply, route, type Services } from './declare.ts'
+import { reply, route, type Services } from './route.ts'
 
 const ServerVersion = v.object({ Version: v.string(), version: v.string() })
 

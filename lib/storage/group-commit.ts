@@ -1,8 +1,8 @@
 import type { ReadTransaction, WriteTransaction } from './driver.ts'
 import { isFull, StorageError } from './errors.ts'
-import type { PendingChange, WriteBuffer } from './layer.ts'
-import { Mutex } from './serial-queue.ts'
+import { Mutex } from './mutex.ts'
 import { buffered } from './transactions.ts'
+import type { PendingChange, WriteBuffer } from './write-buffer.ts'
 
 /** Writes a batch and resolves when it is on the disk, wholly; rejects when it is not known to be. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>

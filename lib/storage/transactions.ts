@@ -1,6 +1,6 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
-import { keyText, WriteBuffer } from './layer.ts'
-import { changesWithin, mergedRange } from './overlay.ts'
+import { changesWithin, mergedRange } from './merged-range.ts'
+import { keyText, WriteBuffer } from './write-buffer.ts'
 
 /** A read transaction, with a way to end it: what is used after its work has settled must not pass unnoticed. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {

@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Answer, type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 
 const LARGEST = 200_000
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { assertError, assertList, assertSearchError } from '../expectations.ts'
-import { basic, type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertSearchError } from '../support/expectations.ts'
+import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

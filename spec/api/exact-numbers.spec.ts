@@ -5,8 +5,8 @@ import type * as v from 'valibot'
 import { parseJson } from '../../lib/http/json.ts'
 import { validate } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { assertError, assertNotFound } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertNotFound } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** What JSON.parse makes an integer of, though it is not one. */
 const ROUNDED = [

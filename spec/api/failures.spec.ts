@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { assertError, assertSearchError } from '../expectations.ts'
-import { start } from '../running.ts'
+import { assertError, assertSearchError } from '../support/expectations.ts'
+import { start } from '../support/test-server.ts'
 
 /** A real driver whose disk goes away when it is told to. */
 const failing = (): { driver: StorageDriver; fail(error: Error | undefined): void } => {

@@ -1,6 +1,6 @@
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type FuzzRequest, fuzzRequestOf } from '../fuzz/asked.ts'
 import { populate } from '../fuzz/populated.ts'
-import { type Answer, start, type TestServer } from '../running.ts'
+import { type FuzzRequest, fuzzRequestOf } from '../fuzz/request.ts'
+import { type Answer, start, type TestServer } from '../support/test-server.ts'
 
 const all = routes as unknown as Route<never, never>[]
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
-import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type GpgPair, gpgPair } from '../keygen.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { type GpgPair, gpgPair } from '../support/keygen.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
-import { assertError, assertNoContent } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertNoContent } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** What others do to a user must not make the requests of that user slow: records are counted, not milliseconds. */
 const counted = countReads(memory())

@@ -7,9 +7,9 @@ import * as v from 'valibot'
 import { readConfig } from '../../bin/config.ts'
 import { readPlan } from '../../bin/plan.ts'
 import { recordOf } from '../../lib/http/index.ts'
-import { assertError, assertNoContent, assertNotFound } from '../expectations.ts'
-import { aFolder } from '../folder.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** Names that a plain object inherits, or that libraries leave out of objects. */
 const INHERITED = [...Object.getOwnPropertyNames(Object.prototype), 'prototype']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError } from '../expectations.ts'
-import { basic, type Person, start, type TestServer } from '../running.ts'
+import { assertError } from '../support/expectations.ts'
+import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
 const PASSWORD = 'open: sesame'
 const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window: 60_000 }

@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import type { Route } from '../../lib/http/index.ts'
 import { routes, streamRoutesFor } from '../../lib/routes/index.ts'
 import { populate, WORDS } from '../fuzz/populated.ts'
-import { start, type TestServer } from '../running.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 /**
  * No parameter and no member of a body leads to a key that the store cannot hold: whatever its length and its characters,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { start, type TestServer } from '../running.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
 /** 8.5 KB that no parser gets through in time: each row is filled up to all columns. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** Pairs of names that had one key in the store, or ran into each other, while keys of long strings were not escaped. */
 const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]

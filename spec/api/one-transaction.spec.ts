@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
-import { assertError, assertList, assertNotFound } from '../expectations.ts'
-import { type Answer, type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNotFound } from '../support/expectations.ts'
+import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 
 type Step = () => Promise<unknown>
 

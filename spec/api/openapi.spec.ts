@@ -5,9 +5,9 @@ import { after, before, describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { assertDeclared } from '../declared.ts'
-import { assertError, assertSearchError } from '../expectations.ts'
-import { type Answer, start, type TestServer } from '../running.ts'
+import { assertDeclared } from '../support/declared.ts'
+import { assertError, assertSearchError } from '../support/expectations.ts'
+import { type Answer, start, type TestServer } from '../support/test-server.ts'
 import { committedDocument, currentDocument } from './document.ts'
 
 let allot: TestServer

@@ -4,10 +4,10 @@ import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { aFolder } from '../folder.ts'
 import { eventually } from '../git/slow-push.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Answer, type Person, start, type TestServer } from '../running.ts'
+import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 import { filled, MARK } from './filled.ts'
 
 /** As long as the names of what is hidden, and the name of nothing. */

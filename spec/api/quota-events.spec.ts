@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { AllotOptions, QuotaEvent } from '../../lib/index.ts'
-import { start, type TestServer } from '../running.ts'
-import { onPostgres } from '../store.ts'
+import { onPostgres } from '../support/store.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer | undefined
 afterEach(() => allot?.stop())

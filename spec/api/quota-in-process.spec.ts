@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { QuotaRule, Subject } from '../../lib/index.ts'
-import { start, type TestServer } from '../running.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

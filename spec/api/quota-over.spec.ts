@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertError, assertList } from '../expectations.ts'
-import { type Person, start } from '../running.ts'
+import { assertError, assertList } from '../support/expectations.ts'
+import { type Person, start } from '../support/test-server.ts'
 
 const allot = await start()
 after(() => allot.stop())

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { subjects } from '../../lib/index.ts'
-import { assertError } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
-import { assertError, assertList, assertNoContent, assertNotFound } from '../expectations.ts'
-import { type RequestOptions, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { type RequestOptions, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let user: string

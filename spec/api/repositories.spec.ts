@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let folder: string

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { assertNotFound } from '../expectations.ts'
-import { aFolder } from '../folder.ts'
 import { attempt, git } from '../git/client.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertNotFound } from '../support/expectations.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

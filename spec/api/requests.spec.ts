@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
-import { assertError, assertNotFound } from '../expectations.ts'
-import { start, type TestServer } from '../running.ts'
+import { assertError, assertNotFound } from '../support/expectations.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

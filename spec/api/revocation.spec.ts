@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver } from '../../lib/index.ts'
-import { assertError } from '../expectations.ts'
-import { type Answer, basic, type Person, start, type TestServer } from '../running.ts'
+import { assertError } from '../support/expectations.ts'
+import { type Answer, basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** A driver whose answers take a moment on their way: what is read may be old when it arrives. */
 const distant = (): StorageDriver => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { SCOPES } from '../../lib/hosting/tokens.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { pageRoutes } from '../../lib/page/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type Paged, startPages } from '../page/browser.ts'
-import type { Person } from '../running.ts'
+import { pageRoutes } from '../../lib/web/index.ts'
+import type { Person } from '../support/test-server.ts'
+import { type Paged, startPages } from '../web/browser.ts'
 import { filled, MARK } from './filled.ts'
 
 /** MARK is in the name, the description and the contents of private repositories, and nowhere else. */

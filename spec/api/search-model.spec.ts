@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type Person, start } from '../running.ts'
+import { type Person, start } from '../support/test-server.ts'
 
 /** Names of few letters, so that words of every length are found often. */
 const name = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'c'), minLength: 1, maxLength: 7 })

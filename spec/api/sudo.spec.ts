@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { assertError } from '../expectations.ts'
-import { type Person, sender, start, type TestServer } from '../running.ts'
+import { assertError } from '../support/expectations.ts'
+import { type Person, sender, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

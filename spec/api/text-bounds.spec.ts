@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import type { Route } from '../../lib/http/index.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { assertError, assertList } from '../expectations.ts'
-import { start, type TestServer } from '../running.ts'
+import { assertError, assertList } from '../support/expectations.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { assertError, assertList, assertNotFound, RFC3339 } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

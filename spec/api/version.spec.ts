@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { start, type TestServer } from '../running.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

@@ -1,7 +1,8 @@
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
-import { sequenceKey } from '../../lib/records/layout.ts'
-import { schemaVersion } from '../../lib/records/mark.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { sequenceKey } from '../../lib/records/keys.ts'
+import { schemaVersion } from '../../lib/records/metadata.ts'
 import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import {
   accounts,
@@ -12,7 +13,6 @@ import {
   repositoryUsages,
   stars,
 } from '../../lib/records/schema.ts'
-import { encodeValue } from '../../lib/records/values.ts'
 import { Filler } from './filler.ts'
 
 const WHEN = 1_700_000_000

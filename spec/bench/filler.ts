@@ -1,11 +1,15 @@
-import { decodeKey, type KeyTuple } from '../../lib/records/keys.ts'
-import { compactionMarkKey, recordKey } from '../../lib/records/layout.ts'
-import { COMPACTION_START } from '../../lib/records/packed.ts'
-import { createCompactor } from '../../lib/records/packing.ts'
-import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/records/proof/balances.ts'
-import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/records/spread.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { createCompactor } from '../../lib/records/compactor.ts'
+import {
+  type ActualSource,
+  derivedStates,
+  type ExpectedSource,
+} from '../../lib/records/integrity/counters.ts'
+import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/records/inverted-index.ts'
+import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
+import { compactionMarkKey, recordKey } from '../../lib/records/keys.ts'
+import { COMPACTION_START } from '../../lib/records/posting-list.ts'
 import { createStore } from '../../lib/records/store.ts'
-import { encodeValue } from '../../lib/records/values.ts'
 import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
 
 /** Entries in one write. */

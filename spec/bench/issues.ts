@@ -8,7 +8,7 @@ import { createAllot } from '../../lib/index.ts'
 import { issueSequences, issues, type Repository } from '../../lib/records/schema.ts'
 import { createStore } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { sender } from '../asking.ts'
+import { sender } from '../support/request.ts'
 
 /**
  * How long others wait while a repository with very many issues is listed, searched, deleted and swept:

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { aFolder } from '../folder.ts'
-import { basic, sender } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { basic, sender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot user, token and org', () => {

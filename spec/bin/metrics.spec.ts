@@ -9,9 +9,9 @@ import { createMetrics } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/request-log.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import { sender } from '../asking.ts'
-import { aFolder } from '../folder.ts'
-import { waitFor } from '../until.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/request.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
 
 const dashboard = fileURLToPath(new URL('../../examples/grafana-dashboard.json', import.meta.url))

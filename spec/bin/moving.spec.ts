@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { aFolder } from '../folder.ts'
-import { basic, sender } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { basic, sender } from '../support/test-server.ts'
 import { allot, begin, PROGRAM, served } from './program.ts'
 
 const exec = promisify(execFile)

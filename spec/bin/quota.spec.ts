@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { sender } from '../asking.ts'
-import { aFolder } from '../folder.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/request.ts'
 import { allot, served } from './program.ts'
 
 const PLAN = `

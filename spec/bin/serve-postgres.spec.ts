@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
-import { sender } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/test-server.ts'
 import { allot, type Served, served } from './program.ts'
 
 const storeUrl = async (t: TestContext): Promise<string> => {

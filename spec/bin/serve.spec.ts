@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { aFolder } from '../folder.ts'
-import { sender } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot serve', () => {

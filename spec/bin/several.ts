@@ -1,5 +1,5 @@
-import { errorLine, exitCodeOf } from '../../bin/outcome.ts'
-import { createProgram } from '../../bin/words/index.ts'
+import { errorLine, exitCodeOf } from '../../bin/exit-code.ts'
+import { createProgram } from '../../bin/program/index.ts'
 
 /** Several command lines in one process, one after another: `several.ts '[["user","list"],…]'` prints what each has said. */
 const [stdout, stderr] = [

@@ -7,9 +7,9 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import { encodeKey } from '../../lib/records/keys.ts'
-import { encodeValue } from '../../lib/records/values.ts'
-import { aFolder } from '../folder.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { encodeKey } from '../../lib/records/key-codec.ts'
+import { aFolder } from '../support/folder.ts'
 import { allot, PROGRAM, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/

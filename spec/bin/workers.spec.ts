@@ -5,10 +5,10 @@ import { readFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
-import { sender } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/test-server.ts'
 import { allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3

@@ -3,9 +3,9 @@ import { execFile, spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { gpgPair, sshPair } from '../keygen.ts'
-import { start } from '../running.ts'
-import { lastingStore } from '../store.ts'
+import { gpgPair, sshPair } from '../support/keygen.ts'
+import { lastingStore } from '../support/store.ts'
+import { start } from '../support/test-server.ts'
 
 const skip =
   spawnSync('go', ['version']).status !== 0 && 'there is no Go here: install it to run its SDK against Allot'

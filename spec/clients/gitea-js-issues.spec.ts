@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
-import { type Person, start, type TestServer } from '../running.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person

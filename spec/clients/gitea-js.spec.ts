@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
-import { gpgPair, sshPair } from '../keygen.ts'
-import { start, type TestServer } from '../running.ts'
-import { lastingStore } from '../store.ts'
+import { gpgPair, sshPair } from '../support/keygen.ts'
+import { lastingStore } from '../support/store.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {

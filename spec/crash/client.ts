@@ -1,8 +1,8 @@
-import type { Send } from '../asking.ts'
-import type { Random } from './chance.ts'
-import type { Answered, Known, Operation } from './deed.ts'
-import { nextOperation } from './deeds.ts'
-import { type ClientModel, createClientModel } from './family.ts'
+import type { Send } from '../support/request.ts'
+import { type ClientModel, createClientModel } from './client-model.ts'
+import type { Answered, Known, Operation } from './operation.ts'
+import { nextOperation } from './operations.ts'
+import type { Random } from './random.ts'
 
 export interface Server {
   ask: Send

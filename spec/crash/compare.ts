@@ -1,5 +1,5 @@
+import { check, type Verdict } from './checker.ts'
 import type { Client } from './client.ts'
-import { check, type Verdict } from './judge.ts'
 import { type Eyes, look } from './look.ts'
 import { recount, recountFolders } from './recount.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, it } from 'node:test'
-import { sender } from '../asking.ts'
 import { allot, type Served, served } from '../bin/program.ts'
-import { assertError } from '../expectations.ts'
-import { aFolder } from '../folder.ts'
+import { assertError } from '../support/expectations.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/request.ts'
 
 /** A limit on the size of files is a full disk to the process: the log of LevelDB grows with every write. */
 const limitFiles = (server: Served, bytes: number | 'unlimited') =>

@@ -1,7 +1,7 @@
-import type { Send } from '../asking.ts'
-import { LANDMARKS } from './deed.ts'
-import { type Entry, type Facts, keptFact, type Visibility } from './family.ts'
-import { filePath } from './file-deeds.ts'
+import type { Send } from '../support/request.ts'
+import { type Entry, type Facts, keptFact, type Visibility } from './client-model.ts'
+import { filePath } from './file-operations.ts'
+import { LANDMARKS } from './operation.ts'
 
 interface Person {
   login: string

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { verify } from '../../lib/verify.ts'
-import { sender } from '../asking.ts'
 import { allot, begin, type Served, served } from '../bin/program.ts'
-import { createRandom, type Random } from './chance.ts'
+import { sender } from '../support/request.ts'
 import { Client, type Server } from './client.ts'
 import { compare } from './compare.ts'
-import { LANDMARKS } from './deed.ts'
+import { LANDMARKS } from './operation.ts'
+import { createRandom, type Random } from './random.ts'
 
 export interface Totals {
   rounds: number

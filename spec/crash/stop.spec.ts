@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { sender } from '../asking.ts'
 import { allot, type Served, served } from '../bin/program.ts'
-import { aFolder } from '../folder.ts'
+import { aFolder } from '../support/folder.ts'
+import { sender } from '../support/request.ts'
 
 /** An answer to a request that has left this process, body and all, once `sent` resolves. */
 interface Sent {

@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 import { below, bytes, collect, opened, type Part, text } from './fixture.ts'
-import { checkProperty } from './law.ts'
+import { checkProperty } from './property.ts'
 import { type Call, troubled } from './troubled.ts'
 
 class Fault extends Error {

@@ -10,7 +10,7 @@ import type {
   WriteTransaction,
 } from '../../lib/storage/index.ts'
 import { collect, hex, opened, type Part } from './fixture.ts'
-import { checkProperty } from './law.ts'
+import { checkProperty } from './property.ts'
 
 /** The whole contract on an array that is small enough to be plainly right. */
 class SortedArray {

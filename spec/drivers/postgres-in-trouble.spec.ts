@@ -6,7 +6,7 @@ import { type StorageDriver, StorageError, type StorageReason } from '../../lib/
 import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
 import { type Cut, startProxy } from '../postgres/proxy.ts'
-import { start } from '../running.ts'
+import { start } from '../support/test-server.ts'
 
 const refusal =
   (reason: StorageReason, words: RegExp) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { aFolder } from '../folder.ts'
+import { aFolder } from '../support/folder.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const exec = promisify(execFile)

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readConfig } from '../../bin/config.ts'
 import { allot, served } from '../bin/program.ts'
-import { aFolder } from '../folder.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/shared.ts'
+import { aFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'examples/postgres')

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
-import { aFolder } from '../folder.ts'
 import { contentOf } from '../lfs/served.ts'
+import { aFolder } from '../support/folder.ts'
 
 const quiet = { error: () => undefined, info: () => undefined }
 

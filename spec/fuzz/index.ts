@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { sender, start } from '../running.ts'
+import { sender, start } from '../support/test-server.ts'
 import { populate } from './populated.ts'
 import { COMMAND, installed, run } from './schemathesis.ts'
 import { withWords } from './words.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { generateKey } from 'openpgp'
 import type { Allot } from '../../lib/index.ts'
-import { sshPair } from '../keygen.ts'
+import { sshPair } from '../support/keygen.ts'
 
 /** Keys to send: the first of each kind is there already. */
 const gpg = async (email: string) => (await generateKey({ type: 'ecc', userIDs: { email } })).publicKey

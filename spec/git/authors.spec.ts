@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { aFolder } from '../folder.ts'
-import type { Person } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import type { Person } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { aFolder } from '../folder.ts'
-import type { Person, TestServer } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import type { Person, TestServer } from '../support/test-server.ts'
 
 export interface Outcome {
   code: number

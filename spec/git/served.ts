@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
-import { aFolder } from '../folder.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { git } from './client.ts'
 
 export interface ServedGit extends TestServer {

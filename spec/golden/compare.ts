@@ -1,4 +1,4 @@
-import type { Answer } from '../running.ts'
+import type { Answer } from '../support/test-server.ts'
 import { htmlDifferences } from './html.ts'
 import type { Recording } from './recordings.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import type { AllotOptions } from '../../lib/index.ts'
-import { assertDeclared } from '../declared.ts'
-import { type Answer, start, type TestServer } from '../running.ts'
+import { assertDeclared } from '../support/declared.ts'
+import { type Answer, start, type TestServer } from '../support/test-server.ts'
 import type { Recording } from './recordings.ts'
 
 /** A started Allot with the accounts of the recorded server. */

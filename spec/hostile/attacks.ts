@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Send } from '../asking.ts'
 import { aCheckout, git } from '../git/client.ts'
 import { pktLine } from '../git/slow-push.ts'
+import type { Send } from '../support/request.ts'
 
 /** What an attack is made ready with: a server, and the tokens of who attacks it. */
 export interface Scene {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { aFolder } from '../folder.ts'
 import { attempt } from '../git/client.ts'
+import { aFolder } from '../support/folder.ts'
 
 /*
  * The process of a client that does nothing wrong: it reads its quota 50 times a second, whether or not the answer before

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { countReads } from '../counted.ts'
-import { assertError, assertList } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertError, assertList } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 const ISSUES = 300
 const WORDS = Array.from({ length: 16 }, (_, word) => `word${word}`)

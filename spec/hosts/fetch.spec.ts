@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { start } from '../running.ts'
+import { start } from '../support/test-server.ts'
 
 const running = await start()
 after(() => running.stop())

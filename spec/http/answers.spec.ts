@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import { toFailure } from '../../lib/http/errors.ts'
 import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const codes: Record<ErrorCode, number> = {
   bad_request: 400,

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import * as v from 'valibot'
-import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Options = v.object({
   name: v.string(),

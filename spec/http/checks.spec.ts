@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { Empty, NotFound } from '../../lib/http/index.ts'
-import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 let floor: HttpFixture
 before(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { Empty, Html, type Identity, NotFound, SerializedJson } from '../../lib/http/index.ts'
-import { pageOf, plain, reply, route } from './floor.ts'
+import { pageOf, plain, reply, route } from './fixture.ts'
 
 const open = { ...plain, method: 'GET', path: '/x/{id}', operationId: 'x', auth: 'optional' } as const
 const Id = v.object({ id: v.number() })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { coercionOf } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { closing, type HttpFixture, pageOf, plain, route, serve } from './floor.ts'
+import { closing, type HttpFixture, pageOf, plain, route, serve } from './fixture.ts'
 
 /** As many numbers as the path says, as a list that pages. */
 const numbers = <const M extends 'lenient' | 'strict'>(paging: M) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Said = v.object({ said: v.array(v.string()) })
 

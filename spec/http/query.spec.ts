@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { coerce, coercionOf, pathParams } from '../../lib/http/validate.ts'
 import { routes } from '../../lib/routes/index.ts'
-import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Asked = v.object({
   q: v.optional(v.string()),

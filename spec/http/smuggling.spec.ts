@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
-import { type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 /** The paths that were handled, since a spec began. */
 const handled: string[] = []

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Ndjson, type Produce } from '../../lib/http/index.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './floor.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
-import { aFolder } from '../folder.ts'
 import { eventually } from '../git/slow-push.ts'
+import { aFolder } from '../support/folder.ts'
 import { aContent, type Content } from './served.ts'
 
 const filesIn = (data: string, folder: string): string[] => {

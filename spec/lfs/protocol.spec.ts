@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
-import type { Person } from '../running.ts'
+import type { Person } from '../support/test-server.ts'
 import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs } from './served.ts'
 
 let allot: ServedLfs

@@ -3,9 +3,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
-import { aFolder } from '../folder.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
-import type { Person } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import type { Person } from '../support/test-server.ts'
 
 export const LFS = 'application/vnd.git-lfs+json'
 

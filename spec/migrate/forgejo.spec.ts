@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { gpgPair } from '../keygen.ts'
-import { start, type TestServer } from '../running.ts'
+import { gpgPair } from '../support/keygen.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 

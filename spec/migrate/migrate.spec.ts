@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { commit, git } from '../git/client.ts'
-import { sshPair } from '../keygen.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { sshPair } from '../support/keygen.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
 let source: TestServer

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { sshPair } from '../keygen.ts'
+import { sshPair } from '../support/keygen.ts'
 import {
   type Level,
   type Model,

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { sourceAt } from '../../bin/migrate/source.ts'
-import { start, type TestServer } from '../running.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestServer } from '../running.ts'
+import type { TestServer } from '../support/test-server.ts'
 
 /** What a real Forgejo answered to an administrator, by the path below its API, and which record of it that is. */
 interface Recorded {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestServer } from '../running.ts'
+import type { TestServer } from '../support/test-server.ts'
 import { type Model, type ModelRepository, type Rights, rightsAt } from './model.ts'
 
 const SECRETS = new WeakMap<TestServer['allot'], Map<number, string>>()

@@ -1,9 +1,9 @@
 import { migrate } from '../../bin/migrate/index.ts'
 import { createReport, type Report } from '../../bin/migrate/report.ts'
 import { sourceAt } from '../../bin/migrate/source.ts'
-import { aFolder } from '../folder.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** A server with an empty store, and everything that is moved into it. */
 export interface Target extends TestServer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { sshPair } from '../keygen.ts'
+import { sshPair } from '../support/keygen.ts'
 import { type Model, type ModelTeam, type ModelUser, UNITS } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { assertNoExcess, rightsHere } from './rights.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { onPostgres } from '../store.ts'
+import { onPostgres } from '../support/store.ts'
 import { missing } from './cluster.ts'
 import { faults, struckBy } from './faults.ts'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Cluster, startCluster, startStandby } from './cluster.ts'
 import { type Cut, startProxy } from './proxy.ts'
 

@@ -5,13 +5,13 @@ import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, importAllot, type Sum } from '../../lib/index.ts'
 import { explain } from '../../lib/quota/explain.ts'
 import type { Usage } from '../../lib/quota/subjects.ts'
-import { aFolder } from '../folder.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
-import { exported, inChunks } from '../moving/instance.ts'
-import { startPages } from '../page/browser.ts'
-import { type Person, start, type TestServer } from '../running.ts'
-import { waitFor } from '../until.ts'
+import { aFolder } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { exported, inChunks } from '../transfer/instance.ts'
+import { startPages } from '../web/browser.ts'
 
 const LARGEST = Number.MAX_SAFE_INTEGER
 const sizes = fc.oneof(fc.constantFrom(LARGEST, LARGEST - 1, 0, 1), fc.nat({ max: LARGEST }))

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { readConfig } from '../../bin/config.ts'
-import { createProgram } from '../../bin/words/index.ts'
+import { createProgram } from '../../bin/program/index.ts'
 import { served } from '../bin/program.ts'
-import { aFolder } from '../folder.ts'
+import { aFolder } from '../support/folder.ts'
 import { SAMPLE, sample } from './sample.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { served } from '../bin/program.ts'
-import { aFolder } from '../folder.ts'
 import { hasGitLfs } from '../lfs/client.ts'
+import { aFolder } from '../support/folder.ts'
 import { tableInReadme, tables } from './options.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 import { it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { visitorAt } from '../page/browser.ts'
-import { sender } from '../running.ts'
+import { sender } from '../support/test-server.ts'
+import { visitorAt } from '../web/browser.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')

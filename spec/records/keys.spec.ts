@@ -9,7 +9,7 @@ import {
   lookupKey,
   MAX_KEY_BYTES,
   rangeBelow,
-} from '../../lib/records/keys.ts'
+} from '../../lib/records/key-codec.ts'
 
 /** Characters at every border of the encoding: escapes, separators, types, lengths of UTF-8, lone surrogates. */
 const unit = fc.oneof(

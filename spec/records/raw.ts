@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { decodeKey } from '../../lib/records/keys.ts'
-import { tupleOf } from '../../lib/records/proof/collections.ts'
-import { decodeVersionedCount } from '../../lib/records/spread.ts'
-import { encodeValue } from '../../lib/records/values.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { tupleOf } from '../../lib/records/integrity/collections.ts'
+import { decodeVersionedCount } from '../../lib/records/inverted-index.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** Everything in a store as texts that can be compared: [key, value], both in hex. */

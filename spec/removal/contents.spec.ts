@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import type { AttachmentTargetName } from '../../lib/hosting/holders.ts'
-import { decodeKey } from '../../lib/records/keys.ts'
+import type { AttachmentTargetName } from '../../lib/hosting/attachment-targets.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
 import { type Account, attachments, comments, files, issues, releases } from '../../lib/records/schema.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
-import { openFixture, type RemovalFixture } from './house.ts'
+import { openFixture, type RemovalFixture } from './fixture.ts'
 
 /** So small that everything takes many steps. */
 const BOUNDS = { maxPerTransaction: 2, batchSize: 1 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
 import { temporaryFolder } from '../drivers/folder.ts'
-import { assertNoContent } from '../expectations.ts'
-import { type Person, start, type TestServer } from '../running.ts'
+import { assertNoContent } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 const MANY = 20_000
 /** As many as one write may move. */

@@ -9,12 +9,12 @@ import { jobs } from '../../lib/records/schema.ts'
 import { verify } from '../../lib/verify.ts'
 import { temporaryFolder } from '../drivers/folder.ts'
 import { compare } from './compare.ts'
-import { openFixture, type RemovalFixture } from './house.ts'
+import { openFixture, type RemovalFixture } from './fixture.ts'
 import { emptyModel, forgetAccount, forgetRepository, type Model } from './model.ts'
 import { makeAccount, play } from './play.ts'
 
 const BOUNDS = { maxPerTransaction: 5, batchSize: 1 }
-const SWEEPING = fileURLToPath(new URL('./sweeping.ts', import.meta.url))
+const SWEEPING = fileURLToPath(new URL('./job-process.ts', import.meta.url))
 
 /** Three repositories with so many entries each, one of which everybody has starred. */
 const fill = async (fixture: RemovalFixture, model: Model, many: number): Promise<number[]> => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
-import { waitFor } from '../until.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'

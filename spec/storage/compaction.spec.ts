@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Compaction } from '../../drivers/level/compaction.ts'
-import { encodeKey } from '../../lib/records/keys.ts'
+import { encodeKey } from '../../lib/records/key-codec.ts'
 
 const deletions = (place: string, count: number) =>
   Array.from(

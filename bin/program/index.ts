@@ -1,0 +1,31 @@
+import { Command } from 'commander'
+import { VERSION } from '../../lib/version.ts'
+import { defineAccountCommands } from './accounts.ts'
+import { defineCompletionCommand } from './completion.ts'
+import { example } from './options.ts'
+import { defineQuotaCommands } from './quota.ts'
+import { defineServeCommand } from './serve.ts'
+import { defineStoreCommands } from './store.ts'
+
+/** All words of the command line; what they do is loaded when it is asked for. */
+export const createProgram = (): Command => {
+  const program = new Command('allot')
+    .description('A code-hosting HTTP API with an exact storage-quota engine.')
+    .version(VERSION)
+    .addHelpText('after', example('allot serve --data ./data', 'allot quota show alice'))
+  for (const words of [
+    defineServeCommand,
+    defineAccountCommands,
+    defineQuotaCommands,
+    defineStoreCommands,
+    defineCompletionCommand,
+  ])
+    words(program)
+  forEach(program, (command) => command.exitOverride().showHelpAfterError('(add --help for the options)'))
+  return program
+}
+
+export const forEach = (command: Command, work: (command: Command) => void): void => {
+  work(command)
+  for (const sub of command.commands) forEach(sub, work)
+}

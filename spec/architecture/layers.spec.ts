@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { VERSION } from '../../lib/version.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The layers, the lowest first. A folder imports from lower layers only, and from those of its own that it names. */
+const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
+  'lib/errors.ts': { rank: 0 },
+  'lib/caches.ts': { rank: 0 },
+  'lib/version.ts': { rank: 0 },
+  'lib/integers.ts': { rank: 0 },
+  'lib/low-priority.ts': { rank: 0 },
+  'lib/client-budget.ts': { rank: 0, imports: ['lib/errors.ts'] },
+  'lib/storage': { rank: 1 },
+  'lib/workers': { rank: 1 },
+  drivers: { rank: 2 },
+  'lib/records': { rank: 2 },
+  'lib/quota': { rank: 3 },
+  'lib/markdown': { rank: 3 },
+  'lib/keys': { rank: 3 },
+  'lib/git': { rank: 3 },
+  'lib/files': { rank: 3 },
+  'lib/hosting': { rank: 3, imports: ['lib/quota', 'lib/keys', 'lib/files'] },
+  'lib/http': { rank: 4 },
+  'lib/transfer': { rank: 4 },
+  'lib/resources': { rank: 5 },
+  'lib/routes': { rank: 5, imports: ['lib/resources'] },
+  'lib/option-types.ts': { rank: 5 },
+  'lib/options.ts': { rank: 6 },
+  'lib/web': { rank: 6, imports: ['lib/options.ts'] },
+  'lib/in-process-quota.ts': { rank: 6 },
+  'lib/verify.ts': { rank: 6 },
+  'lib/connections.ts': { rank: 6 },
+  'lib/server.ts': { rank: 7 },
+  'lib/local-storage.ts': { rank: 7 },
+  'lib/allot.ts': { rank: 7, imports: ['lib/local-storage.ts'] },
+  'lib/import.ts': { rank: 7 },
+  'lib/index.ts': { rank: 8 },
+  bin: { rank: 9 },
+  examples: { rank: 9 },
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => join(folder, file))
+
+const files = ['lib', 'drivers', 'bin', 'examples'].flatMap(filesIn)
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import\(|import) ?'(\.[^']+)'/g)].map(
+    ([, path]) => relative(root, resolve(root, dirname(file), path!)),
+  )
+
+const layerOf = (file: string): string => {
+  const layer = Object.keys(LAYERS).find((one) => file === one || file.startsWith(`${one}/`))
+  assert.ok(layer, `${file} stands on no rank: give it one in this spec and in the plan`)
+  return layer
+}
+
+const mayImport = (from: string, to: string): boolean => {
+  const [one, other] = [LAYERS[from]!, LAYERS[to]!]
+  return from === to || other.rank < one.rank || one.imports?.includes(to) === true
+}
+
+describe('Imports', () => {
+  it('point to lower layers, in every file', () => {
+    assert.ok(files.length > 80)
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((to) => !mayImport(layerOf(file), layerOf(to)))
+        .map((to) => `${file} imports ${to}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  it('of a driver are the storage layer and its own library, nothing else', () => {
+    const wrong = filesIn('drivers').flatMap((file) =>
+      importsOf(file).filter((to) => !to.startsWith('lib/storage/') && !to.startsWith('drivers/')),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  it('of the HTTP layer know neither users nor repositories', () => {
+    for (const file of filesIn('lib/http'))
+      assert.ok(
+        importsOf(file).every(
+          (to) => to.startsWith('lib/http/') || to === 'lib/errors.ts' || to === 'lib/integers.ts',
+        ),
+        file,
+      )
+  })
+})
+
+describe('The source', () => {
+  it('has neither collections of unrelated helpers nor files of 260 lines and more', () => {
+    for (const file of files) {
+      assert.doesNotMatch(file, /helper|util|common(?!mark)|manager/i)
+      const { length } = readFileSync(join(root, file), 'utf8').split('\n')
+      // Lists of declarations are as long as the API and its records are.
+      const isList = file.startsWith('lib/routes/') || file === 'lib/records/schema.ts'
+      assert.ok(length < 260 || isList, `${file} has ${length} lines`)
+    }
+  })
+
+  it('names one version', () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    assert.equal(VERSION, version)
+  })
+
+  it('exports only files that exist', () => {
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      exports: Record<string, { default: string }>
+    }
+    for (const { default: built } of Object.values(exports)) {
+      const source = built.replace('./dist/', '').replace(/\.js$/, '.ts')
+      assert.ok(readFileSync(join(root, source), 'utf8').length > 0, source)
+    }
+  })
+})

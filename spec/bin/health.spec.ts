@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { withHealthChecks } from '../../bin/health.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { createAllot } from '../../lib/index.ts'
+import { aFolder } from '../support/folder.ts'
+import { served } from './program.ts'
+
+describe('The probes of the server', () => {
+  it('answer while it serves, to GET and HEAD, without credentials', async () => {
+    const server = await served(['--data', aFolder()])
+    const origin = new URL(server.api).origin
+    try {
+      for (const [path, words] of [
+        ['/-/healthz', 'alive\n'],
+        ['/-/readyz?verbose', 'ready\n'],
+      ] as const) {
+        const got = await fetch(origin + path)
+        assert.deepEqual([got.status, await got.text()], [200, words])
+        assert.equal(got.headers.get('cache-control'), 'no-store')
+        assert.equal((await fetch(origin + path, { method: 'HEAD' })).status, 200)
+        const posted = await fetch(origin + path, { method: 'POST' })
+        assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD'])
+      }
+      assert.equal((await fetch(`${origin}/-/other`)).status, 404)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('say 503 at /-/readyz, and 200 at /-/healthz, when the store is down or does not answer', async () => {
+    const store = memory()
+    let isHanging = false
+    const driver: typeof store = {
+      ...store,
+      read: (work) => (isHanging ? new Promise(() => undefined) : store.read(work)),
+    }
+    const allot = await createAllot({ driver, repositories: false })
+    const server = createServer(withHealthChecks(allot, allot.handler)).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const statuses = () =>
+      Promise.all(['/-/healthz', '/-/readyz'].map(async (path) => (await fetch(origin + path)).status))
+    try {
+      assert.deepEqual(await statuses(), [200, 200])
+      isHanging = true
+      assert.deepEqual(await statuses(), [200, 503])
+      isHanging = false
+      await allot.close()
+      assert.deepEqual(await statuses(), [200, 503])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+})

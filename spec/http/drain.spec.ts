@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as v from 'valibot'
+import { waitFor } from '../support/wait-for.ts'
+import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+
+const routes = [
+  route({
+    ...plain,
+    method: 'POST',
+    path: '/text',
+    operationId: 'text',
+    auth: 'required',
+    accepts: 'text/plain',
+    body: v.string(),
+    responses: { 200: v.string() },
+    handle: ({ body }) => reply(200, body),
+  }),
+]
+
+let floor: HttpFixture
+before(async () => {
+  floor = await serve(routes)
+})
+after(() => floor.stop())
+
+const HEAD = 'POST /api/v1/text HTTP/1.1\r\nHost: x.test\r\n'
+
+/** A connection that sends these bytes; what came back, and whether it is open still. */
+const talk = (bytes: string) => {
+  const socket = connect(floor.port, '127.0.0.1')
+  const state = { text: '', isOpen: true }
+  socket.on('data', (chunk) => {
+    state.text += chunk.toString('latin1')
+  })
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    state.isOpen = false
+  })
+  socket.write(bytes)
+  return { socket, state }
+}
+
+describe('An answer that is given before its request is over', { concurrency: true }, () => {
+  it('leaves the connection to the next request when the rest comes soon', async () => {
+    const { socket, state } = talk(`${HEAD}Content-Length: 10\r\n\r\nhello`)
+    await waitFor(() => state.text !== '')
+    assert.match(state.text, /^HTTP\/1\.1 401 /)
+    socket.write(`world${HEAD}Authorization: me\r\nContent-Length: 5\r\n\r\nagain`)
+    await waitFor(() => state.text.endsWith('"again"'))
+    assert.match(state.text, /HTTP\/1\.1 200 OK[\s\S]*"again"$/)
+    // The time that the first one had is over, and was not the second one's.
+    await sleep(3200)
+    assert.equal(state.isOpen, true)
+    socket.destroy()
+  })
+
+  for (const [what, more] of [
+    ['is unauthenticated', 'Content-Length: 1000\r\n\r\n'],
+    ['is too large', 'Authorization: me\r\nContent-Length: 1000000000\r\n\r\n'],
+    ['is unauthenticated and chunked', 'Transfer-Encoding: chunked\r\n\r\n400\r\n'],
+  ] as const)
+    it(`waits a moment for the rest and no longer: ${what}`, async () => {
+      const { socket, state } = talk(HEAD + more)
+      const drip = setInterval(() => state.isOpen && socket.write('x'), 50)
+      await waitFor(() => state.text !== '')
+      assert.match(state.text, /^HTTP\/1\.1 4\d\d /)
+      assert.equal(state.isOpen, true)
+      await waitFor(() => !state.isOpen)
+      clearInterval(drip)
+      assert.equal(state.isOpen, false)
+    })
+})

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as v from 'valibot'
+import { waitFor } from '../support/wait-for.ts'
+import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+
+let [running, most, handled] = [0, 0, 0]
+const answers = { ...plain, method: 'GET', auth: 'optional', responses: { 200: v.string() } } as const
+const BIG = 'x'.repeat(256 * 1024)
+
+const routes = [
+  route({
+    ...answers,
+    path: '/slow',
+    operationId: 'slow',
+    handle: async () => {
+      most = Math.max(most, ++running)
+      await sleep(5)
+      running--
+      return reply(200, `number ${++handled}`)
+    },
+  }),
+  route({
+    ...answers,
+    path: '/big',
+    operationId: 'big',
+    handle: () => {
+      handled++
+      return reply(200, BIG)
+    },
+  }),
+]
+
+let floor: HttpFixture
+before(async () => {
+  floor = await serve(routes)
+})
+after(() => floor.stop())
+beforeEach(() => {
+  ;[running, most, handled] = [0, 0, 0]
+})
+
+const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: x.test\r\n\r\n`
+
+const connected = (): Socket => connect(floor.port, '127.0.0.1').on('error', () => undefined)
+
+describe('Requests that are sent ahead of their answers', () => {
+  it('are handled one after another, and answered in their order', async () => {
+    const text = await floor.raw(get('/slow').repeat(99) + closing('GET /api/v1/slow'))
+    const numbers = [...text.matchAll(/"number (\d+)"/g)].map(([, number]) => Number(number))
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 100 }, (_, at) => at + 1),
+    )
+    assert.equal(most, 1)
+  })
+
+  it('do not keep the requests of other connections waiting', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => floor.raw(closing('GET /api/v1/slow'))))
+    assert.ok(all.every((text) => text.includes('200 OK')))
+    assert.ok(most > 1)
+  })
+
+  it('by a client that never reads pile up no answers', async () => {
+    const socket = connected().pause()
+    socket.write(get('/big').repeat(250))
+    await waitFor(() => handled > 0)
+    await sleep(500)
+    // What the operating system takes into its own buffers is handled, and one more: 250 answers would be 64 MiB.
+    assert.ok(handled < 100, `${handled} were handled`)
+    socket.destroy()
+  })
+
+  it('without end are cut off', async () => {
+    const socket = connected().pause()
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.resume()
+    socket.write(get('/slow').repeat(5000))
+    await closed
+    assert.ok(handled < 300, `${handled} were handled`)
+  })
+
+  it('are not begun any more when the client has gone away', async () => {
+    const socket = connected()
+    socket.write(get('/slow').repeat(50))
+    await waitFor(() => handled > 2)
+    socket.destroy()
+    await sleep(100)
+    await floor.idle()
+    assert.ok(handled < 45, `${handled} were handled`)
+  })
+})

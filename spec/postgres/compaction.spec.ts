@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { postgres } from '../../drivers/postgres/index.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { sequenceKey } from '../../lib/records/keys.ts'
+import { migrateStore } from '../../lib/records/migrate.ts'
+import { type Repository, repositories } from '../../lib/records/schema.ts'
+import { createStore, type Store } from '../../lib/records/store.ts'
+import { agrees, faultsOf, packAll, repository } from '../records/posting-fixture.ts'
+import { missing } from './cluster.ts'
+import { emptyStore } from './shared.ts'
+
+const WRITERS = 4
+const EACH = 30
+
+const opened = async (url: string): Promise<Store> => {
+  const driver = postgres(url)
+  await driver.open()
+  await migrateStore(driver)
+  return createStore(driver)
+}
+
+/** Gives repositories of its own one name after another, and takes every third away again. */
+const write = async (store: Store, at: number, known: Map<number, Repository>): Promise<void> => {
+  for (let n = 0; n < EACH; n++) {
+    const id = 1 + at + WRITERS * (n % 10)
+    const saved = repository(id, `name-${n % 7}-${id}`, 0)
+    await store.write((tx) => repositories.save(tx, saved))
+    known.set(id, saved)
+    if (n % 3 > 0) continue
+    await store.write((tx) => repositories.remove(tx, [id]))
+    known.delete(id)
+  }
+}
+
+describe('Names that several processes change while two pack them', { skip: missing }, () => {
+  it('are all there, and what is gone is gone', { timeout: 120_000 }, async () => {
+    const { url, drop } = await emptyStore()
+    const stores = [await opened(url), await opened(url)]
+    try {
+      const [one] = stores as [Store]
+      await one.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(1000)))
+      const known = new Map<number, Repository>()
+      let isWriting = true
+      const compactor = stores.map(async (store) => {
+        while (isWriting) {
+          await packAll(store)
+          await setTimeout(20)
+        }
+      })
+      await Promise.all(
+        Array.from({ length: WRITERS }, (_, at) => write(stores[at % stores.length]!, at, known)),
+      ).finally(() => {
+        isWriting = false
+      })
+      await Promise.all(compactor)
+      await packAll(one)
+      assert.deepEqual(await faultsOf(one.driver), [])
+      await agrees(one, [...known.values()], ['name', 'me-3', '-1'])
+    } finally {
+      for (const { driver } of stores) await driver.close()
+      await drop()
+    }
+  })
+})

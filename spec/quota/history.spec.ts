@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it, mock } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { HISTORY_DAYS, today } from '../../lib/quota/history.ts'
+import { dailyUsages } from '../../lib/records/schema.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { start, type TestServer } from '../support/test-server.ts'
+
+const DAY = 86_400_000
+
+/** The driver, which counts the keys that are written to it. */
+const counted = (driver: StorageDriver) => {
+  let keys = 0
+  const counting: StorageDriver = {
+    ...driver,
+    write: (work) =>
+      driver.write((tx) => {
+        const put: typeof tx.put = (key, value) => {
+          keys++
+          tx.put(key, value)
+        }
+        return work({
+          get: (key) => tx.get(key),
+          getMany: (all) => tx.getMany(all),
+          range: (range) => tx.range(range),
+          delete: (key) => tx.delete(key),
+          put,
+        })
+      }),
+  }
+  return { driver: counting, written: () => keys }
+}
+
+describe('What an owner used', () => {
+  const { driver, written } = counted(memory())
+  let allot: TestServer
+  let people = 0
+  let owner: { id: number; name: string }
+  before(async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
+    allot = await start({ driver, repositories: false })
+  })
+  after(async () => {
+    await allot.stop()
+    mock.timers.reset()
+  })
+  beforeEach(async () => {
+    owner = await allot.person(`owner${++people}`)
+  })
+
+  const use = (size: number, key = 'x') =>
+    allot.allot.ledger.put({
+      kind: 'packages',
+      key: `${owner.name}/${key}`,
+      owner: owner.name,
+      name: 'x',
+      size,
+      type: 'npm',
+      version: '1',
+    })
+  const later = (days: number) => mock.timers.tick(days * DAY)
+  const series = async () => {
+    const found = await allot.allot.quota.growth(owner.name)
+    return found.map(({ date, all }) => [Date.parse(date) / DAY, all])
+  }
+
+  it('is kept for each day on which that changed, as it was at its end, to the byte', async () => {
+    const first = today()
+    await use(10)
+    await use(2 ** 50 + 1)
+    later(1)
+    await use(30)
+    await use(31)
+    later(5)
+    await use(0)
+    assert.deepEqual(await series(), [
+      [first, 2 ** 50 + 1],
+      [first + 1, 31],
+      [first + 6, 0],
+    ])
+  })
+
+  it('is that of now on the last of them, which no other change of that day adds to', async () => {
+    await use(1)
+    const before = await count()
+    for (let times = 0; times < 10; times++) await use(times)
+    assert.equal(await count(), before)
+    assert.deepEqual(await series(), [[today(), 9]])
+  })
+
+  it('costs one key with the first change of a day, and none with any other', async () => {
+    const keys = async (size: number) => {
+      const before = written()
+      await use(size)
+      return written() - before
+    }
+    await use(1)
+    const usual = await keys(2)
+    assert.equal(await keys(3), usual)
+    later(1)
+    assert.deepEqual([await keys(4), await keys(5)], [usual + 1, usual])
+  })
+
+  it('is nothing where nothing was ever used', async () => assert.deepEqual(await series(), []))
+
+  it(`goes back ${HISTORY_DAYS} days and no further, however often it changes`, async () => {
+    const before = await count()
+    for (let days = 0; days < HISTORY_DAYS + 20; days++) {
+      await use(days + 1)
+      later(1)
+    }
+    const found = await series()
+    assert.equal(found[0]![0], today() - HISTORY_DAYS)
+    assert.ok((await count()) - before <= HISTORY_DAYS + 1)
+    later(HISTORY_DAYS)
+    assert.equal((await series()).length, 1)
+  })
+
+  it('never goes back in time with a clock that does', async () => {
+    const first = today()
+    await use(1)
+    mock.timers.setTime(Date.now() - 3 * DAY)
+    await use(2)
+    assert.deepEqual(await series(), [[first, 2]])
+    later(4)
+    await use(3)
+    assert.deepEqual(await series(), [
+      [first, 2],
+      [first + 1, 3],
+    ])
+  })
+
+  it('is forgotten with the owner', async () => {
+    const before = await count()
+    for (let days = 0; days < 60; days++) {
+      await use(days)
+      later(1)
+    }
+    await allot.allot.hosting.removeAccount(owner.id)
+    await allot.allot.hosting.idle()
+    while ((await count()) !== before) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual((await allot.allot.verify()).named, [])
+  })
+
+  const count = async () => {
+    let records = 0
+    await driver.read(async (tx) => {
+      records = 0
+      for await (const _ of dailyUsages.all(tx)) records++
+    })
+    return records
+  }
+})

@@ -1,0 +1,494 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { memory } from '../../drivers/memory/index.ts'
+import { AllotError, createAllot } from '../../lib/index.ts'
+import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
+import { tupleOf } from '../../lib/records/integrity/collections.ts'
+import { ExactComparison, FingerprintComparison } from '../../lib/records/integrity/fingerprints.ts'
+import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
+import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { repair, sentence, verify } from '../../lib/verify.ts'
+import { aGround, fill } from '../files/ground.ts'
+import { populate } from '../transfer/instance.ts'
+import { comparable, exactly, openWith, type Raw } from './raw.ts'
+
+/** A store with something of everything. */
+let whole: Raw
+before(async () => {
+  const driver = memory()
+  const ground = aGround()
+  const allot = await createAllot({ driver, repositories: false, files: ground.files })
+  await populate(allot)
+  await fill(allot, 'filer')
+  const { repositories } = allot.hosting
+  const renamed = (await repositories.find({ id: 1, admin: true }, 'ben', 'bare'))!
+  await repositories.edit(renamed.id, { name: 'bared' })
+  const copied = { kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] } as const
+  await allot.hosting.migrated('https://x.test').save([copied])
+  ground.clear()
+  whole = await exactly(driver)
+  await allot.close()
+})
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+const copyOf = async (raw: Raw): Promise<StorageDriver> => {
+  const driver = memory()
+  await openWith(driver, raw)
+  return driver
+}
+
+type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark' | 'stranger'
+const USAGE = ['usage', 'container']
+
+const kindOf = (hex: string): Kind => {
+  const [first, second] = (tupleOf(bytes(hex)) ?? []) as string[]
+  if (first === undefined) return 'stranger'
+  if (first === 'mark' || first === 'sequence') return first
+  if (first.includes(':')) return 'counter'
+  if (second !== 'r') return 'index'
+  return USAGE.includes(first) ? 'usage' : 'record'
+}
+
+/** What a sequence goes on with does not matter as long as it is above what was given. */
+const withoutSequences = (raw: Raw) => comparable(raw).filter(([key]) => kindOf(key) !== 'sequence')
+
+describe('A store in which everything agrees', () => {
+  it('has what it says, and all of it is counted', async () => {
+    const driver = await copyOf(whole)
+    const found = await verify(driver)
+    assert.deepEqual([found.faults, found.named], [0, []])
+    const count = (...kinds: Kind[]) => whole.filter(([key]) => kinds.includes(kindOf(key))).length
+    assert.equal(found.records, count('record', 'usage'))
+    assert.equal(found.indexEntries, count('index'))
+    assert.equal(found.counters, count('counter'))
+    assert.equal(
+      sentence(found),
+      `${found.records} records, ${found.indexEntries} index entries, ${found.counters} counters: all agree`,
+    )
+    const names = new Set(whole.map(([key]) => String(decodeKey(bytes(key))[0])))
+    // There is none of these when nothing is under way: spec/removal has the errands.
+    const passing = ['stray', 'landing', 'errand']
+    for (const { options } of collections)
+      assert.ok(passing.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
+  })
+
+  it('is not changed by a repair', async () => {
+    const driver = await copyOf(whole)
+    const { repaired, after } = await repair(driver)
+    assert.deepEqual([repaired, after.faults], [0, 0])
+    assert.deepEqual(comparable(await exactly(driver)), comparable(whole))
+  })
+
+  it('is one with nothing in it, too', async () => {
+    const driver = memory()
+    await driver.open()
+    assert.equal(sentence(await verify(driver)), '0 records, 0 index entries, 0 counters: all agree')
+  })
+})
+
+/** Damages to one key; what follows from a record is told apart from what only a person knows. */
+const rubbish = fc.uint8Array({ minLength: 0, maxLength: 12 })
+const damage = fc.oneof(
+  fc.record({ how: fc.constant('delete' as const) }),
+  fc.record({ how: fc.constant('change' as const), to: rubbish }),
+  fc.record({ how: fc.constant('exchange' as const), with: fc.nat() }),
+  fc.record({ how: fc.constant('add' as const), after: rubbish, to: rubbish }),
+)
+type Damage = typeof damage extends fc.Arbitrary<infer D> ? D : never
+
+/** The store with the damage, and the keys that it concerns; undefined when it is none. */
+const damaged = (at: number, one: Damage): { raw: Raw; keys: string[] } | undefined => {
+  const [key, value] = whole[at % whole.length]!
+  const others = whole.filter(([other]) => other !== key)
+  switch (one.how) {
+    case 'delete':
+      return { raw: others, keys: [key] }
+    case 'change': {
+      const to = Buffer.from(one.to).toString('hex')
+      return to === value ? undefined : { raw: [...others, [key, to]], keys: [key] }
+    }
+    case 'exchange': {
+      const [other, its] = whole[one.with % whole.length]!
+      if (its === value) return undefined
+      const rest = others.filter(([another]) => another !== other)
+      return { raw: [...rest, [key, its], [other, value]], keys: [key, other] }
+    }
+    case 'add': {
+      const added = key + Buffer.from(one.after).toString('hex')
+      if (whole.some(([other]) => other === added)) return undefined
+      return { raw: [...whole, [added, Buffer.from(one.to).toString('hex')]], keys: [added] }
+    }
+  }
+}
+
+/** Whether what is kept there now is as good as what was there before. */
+const isHarmless = (key: string, raw: Raw): boolean => {
+  const is = raw.find(([other]) => other === key)?.[1]
+  const was = whole.find(([other]) => other === key)?.[1]
+  // Two counts that are the same may have each other's stamp.
+  if (kindOf(key) === 'counter' && is !== undefined && was !== undefined)
+    return comparable([[key, is]])[0]![1] === comparable([[key, was]])[0]![1]
+  if (kindOf(key) === 'sequence') {
+    const [next, first] = [is, was].map((hex) => (hex === undefined ? 0 : numberIn(hex)))
+    return next !== undefined && next >= first!
+  }
+  return is === undefined && was !== undefined && isIdle(key, was)
+}
+
+/** An owner who uses nothing needs no record of it. */
+const isIdle = (key: string, value: string): boolean => {
+  if (tupleOf(bytes(key))?.[0] !== 'usage') return false
+  return Object.entries(decodeValue<object>(bytes(value))).every(
+    ([name, size]) => name === 'owner' || name === 'day' || size === 0,
+  )
+}
+
+const numberIn = (hex: string): number | undefined => {
+  try {
+    const number = JSON.parse(bytes(hex).toString())
+    return Number.isSafeInteger(number) && number > 0 ? number : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const everyDamage = (law: (raw: Raw, keys: string[], how: Damage['how']) => Promise<void>, numRuns: number) =>
+  fc.assert(
+    fc.asyncProperty(fc.nat(), damage, async (at, one) => {
+      const made = damaged(at, one)
+      if (made !== undefined) await law(made.raw, made.keys, one.how)
+    }),
+    { numRuns, includeErrorInReport: true },
+  )
+
+describe('A store in which one thing was deleted, changed, exchanged or added', () => {
+  it('is found out, whatever it was', async () => {
+    await everyDamage(async (raw, keys) => {
+      const driver = await copyOf(raw)
+      if (keys.every((key) => isHarmless(key, raw))) return
+      if (keys.some((key) => kindOf(key) === 'mark')) return
+      const found = await verify(driver)
+      assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
+      assert.equal(found.named.length, Math.min(100, found.faults))
+    }, 120)
+  })
+
+  it('is whole again after a repair, where it follows from records', async () => {
+    await everyDamage(async (raw, keys, how) => {
+      const derived: Kind[] = ['index', 'counter', 'sequence', 'usage']
+      if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
+      const driver = await copyOf(raw)
+      const { repaired, after } = await repair(driver)
+      assert.deepEqual(after.named, [])
+      assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
+      const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
+      const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
+      const rest = (all: Raw) => withoutSequences(all).filter(([key]) => !harmless.includes(key))
+      assert.deepEqual(rest(await exactly(driver)), rest(whole))
+    }, 80)
+  })
+
+  it('keeps every record as it is through a repair, but for what the record derives from others', async () => {
+    const kept = (raw: Raw) =>
+      raw
+        .filter(([key]) => kindOf(key) === 'record')
+        .map(([key, value]) => {
+          try {
+            const {
+              stars: _,
+              watchers,
+              forks,
+              audience,
+              lfs,
+              files,
+              ...own
+            } = decodeValue<Record<string, unknown>>(bytes(value))
+            // A version of a package is as large as its files are.
+            if (decodeKey(bytes(key))[0] === 'packageVersion') delete own.size
+            return [key, own]
+          } catch {
+            return [key, value]
+          }
+        })
+    await everyDamage(async (raw, keys) => {
+      if (keys.some((key) => kindOf(key) === 'mark')) return
+      const driver = await copyOf(raw)
+      const before = await exactly(driver)
+      await repair(driver)
+      assert.deepEqual(kept(await exactly(driver)), kept(before))
+      assert.equal((await repair(driver)).repaired, 0, 'a second repair has nothing to mend')
+    }, 50)
+  })
+})
+
+describe('verify names', () => {
+  const CASES: [
+    what: string,
+    harm: (driver: StorageDriver) => Promise<unknown>,
+    named: RegExp,
+    isMended: boolean,
+  ][] = [
+    [
+      'a record that is no JSON',
+      put(['account', 'r', 2], Buffer.from('{"id":2')),
+      /^the record \["account","r",2\] is no JSON$/,
+      false,
+    ],
+    [
+      'a record whose member is wrong',
+      edit(['account', 'r', 2], { admin: 'yes' }),
+      /^the record \["account","r",2\] is no account: admin: .*boolean/,
+      false,
+    ],
+    [
+      'a record in the place of another',
+      edit(['account', 'r', 2], { id: 77 }),
+      /^the record \["account","r",2\] is kept in the place of another: it calls itself \[77\]$/,
+      false,
+    ],
+    [
+      'a unique entry that is gone',
+      remove(['account', 'u', 'name', 'ann']),
+      /^the index of account by name lacks \["account","u","name","ann"\] of \["account","r",2\]$/,
+      true,
+    ],
+    [
+      'an entry that leads elsewhere',
+      put(['account', 'u', 'name', 'ann'], encodeKey(['account', 'r', 1])),
+      /^the index of account by name leads from .*"ann"\] to another record than \["account","r",2\]$/,
+      true,
+    ],
+    [
+      'an entry of nothing',
+      put(['star', 'o', 'repository', 1, 99, 1], encodeKey(['star', 'r', 99, 1])),
+      /^the index of star by repository has an entry too many: \["star","o","repository",1,99,1\]$/,
+      true,
+    ],
+    [
+      'a counter that is off by one',
+      put(['account:kind', 'user'], encodeValue(6)),
+      /^the counter account:kind of \["account:kind","user"\] is 6, and there are 5$/,
+      true,
+    ],
+    [
+      'usage that is off by 2^40 bytes',
+      edit(['usage', 'r', 5], { releases: 2 ** 41 }),
+      /^usage of owner 5 releases: 2199023255552 is kept, and the records give 1099511627776$/,
+      true,
+    ],
+    [
+      'a day of the past that is missing',
+      edit(['usage', 'r', 2], { days: 2 }),
+      /^usage of owner 2 days: 2 is kept, and the records give 1$/,
+      true,
+    ],
+    [
+      'a day of the past that has not come',
+      edit(['usage', 'r', 2], { day: 1 }),
+      /^the usage of owner 2 is kept for day \d+, and it changed last on day 1$/,
+      false,
+    ],
+    [
+      'a session of nobody',
+      async (driver) => {
+        const [session] = await driver.read((tx) => sessions.list(tx, 'account', { prefix: [2] }))
+        await edit(['session', 'r', session!.hash], { account: 99 })(driver)
+      },
+      /^a session is of account 99, and there is no such account$/,
+      false,
+    ],
+    [
+      'a repository that counts for another owner',
+      edit(['container', 'r', 1], { owner: 1 }),
+      /^quota of repository 1 owner: 1 is kept, and the records give 2$/,
+      true,
+    ],
+    [
+      'a count of stars that is wrong',
+      save(repositories, [1], { stars: 7 }),
+      /^stars of repository 1: 7 is kept, and the records give 3$/,
+      true,
+    ],
+    [
+      'a repository that more may see than its owner',
+      save(repositories, [2], { audience: 0 }),
+      /^repository 2 has the audience 0, and it must be 2$/,
+      true,
+    ],
+    [
+      'a star that more may see than its repository',
+      save(stars, [2, 1], { audience: 2 }),
+      /^the star of account 2 on repository 1 has the audience 2, and it must be 0$/,
+      true,
+    ],
+    [
+      'a token of nobody',
+      edit(['token', 'r', 1], { account: 99 }),
+      /^the token 1 is of account 99, and there is no such account$/,
+      false,
+    ],
+    [
+      'a sequence that would give a number again',
+      put(['sequence', 'account'], encodeValue(3)),
+      /^the sequence \["sequence","account"\] goes on at 3, and 6 is given already$/,
+      true,
+    ],
+    [
+      'a key that belongs to nothing',
+      put(['something', 'else'], Buffer.from('?')),
+      /^\["something","else"\] belongs to nothing that this version knows$/,
+      false,
+    ],
+    [
+      'a name that two accounts have',
+      edit(['account', 'r', 3], { name: 'ANN' }),
+      /^the index of account by name can hold only one of .*both claim \["account","u","name","ann"\]$/,
+      false,
+    ],
+  ]
+  for (const [what, harm, named, isRepaired] of CASES)
+    it(`${what}${isRepaired ? ', and repair mends it' : ', and repair leaves it'}`, async () => {
+      const driver = await copyOf(whole)
+      await harm(driver)
+      const found = await verify(driver)
+      assert.ok(
+        found.named.some((one) => named.test(one)),
+        found.named.join('\n'),
+      )
+      const { after } = await repair(driver)
+      assert.equal(
+        after.named.some((one) => named.test(one)),
+        !isRepaired,
+      )
+      if (isRepaired) assert.deepEqual(after.named, [])
+    })
+
+  it('a store of another layout, and does not recount it', async () => {
+    const driver = await copyOf(whole)
+    await put(['mark', 'schema'], encodeValue(0))(driver)
+    await assert.rejects(
+      verify(driver),
+      (error) => error instanceof AllotError && /layout of this store is 0.*--repair/.test(error.message),
+    )
+  })
+
+  it('the first hundred of many, and how many there are', async () => {
+    const driver = await copyOf(whole)
+    await driver.write(async (tx) => {
+      for (let at = 0; at < 5000; at++)
+        tx.put(
+          encodeKey(['ledger', 'o', 'container', 1, 'lfs', `k${at}`]),
+          encodeKey(['ledger', 'r', 'lfs', `k${at}`]),
+        )
+    })
+    const found = await verify(driver)
+    assert.deepEqual([found.faults, found.named.length], [5000, 100])
+    const { repaired, after } = await repair(driver)
+    assert.deepEqual([repaired, after.faults], [5000, 0])
+    assert.deepEqual(comparable(await exactly(driver)), comparable(whole))
+  })
+})
+
+/** So that the rows above stay short: each gives what is to be done with a driver. */
+function put(key: (string | number)[], value: Uint8Array) {
+  return (driver: StorageDriver) => driver.write(async (tx) => tx.put(encodeKey(key), value))
+}
+function remove(key: (string | number)[]) {
+  return (driver: StorageDriver) => driver.write(async (tx) => tx.delete(encodeKey(key)))
+}
+function edit(key: (string | number)[], change: object) {
+  return (driver: StorageDriver) =>
+    driver.write(async (tx) => {
+      const before = decodeValue<object>((await tx.get(encodeKey(key)))!)
+      tx.put(encodeKey(key), encodeValue({ ...before, ...change }))
+    })
+}
+/** Through the collection, so that its own indexes and counters agree with what is wrong. */
+function save<R>(
+  collection: { get: typeof accounts.get; save: typeof accounts.save } | R,
+  id: number[],
+  change: object,
+) {
+  const of = collection as unknown as typeof accounts
+  return (driver: StorageDriver) =>
+    driver.write(async (tx) => of.save(tx, { ...(await of.get(tx, id))!, ...change }))
+}
+
+describe('Sums of fingerprints', () => {
+  const key = fc.uint8Array({ minLength: 1, maxLength: 20 })
+  const value = fc.uint8Array({ maxLength: 20 })
+  const amount = fc.integer({ min: -(2 ** 50), max: 2 ** 50 }).filter((one) => one !== 0)
+
+  it('agree when the same was told to both sides, in whatever order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(key, amount, value)), (told) => {
+        const comparison = new FingerprintComparison()
+        for (const one of told) comparison.expected(...one)
+        for (const one of [...told].reverse()) comparison.actual(...one)
+        assert.deepEqual(comparison.differing(), [])
+      }),
+    )
+  })
+
+  it('agree when the amounts of a key come to the same', () => {
+    fc.assert(
+      fc.property(key, fc.array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 9 }), (one, parts) => {
+        const comparison = new FingerprintComparison()
+        for (const part of parts) comparison.expected(one, part)
+        comparison.actual(
+          one,
+          parts.reduce((sum, part) => sum + part, 0),
+        )
+        assert.deepEqual(comparison.differing(), [])
+      }),
+    )
+  })
+
+  it('differ when one is missing, when one is another, and when two have exchanged what they hold', () => {
+    const differ = (tell: (comparison: FingerprintComparison) => void) => {
+      const comparison = new FingerprintComparison()
+      tell(comparison)
+      return comparison.differing().length > 0
+    }
+    fc.assert(
+      fc.property(key, key, value, value, amount, (one, other, its, others, much) => {
+        assert.ok(differ((comparison) => comparison.expected(one, much, its)))
+        fc.pre(Buffer.compare(one, other) !== 0 && Buffer.compare(its, others) !== 0)
+        assert.ok(
+          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(other, 1, its)]),
+        )
+        assert.ok(
+          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(one, 1, others)]),
+        )
+        const exchanged = differ((comparison) => {
+          comparison.expected(one, 1, its)
+          comparison.expected(other, 1, others)
+          comparison.actual(one, 1, others)
+          comparison.actual(other, 1, its)
+        })
+        assert.ok(exchanged)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('differ for every difference of an amount, by powers of two and by the primes themselves', () => {
+    for (const by of [1, 2 ** 26, 2 ** 32, 2 ** 52, 67108859, 67108837, 67108859 * 67108837]) {
+      const comparison = new FingerprintComparison()
+      comparison.expected(Buffer.from('key'), 5)
+      comparison.actual(Buffer.from('key'), 5 + by)
+      const [bucket] = comparison.differing()
+      assert.ok(bucket, String(by))
+      const closer = new ExactComparison(new Set([bucket.bucket]))
+      closer.expected(Buffer.from('key'), 5)
+      closer.actual(Buffer.from('key'), 5 + by)
+      assert.deepEqual(
+        [...closer.differing()].map(({ expected, actual }) => [expected, actual]),
+        [[5, 5 + by]],
+      )
+    }
+  })
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { createCompactor } from '../../lib/records/compactor.ts'
+import { verifyRecords } from '../../lib/records/integrity/verify.ts'
+import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
+import { compactionMarkKey } from '../../lib/records/keys.ts'
+import { COMPACTION_START } from '../../lib/records/posting-list.ts'
+import { type Audience, type Repository, repositories } from '../../lib/records/schema.ts'
+import type { Store } from '../../lib/records/store.ts'
+import { trigramsOf } from '../../lib/records/trigrams.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+
+/** So small that a handful of names makes several packs, each step takes a few, and many steps are needed. */
+export const TINY = { few: 2, loose: 3, packs: 2, size: 3 }
+
+export const repository = (id: number, name: string, audience: Audience): Repository => ({
+  ...{ id, owner: id, name, description: '', website: '', private: audience === 2, audience },
+  ...{ empty: true, mirror: false, archived: false, parent: null, defaultBranch: 'main' },
+  ...{ size: 0, lfs: 0, stars: 0, forks: 0, watchers: 0, createdAt: 1, updatedAt: 1 },
+})
+
+export const fail = (error: unknown) => assert.fail(String(error))
+
+/** Says of every list that it has grown, and packs them all. */
+export const packAll = async (store: Store): Promise<void> => {
+  await store.write(async (tx) => {
+    const lists = new Set<string>()
+    for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'grams'])))
+      lists.add(JSON.stringify(decodeKey(key).slice(3, 5)))
+    for (const list of lists)
+      tx.put(compactionMarkKey('repository', 'grams', JSON.parse(list)), COMPACTION_START)
+  })
+  const compactor = createCompactor(store, fail, TINY)
+  while (await compactor.step());
+}
+
+const idOf = ({ recordKey: key }: { recordKey: Uint8Array }) => decodeKey(key).at(-1) as number
+
+const byName = (one: Repository, other: Repository) =>
+  Buffer.compare(encodeKey([one.name.toLowerCase(), one.id]), encodeKey([other.name.toLowerCase(), other.id]))
+
+export const agrees = async (
+  store: Store,
+  known: readonly Repository[],
+  words: readonly string[],
+): Promise<void> => {
+  await store.read(async (tx) => {
+    for (const audience of [0, 2] as const) {
+      const theirs = known.filter((one) => one.audience === audience).sort(byName)
+      const names = theirs.map((one) => one.name)
+      for (const trigram of trigramsOf(names)) {
+        const expected = theirs.filter((one) => one.name.toLowerCase().includes(trigram)).map((one) => one.id)
+        const listed: number[] = []
+        for await (const entry of repositories.postings(tx, 'grams', [trigram, audience]))
+          listed.push(idOf(entry))
+        assert.deepEqual(listed, expected, `the list of ${trigram}`)
+        assert.equal(
+          (await repositories.countPostings(tx, 'grams', [trigram, audience])).count,
+          expected.length,
+        )
+      }
+      for (const word of words)
+        for (const most of [0, 1, 3, 100]) {
+          const expected = theirs.filter((one) => one.name.toLowerCase().includes(word)).map((one) => one.id)
+          const counted = await repositories.find(tx, 'grams', ['', audience], word, most, true)
+          assert.deepEqual(counted.entries.map(idOf), expected.slice(0, most))
+          assert.equal(counted.total, expected.length, `how many have ${word}`)
+          const first = await repositories.find(tx, 'grams', ['', audience], word, most, false)
+          assert.deepEqual(first.entries.map(idOf), expected.slice(0, most))
+        }
+    }
+  })
+}
+
+export const faultsOf = async (driver: StorageDriver): Promise<string[]> => {
+  const faults: string[] = []
+  await driver.read((tx) => verifyRecords(tx, [], { onFault: ({ message }) => void faults.push(message) }))
+  return faults
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { memory } from '../../drivers/memory/index.ts'
+import { encodeValue } from '../../lib/records/codec.ts'
+import { createCompactor } from '../../lib/records/compactor.ts'
+import { repairRecords } from '../../lib/records/integrity/repair.ts'
+import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
+import { recordKey, sequenceKey } from '../../lib/records/keys.ts'
+import { schemaVersion } from '../../lib/records/metadata.ts'
+import { migrateStore } from '../../lib/records/migrate.ts'
+import { type Audience, type Repository, repositories } from '../../lib/records/schema.ts'
+import { createStore, type Store } from '../../lib/records/store.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'
+import { exactly } from './raw.ts'
+
+type Step =
+  | { do: 'save'; id: number; name: string; audience: Audience }
+  | { do: 'remove'; id: number }
+  | { do: 'pack' }
+
+const id = fc.integer({ min: 1, max: 12 })
+const name = fc.string({ unit: fc.constantFrom('a', 'b', 'C'), minLength: 1, maxLength: 6 })
+const audience = fc.constantFrom<Audience>(0, 0, 2)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('save' as const), id, name, audience }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), id }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('pack' as const) }) },
+)
+
+const opened = async (): Promise<Store> => {
+  const driver = memory()
+  await driver.open()
+  await migrateStore(driver)
+  await driver.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(100)))
+  return createStore(driver)
+}
+
+const take = async (store: Store, known: Map<number, Repository>, one: Step): Promise<void> => {
+  if (one.do === 'pack') return packAll(store)
+  if (one.do === 'remove') {
+    known.delete(one.id)
+    await store.write((tx) => repositories.remove(tx, [one.id]))
+    return
+  }
+  const saved = repository(one.id, one.name, one.audience)
+  known.set(one.id, saved)
+  await store.write((tx) => repositories.save(tx, saved))
+}
+
+const repaired = (driver: StorageDriver) =>
+  repairRecords(driver, [], { onRepaired: () => undefined, begin: () => () => undefined })
+
+/** A store whose lists are in packs, with entries that came and entries that went since. */
+const made = async (): Promise<Store> => {
+  const store = await opened()
+  const save = (id: number, name: string) =>
+    store.write((tx) => repositories.save(tx, repository(id, name, 0)))
+  for (let id = 1; id <= 12; id++) await save(id, `name-${id % 5}`)
+  await packAll(store)
+  await save(13, 'later')
+  await save(3, 'renamed')
+  await store.write((tx) => repositories.remove(tx, [7]))
+  return store
+}
+
+describe('A list that is kept in packs', () => {
+  it('has, counts and finds what a plain list does, whatever came, went and was packed before', async () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 })
+    const property = fc.asyncProperty(
+      fc.array(step, { maxLength: 30 }),
+      fc.array(word, { minLength: 1, maxLength: 4 }),
+      async (steps, words) => {
+        const store = await opened()
+        const known = new Map<number, Repository>()
+        for (const one of steps) await take(store, known, one)
+        await agrees(store, [...known.values()], words)
+        assert.deepEqual(await faultsOf(store.driver), [])
+      },
+    )
+    await fc.assert(property, { numRuns: 60 })
+  })
+
+  it('is whole again after a repair, whatever of its packs was lost or changed', async () => {
+    const whole = await made()
+    assert.deepEqual(await faultsOf(whole.driver), [])
+    const raw = await exactly(whole.driver)
+    const some = raw.filter(([key]) =>
+      ['', 'ame', 'r'].includes(String(decodeKey(Buffer.from(key, 'hex'))[3])),
+    )
+    const packed = some.filter(([key]) => decodeKey(Buffer.from(key, 'hex'))[1] === 'p')
+    const gone = some.filter(([, value]) => value === '')
+    assert.ok(packed.length > 6 && gone.length > 2)
+    const damages: [key: string, value: string | undefined][] = [
+      ...[...packed, ...gone].map(([key]) => [key, undefined] as [string, undefined]),
+      ...packed.flatMap(([key, value]) =>
+        ['', '00000000', `${value}00`, value.slice(0, -2), value.replace(/../, 'ff')].map(
+          (other) => [key, other] as [string, string],
+        ),
+      ),
+      // One pack holds what is in the next: entries twice, and out of order.
+      ...packed.slice(1).map(([, value], at) => [packed[at]![0], value] as [string, string]),
+      // What says that a list has grown names none.
+      [Buffer.from(encodeKey(['repository', 'g', 'grams', 'zz'])).toString('hex'), ''],
+      // Something is said to be gone that never was there.
+      [Buffer.from(encodeKey(['repository', 'o', 'grams', 'zz', 0, 'zz', 99])).toString('hex'), ''],
+    ]
+    for (const [key, value] of damages) {
+      const store = await made()
+      const at = Buffer.from(key, 'hex')
+      await store.write(async (tx) =>
+        value === undefined ? tx.delete(at) : tx.put(at, Buffer.from(value, 'hex')),
+      )
+      assert.notDeepEqual(await faultsOf(store.driver), [], `${key} as ${value} went unnoticed`)
+      await repaired(store.driver)
+      assert.deepEqual(await faultsOf(store.driver), [], `${key} as ${value} was not mended`)
+      const known = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13].map(nameNow)
+      await agrees(store, known, ['name', 'later', 'ame-1'])
+    }
+  })
+
+  it('is left as it is while a change is not worth a pack', async () => {
+    const store = await opened()
+    await store.write((tx) => repositories.save(tx, repository(1, 'alone', 0)))
+    await packAll(store)
+    const raw = await exactly(store.driver)
+    const letters = raw.map(([key]) => decodeKey(Buffer.from(key, 'hex'))[1])
+    assert.ok(!letters.includes('p') && !letters.includes('g'))
+    assert.ok(raw.some(([key]) => key === Buffer.from(recordKey('repository', [1])).toString('hex')))
+  })
+})
+
+describe('A store of the layout before there were packs', () => {
+  it('has its long lists packed, and no others, and finds what it found', async () => {
+    const store = await opened()
+    const known = Array.from({ length: 400 }, (_, at) =>
+      repository(at + 1, at < 300 ? `long-${at}` : `short-${at}`, 0),
+    )
+    await store.write(async (tx) => {
+      for (const one of known) await repositories.save(tx, one)
+      for await (const [key] of tx.range(rangeBelow(['repository', 'g']))) tx.delete(key)
+      tx.put(sequenceKey('repository'), encodeValue(1000))
+      schemaVersion.set(tx, 3)
+    })
+    await migrateStore(store.driver)
+    const compactor = createCompactor(store, fail)
+    while (await compactor.step());
+    const packed = new Set<string>()
+    for (const [key] of await exactly(store.driver)) {
+      const [collection, letter, , trigram] = decodeKey(Buffer.from(key, 'hex'))
+      if (collection !== 'repository') continue
+      assert.notEqual(letter, 'g')
+      if (letter === 'p') packed.add(String(trigram))
+    }
+    assert.ok(packed.has('lon') && packed.has('') && !packed.has('sho'))
+    assert.deepEqual(await faultsOf(store.driver), [])
+    await agrees(store, known, ['long', 'short', 'ng-29'])
+  })
+})
+
+const nameNow = (id: number): Repository =>
+  repository(id, id === 13 ? 'later' : id === 3 ? 'renamed' : `name-${id % 5}`, 0)

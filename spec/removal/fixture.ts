@@ -1,0 +1,58 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFileStore } from '../../lib/files/index.ts'
+import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
+import { keepLfs } from '../../lib/hosting/repositories.ts'
+import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
+import { createJobRunner, type JobRunner } from '../../lib/records/job-runner.ts'
+import { createJobs, type JobLimits } from '../../lib/records/jobs.ts'
+import { migrateStore } from '../../lib/records/migrate.ts'
+import { createStore, type Store } from '../../lib/records/store.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+
+/** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
+export interface RemovalFixture {
+  store: Store
+  quota: QuotaEngine
+  hosting: Hosting
+  jobRunner: JobRunner
+  close(): Promise<void>
+}
+
+export const openFixture = async (
+  driver: StorageDriver,
+  bounds: JobLimits,
+  wakes = false,
+): Promise<RemovalFixture> => {
+  await driver.open()
+  await migrateStore(driver)
+  const store = createStore(driver)
+  const jobs = createJobs(bounds, () => wakes && jobRunner.wake())
+  const jobRunner = createJobRunner(store, jobs, (error) => {
+    throw error
+  })
+  const quota = createQuota(store, jobs, { groups: [] }, undefined, keepLfs)
+  const hosting = createHosting({
+    store,
+    quota,
+    jobs,
+    folders: undefined,
+    files: createFileStore({ directory: join(tmpdir(), 'allot-house') }),
+    disk: undefined,
+    onError: (error) => {
+      throw error
+    },
+    authenticate: undefined,
+    login: false,
+    trustedProxies: 0,
+    sessionLifetime: 3600,
+  })
+  if (wakes) jobRunner.wake()
+  return {
+    ...{ store, quota, hosting, jobRunner },
+    async close() {
+      await jobRunner.stop()
+      await driver.close()
+    },
+  }
+}

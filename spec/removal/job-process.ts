@@ -1,0 +1,13 @@
+import { writeSync } from 'node:fs'
+import { level } from '../../drivers/level/index.ts'
+import { openFixture } from './fixture.ts'
+
+/** Deletes and moves what it is told to, prints a line when all of it is acknowledged, and sweeps until it is killed. */
+const [folder, told] = process.argv.slice(2)
+const { bounds, deleted, moved, to, purged } = JSON.parse(told!)
+const { hosting } = await openFixture(level(folder!), bounds, true)
+await hosting.repositories.transfer(moved, to)
+await hosting.repositories.remove(deleted)
+await hosting.removeAccount(purged, { purge: true })
+writeSync(1, 'acknowledged\n')
+setInterval(() => undefined, 1000)

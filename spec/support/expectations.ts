@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { Answer } from './test-server.ts'
+
+/** "Error responses are JSON objects": `{ message, url }`. */
+export const assertError = (answer: Answer, status: number, message?: RegExp): void => {
+  assert.equal(answer.status, status, answer.text)
+  assert.deepEqual(Object.keys(answer.body ?? {}), ['message', 'url'], answer.text)
+  assert.match(answer.body.url, /^http:\/\/.+\/api\/swagger$/)
+  if (message !== undefined) assert.match(answer.body.message, message)
+}
+
+/** "SearchError: `ok` boolean, `error` string"; what the client can mend has the usual members as well. */
+export const assertSearchError = (answer: Answer, status: number, message?: RegExp): void => {
+  const { ok, error, ...usual } = answer.body ?? {}
+  assert.deepEqual([ok, typeof error], [false, 'string'], answer.text)
+  assertError(
+    { ...answer, body: status >= 500 ? { message: error, url: USUAL_URL } : usual },
+    status,
+    message,
+  )
+  if (status >= 500) assert.deepEqual(usual, {})
+  else assert.equal(error, usual.message)
+}
+
+const USUAL_URL = 'http://localhost/api/swagger'
+
+/** "notFound: empty" */
+export const assertNotFound = (answer: Answer): void => {
+  assert.equal(answer.status, 404, answer.text)
+  assert.equal(answer.text, '')
+  assert.equal(answer.headers.get('content-length'), '0')
+}
+
+export const assertNoContent = (answer: Answer): void => {
+  assert.equal(answer.status, 204, answer.text)
+  assert.equal(answer.text, '')
+}
+
+/** The answer is a list of things with these values of one member, in this order. */
+export const assertList = (
+  answer: Answer,
+  member: string,
+  expected: unknown[],
+  total = expected.length,
+): void => {
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(
+    answer.body.map((one: Record<string, unknown>) => one[member]),
+    expected,
+  )
+  assert.equal(answer.headers.get('x-total-count'), String(total))
+}
+
+export const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/

@@ -1,0 +1,32 @@
+import { level } from '../../drivers/level/index.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { postgres } from '../../drivers/postgres/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { temporaryFolder } from '../drivers/folder.ts'
+import { emptyStore } from '../postgres/shared.ts'
+
+export interface EmptyStore {
+  driver: StorageDriver
+  /** Takes away what was kept, once the driver is closed. */
+  drop(): Promise<void>
+}
+
+const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
+export const onPostgres = kind === 'postgres'
+
+/** An empty store for a started server: in memory, or where ALLOT_SPEC_STORAGE says so. */
+export const specStore = async (): Promise<EmptyStore> => {
+  if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
+  if (kind === 'level') return levelStore()
+  if (!onPostgres) throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level or postgres`)
+  const { url, drop } = await emptyStore()
+  return { driver: postgres(url, { readers: 3, writers: 2 }), drop }
+}
+
+/** The same, in a LevelDB unless another is asked for: what people run. */
+export const lastingStore = (): Promise<EmptyStore> => (onPostgres ? specStore() : levelStore())
+
+const levelStore = async (): Promise<EmptyStore> => {
+  const { folder, remove } = await temporaryFolder()
+  return { driver: level(folder), drop: remove }
+}

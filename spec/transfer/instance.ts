@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { mock } from 'node:test'
+import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
+import { aFolder } from '../support/folder.ts'
+import { gpgPair, sshPair } from '../support/keygen.ts'
+import { sender, type TestServer } from '../support/test-server.ts'
+
+/** Links in answers must not tell one server from another. */
+export const BASE = 'http://allot.example.test'
+
+const quiet = { error: () => undefined, info: () => undefined }
+
+export interface Served {
+  allot: Allot
+  api: string
+  ask: TestServer['request']
+  stop(): Promise<void>
+}
+
+/** A started server on whatever is in the store. */
+export const serve = async (options: AllotOptions): Promise<Served> => {
+  const allot = await createAllot({ baseUrl: BASE, log: quiet, ...options })
+  const server = createServer(allot.handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  return {
+    allot,
+    api,
+    ask: sender(api),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await allot.close()
+    },
+  }
+}
+
+/** What an export writes, as one piece. */
+export const exported = async (allot: Pick<Allot, 'export'>): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  await allot.export(async (bytes) => void chunks.push(bytes))
+  return Buffer.concat(chunks)
+}
+
+export async function* inChunks(file: Uint8Array, size = 10_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < file.length; at += size) yield file.subarray(at, at + size)
+}
+
+export const git = (...args: string[]): string =>
+  execFileSync('git', args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_SYSTEM: '/dev/null',
+      GIT_AUTHOR_NAME: 'a',
+      GIT_AUTHOR_EMAIL: 'a@example.test',
+      GIT_COMMITTER_NAME: 'a',
+      GIT_COMMITTER_EMAIL: 'a@example.test',
+    },
+  })
+
+/** A commit, a branch, a tag, a note and a file that does not fit into one part of a bundle. */
+export const pushInto = (bare: string): void => {
+  const work = aFolder()
+  try {
+    git('clone', '--quiet', bare, work)
+    const bytes = Buffer.alloc(200_000)
+    for (let at = 0; at < bytes.length; at++) bytes[at] = (at * at * 31 + (at >> 3)) % 251
+    writeFileSync(join(work, 'large.bin'), bytes)
+    git('-C', work, 'add', '.')
+    git('-C', work, 'commit', '--quiet', '-m', 'more')
+    git('-C', work, 'tag', '-a', 'v1', '-m', 'first')
+    git('-C', work, 'notes', 'add', '-m', 'seen')
+    git('-C', work, 'push', '--quiet', 'origin', 'HEAD', 'HEAD:refs/heads/topic/a', 'v1', 'refs/notes/*')
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+/** What people have by heart, so that one can see whether it still works. */
+export interface Secrets {
+  root: string
+  ann: string
+  narrow: string
+  password: string
+}
+
+/** Issues that are open, closed and gone, comments, releases of every kind, and attachments on each. */
+const contents = async (
+  { issues, comments, releases, attachments }: Allot['hosting'],
+  ann: { id: number; admin: boolean },
+) => {
+  const hall = { owner: 'ann', name: 'hall' }
+  for (const title of ['the first', 'the second Ä', 'no more'])
+    await issues.create(ann, hall, { title, body: title })
+  await issues.edit(ann, hall, 2, { state: 'closed' })
+  for (const body of ['one', 'two 🦉']) await comments.create(ann, hall, 1, body)
+  await issues.remove(ann, hall, 3)
+  await releases.create(ann, hall, { tag: 'v1', body: 'notes' })
+  await releases.create(ann, hall, { tag: 'v2', draft: true, prerelease: true })
+  for (const on of [{ issue: 1 }, { comment: 1 }, { release: 2 }]) {
+    const content = Readable.from([Buffer.from('attached')], { objectMode: false })
+    await attachments.add(ann, hall, on, { name: 'a.txt', content, largest: 100 })
+  }
+}
+
+/** An instance with something of everything. */
+/** As if the clock had been put back. */
+const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void> => {
+  mock.timers.enable({ apis: ['Date'], now: Date.now() - days * 86_400_000 })
+  try {
+    await work()
+  } finally {
+    mock.timers.reset()
+  }
+}
+
+export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secrets> => {
+  const password = 'correct horse battery'
+  const { accounts, organizations, repositories, relations, tokens } = hosting
+  const root = await accounts.createUser({ name: 'root', admin: true })
+  const ann = await accounts.createUser({
+    name: 'Ann',
+    email: 'ann@example.test',
+    password,
+    fullName: 'Ann Ä. 🦉',
+  })
+  const ben = await accounts.createUser({ name: 'ben', visibility: 'private' })
+  const cleo = await accounts.createUser({ name: 'cleo', visibility: 'limited' })
+  await accounts.edit(cleo.id, { active: false, website: 'https://cleo.example.test' })
+  await daysAgo(2, () =>
+    ledger.put({
+      kind: 'packages',
+      key: 'old',
+      owner: 'ann',
+      name: 'old',
+      size: 11,
+      type: 'npm',
+      version: '1',
+    }),
+  )
+  const guild = await organizations.create(ann.id, { name: 'guild' })
+  await organizations.setMember(guild.id, ben.id)
+  const demo = await repositories.create(ann, ann, { name: 'demo', autoInit: true, readme: 'Default' })
+  await repositories.create(guild, ann, { name: 'hidden', private: true, autoInit: true })
+  await repositories.create(ben, ben, { name: 'bare', defaultBranch: 'trunk' })
+  const gone = await repositories.create(ann, ann, { name: 'gone' })
+  await repositories.remove(gone.id)
+  const { id: hall } = await repositories.create(ann, ann, { name: 'lobby' })
+  await repositories.edit(hall, { name: 'hall' })
+  await repositories.edit(demo.id, { description: '"quoted" \u2028 line', archived: true })
+  for (const account of [root, ann, ben]) {
+    const viewer = { id: account.id, admin: account.admin }
+    await relations.stars.set(viewer, { owner: 'ann', name: 'demo' })
+    await relations.watches.set(viewer, { owner: 'guild', name: 'hidden' })
+    await relations.follows.follow(viewer, 'ann')
+  }
+  await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
+  await hosting.sessions.begin({ account: (await accounts.byName('ann'))!, token: null })
+  await hosting.sshKeys.add(ann.id, { title: 'laptop', key: sshPair('ed25519').key })
+  await hosting.gpgKeys.add(ann.id, { armored: gpgPair('Ann <ann@example.test>').armored })
+  await contents(hosting, ann)
+  await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
+  await quota.rules.create({ name: 'assets', limit: -1, subjects: ['size:assets:all', 'size:git:lfs'] })
+  await quota.groups.create({ name: 'free', rules: ['small', 'assets'] })
+  await quota.groups.create({ name: 'paid' })
+  await quota.groups.assign('ann', 'free')
+  await quota.groups.assign('guild', 'free')
+  await quota.groups.assign('ben', 'paid')
+  for (let n = 0; n < 40; n++)
+    await ledger.put({
+      kind: 'artifacts',
+      key: `a${n}`,
+      repository: n % 3 ? 'ann/demo' : 'guild/hidden',
+      name: `build ${n % 7}`,
+      size: n * 977,
+      run: n,
+    })
+  await ledger.put({
+    kind: 'attachments',
+    key: 'é',
+    repository: 'ann/demo',
+    name: 'x.png',
+    size: 5,
+    on: 'issue',
+    index: 3,
+  })
+  await ledger.put({
+    kind: 'attachments',
+    key: 'r',
+    repository: 'guild/hidden',
+    name: 'y.zip',
+    size: 2 ** 40,
+    on: 'release',
+    index: 1,
+  })
+  await ledger.put({ kind: 'lfs', key: 'o', repository: 'guild/hidden', name: 'o', size: 11 })
+  await ledger.put({
+    kind: 'packages',
+    key: 'p',
+    owner: 'guild',
+    name: 'kit',
+    size: 30,
+    type: 'npm',
+    version: '1.0.0',
+  })
+  const secret = async (account: number, name: string, scopes: string[]) =>
+    (await tokens.create(account, name, scopes)).secret
+  return {
+    password,
+    root: await secret(root.id, 'r', ['all']),
+    ann: await secret(ann.id, 'a', ['all']),
+    narrow: await secret(ann.id, 'n', ['read:user']),
+  }
+}

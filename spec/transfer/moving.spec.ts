@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { level } from '../../drivers/level/index.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { folderOf } from '../../lib/git/disk.ts'
+import { importAllot, type StorageDriver } from '../../lib/index.ts'
+import { contentOf } from '../records/raw.ts'
+import { aFolder } from '../support/folder.ts'
+import { basic } from '../support/test-server.ts'
+import { exported, git, inChunks, populate, pushInto, type Secrets, type Served, serve } from './instance.ts'
+import { walk } from './walk.ts'
+
+const folder = aFolder()
+const source = { driver: memory(), directory: join(folder, 'repositories') }
+const filesIn = (name: string) => ({ directory: join(folder, `${name}-files`) })
+let original: Served
+let secrets: Secrets
+let file: Buffer
+before(async () => {
+  const { driver, directory } = source
+  original = await serve({ driver, repositories: { directory }, files: filesIn('original') })
+  secrets = await populate(original.allot)
+  pushInto(folderOf(source.directory, 1))
+  file = await exported(original.allot)
+})
+after(async () => {
+  await original.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Who = 'root' | 'ann' | 'narrow' | 'nobody'
+
+const DRIVERS: [name: string, make: () => StorageDriver, asked: readonly Who[]][] = [
+  ['level', () => level(join(folder, 'level')), ['root', 'nobody']],
+  ['memory', memory, ['ann', 'narrow']],
+]
+
+/** How many questions each gets an answer to at least, so that this is no comparison of refusals. */
+const ENOUGH: Record<Who, number> = { root: 200, ann: 150, narrow: 50, nobody: 30 }
+
+for (const [name, make, asked] of DRIVERS)
+  describe(`An instance that is moved into a store of the driver ${name}`, () => {
+    const directory = join(folder, `${name}-repositories`)
+    const driver = make()
+    let copy: Served
+    before(async () => {
+      const kept = { driver, repositories: { directory }, files: filesIn(name) }
+      await importAllot(kept, inChunks(file))
+      copy = await serve(kept)
+    })
+    after(() => copy.stop())
+
+    it('has the same records, indexes, counts and sequences, to the byte', async () => {
+      assert.deepEqual(await contentOf(driver), await contentOf(source.driver))
+    })
+
+    it('is one whose every count agrees with a recount', async () => {
+      assert.deepEqual((await copy.allot.verify()).named, [])
+    })
+
+    for (const who of asked)
+      it(`answers every question of ${who} alike`, async () => {
+        const token = who === 'nobody' ? undefined : secrets[who]
+        const answers = await walk(original, token)
+        assert.ok([...answers.values()].filter(({ status }) => status === 200).length >= ENOUGH[who])
+        assert.deepEqual(await walk(copy, token), answers)
+      })
+
+    it('takes the same passwords and tokens, and no others', async () => {
+      const { status } = await copy.ask('GET', '/user', { headers: basic('ann', secrets.password) })
+      assert.equal(status, 200)
+      assert.equal((await copy.ask('GET', '/user', { headers: basic('ann', 'wrong') })).status, 401)
+      assert.equal((await copy.ask('GET', '/user', { token: secrets.narrow })).body.login, 'Ann')
+    })
+
+    it('has the same attachments, byte for byte', async () => {
+      for (const who of [original, copy]) {
+        const { body } = await who.ask('GET', '/repos/ann/hall/issues/1', { token: secrets.ann })
+        const { pathname } = new URL(body.assets[0].browser_download_url)
+        // What is asked for in parts counts as no download.
+        const headers = { range: 'bytes=0-' }
+        assert.equal(await (await fetch(new URL(pathname, who.api), { headers })).text(), 'attached')
+      }
+    })
+
+    it('has the same git data, and nothing that git complains about', () => {
+      for (const id of [1, 2, 3]) {
+        const [one, other] = [folderOf(source.directory, id), folderOf(directory, id)]
+        for (const query of [['for-each-ref'], ['rev-list', '--objects', '--all'], ['symbolic-ref', 'HEAD']])
+          assert.equal(git('-C', other, ...query), git('-C', one, ...query))
+        git('-C', other, 'fsck', '--full', '--strict')
+      }
+      assert.match(git('-C', folderOf(directory, 1), 'for-each-ref'), /topic\/a\n.*notes.*\n.*v1/)
+      assert.equal(git('-C', folderOf(directory, 3), 'symbolic-ref', 'HEAD'), 'refs/heads/trunk\n')
+    })
+  })
+
+describe('An instance that was moved', () => {
+  const directory = join(folder, 'twin')
+  const moved = async () => {
+    const driver = memory()
+    const kept = { driver, repositories: { directory }, files: filesIn('twin') }
+    await importAllot(kept, inChunks(file))
+    return serve(kept)
+  }
+
+  it('is exported again as the same lines', async () => {
+    const lines = (text: Buffer) =>
+      text
+        .toString()
+        .split('\n')
+        .filter((line) => /^\{"(?:collection|sequence)/.test(line))
+    const copy = await moved()
+    assert.deepEqual(lines(await exported(copy.allot)), lines(file))
+    await copy.stop()
+  })
+
+  it('goes on with its numbers', async () => {
+    const copy = await moved()
+    const made = await copy.ask('POST', '/user/repos', { token: secrets.ann, body: { name: 'next' } })
+    assert.equal(made.status, 201)
+    assert.ok(made.body.id > 4)
+    await copy.stop()
+  })
+})

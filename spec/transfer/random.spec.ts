@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type * as v from 'valibot'
+import { memory } from '../../drivers/memory/index.ts'
+import { AllotError } from '../../lib/index.ts'
+import type { Collection } from '../../lib/records/collection.ts'
+import { collections } from '../../lib/records/schema.ts'
+import { createSequences } from '../../lib/records/sequence.ts'
+import { exportStore } from '../../lib/transfer/export.ts'
+import { importStore } from '../../lib/transfer/import.ts'
+import { contentOf } from '../records/raw.ts'
+import { API_TEXTS, text } from './api-texts.ts'
+import { inChunks } from './instance.ts'
+
+const number = (least: number) =>
+  fc.oneof(fc.integer({ min: least, max: 3 }), fc.integer({ min: least, max: Number.MAX_SAFE_INTEGER }))
+
+type Schema = v.GenericSchema & {
+  entries?: Record<string, Schema>
+  item?: Schema
+  wrapped?: Schema
+  options?: readonly (string | number)[]
+  pipe?: readonly { type: string; requirement?: number }[]
+}
+
+const leastOf = ({ pipe }: Schema): number =>
+  Math.max(...(pipe ?? []).map((one) => (one.type === 'min_value' ? one.requirement! : leastIn(one))), -2)
+
+/** A pipe may begin with a pipe. */
+const leastIn = (one: object): number => ('pipe' in one ? leastOf(one as Schema) : -2)
+
+/** Anything that a schema takes, with names that the API takes. */
+const anyOf = (schema: Schema, path: string): fc.Arbitrary<unknown> => {
+  const own = API_TEXTS[path]
+  if (own !== undefined) return own
+  switch (schema.type) {
+    case 'object':
+      return recordOf(Object.entries(schema.entries!), path)
+    case 'array':
+      return fc.array(anyOf(schema.item!, path), { maxLength: 3 })
+    case 'nullable':
+      return fc.option(anyOf(schema.wrapped!, path))
+    case 'picklist':
+      return fc.constantFrom(...schema.options!)
+    case 'string':
+      return text
+    case 'number':
+      return number(leastOf(schema))
+    case 'union':
+      return fc.oneof(...(schema.options as unknown as Schema[]).map((one) => anyOf(one, path)))
+    case 'bigint':
+      return fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n })
+    case 'boolean':
+      return fc.boolean()
+    default:
+      throw new Error(`say what a ${schema.type} may be`)
+  }
+}
+
+/** A member that is optional is there in some records and absent from others. */
+const recordOf = (entries: readonly [name: string, schema: Schema][], path: string): fc.Arbitrary<unknown> =>
+  fc.record(
+    Object.fromEntries(
+      entries.map(([name, one]) => [
+        name,
+        anyOf(one.type === 'optional' ? one.wrapped! : one, `${path}.${name}`),
+      ]),
+    ),
+    { requiredKeys: entries.filter(([, one]) => one.type !== 'optional').map(([name]) => name) },
+  )
+
+const all = collections as unknown as readonly Collection<unknown>[]
+const named = (name: string) => all.find(({ options }) => options.name === name)!
+const record = fc.oneof(
+  ...all.map((collection) =>
+    anyOf(collection.options.schema as Schema, collection.options.name).map((value) => ({
+      name: collection.options.name,
+      value,
+    })),
+  ),
+)
+
+describe('Whatever is in a store', () => {
+  it('is the same in the store that its export is imported into, to the byte', async () => {
+    let saved = 0
+    const property = fc.asyncProperty(
+      fc.array(record, { maxLength: 60, size: 'max' }),
+      fc.uniqueArray(fc.stringMatching(/^[A-Za-z]{1,5}$/), { maxLength: 3 }),
+      fc.integer({ min: 1, max: 3000 }),
+      async (records, sequences, chunk) => {
+        const [driver, copy] = [memory(), memory()]
+        await Promise.all([driver.open(), copy.open()])
+        for (const { name, value } of records)
+          await driver
+            .write((tx) => named(name).save(tx, value))
+            .then(() => saved++)
+            .catch((error) =>
+              assert.ok(error instanceof AllotError && error.code === 'conflict', String(error)),
+            )
+        for (const name of sequences) await createSequences(driver).next(name)
+        const chunks: Uint8Array[] = []
+        const written = await exportStore(
+          { driver, git: undefined, files: undefined },
+          async (bytes) => void chunks.push(bytes),
+        )
+        const read = await importStore(
+          { driver: copy, git: undefined, files: undefined },
+          inChunks(Buffer.concat(chunks), chunk),
+        )
+        assert.deepEqual(read, written)
+        assert.deepEqual(await contentOf(copy), await contentOf(driver))
+        await Promise.all([driver.close(), copy.close()])
+      },
+    )
+    await fc.assert(property, { numRuns: 60 })
+    assert.ok(saved > 500, `only ${saved} records were tried`)
+  })
+})

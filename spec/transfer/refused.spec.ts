@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { AllotError, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
+import { checkExport } from '../../lib/transfer/reader.ts'
+import { contentOf, rawOf } from '../records/raw.ts'
+import { aFolder } from '../support/folder.ts'
+import { exported, inChunks } from './instance.ts'
+import { sealed } from './sealed.ts'
+
+/** A small instance: every byte of its export can be tried. */
+const folder = aFolder()
+const repositories = { directory: `${folder}/source` }
+const source = memory()
+let file: Buffer
+before(async () => {
+  const allot = await createAllot({ driver: source, repositories })
+  const { hosting, ledger } = allot
+  const ann = await hosting.accounts.createUser({ name: 'ann', email: 'ann@example.test' })
+  await hosting.repositories.create(ann, ann, { name: 'demo', autoInit: true })
+  await hosting.repositories.create(ann, ann, { name: 'bare' })
+  await ledger.put({ kind: 'lfs', key: 'ü', repository: 'ann/demo', name: 'o', size: 5 })
+  file = await exported(allot)
+  await source.close()
+  await source.open()
+})
+after(async () => {
+  await source.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const into = (driver: StorageDriver, bytes: Uint8Array, chunk?: number) =>
+  importAllot({ driver, repositories: { directory: `${folder}/copy` } }, inChunks(bytes, chunk))
+
+const rawAfter = async (driver: StorageDriver) => {
+  await driver.open()
+  return rawOf(driver)
+}
+
+/** Refused with these words, and the store as empty as it was. */
+const assertRefused = async (bytes: Uint8Array, words: RegExp, chunk?: number): Promise<void> => {
+  const driver = memory()
+  await assert.rejects(into(driver, bytes, chunk), (error: AllotError) => {
+    assert.ok(error instanceof AllotError, String(error))
+    assert.equal(error.code, 'invalid')
+    assert.match(error.message, words)
+    return true
+  })
+  assert.deepEqual(await rawAfter(driver), [])
+}
+
+describe('A file that was cut short', () => {
+  it('is refused, at whatever byte', async () => {
+    for (let length = 0; length < file.length; length++)
+      await assert.rejects(checkExport(inChunks(file.subarray(0, length), 4096)), AllotError, `at ${length}`)
+    assert.ok((await checkExport(inChunks(file))).records > 5)
+  })
+
+  it('is refused after every line, and leaves nothing', async () => {
+    for (let end = file.indexOf(10); end !== -1 && end < file.length - 1; end = file.indexOf(10, end + 1)) {
+      await assertRefused(file.subarray(0, end + 1), /cut short: it has \d+ whole lines/)
+      await assertRefused(file.subarray(0, end), /cut short|no export/)
+    }
+  })
+})
+
+describe('A file that was changed', () => {
+  it('is refused, whatever byte it is', async () => {
+    for (let at = 0; at < file.length; at += 5) {
+      const changed = Buffer.from(file)
+      changed[at]! ^= 1 + (at % 127)
+      // The time of the first line may be any text; its checksum is what tells.
+      await assert.rejects(checkExport(inChunks(changed)), AllotError, `at ${at}`)
+    }
+  })
+
+  it('is refused with a line too many, too few or in another place, and leaves nothing', async () => {
+    const lines = file.toString().trimEnd().split('\n')
+    const text = (changed: string[]) => Buffer.from(`${changed.join('\n')}\n`)
+    await assertRefused(text(lines.toSpliced(2, 1)), /checksum is wrong/)
+    await assertRefused(text(lines.toSpliced(2, 0, lines[1]!)), /twice|checksum is wrong/)
+    await assertRefused(text([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), /checksum is wrong/)
+    await assertRefused(text([...lines, lines.at(-1)!]), /line \d+/)
+    await assertRefused(text([...lines, '']), /line \d+|cut short/)
+  })
+})
+
+const account = {
+  ...{
+    id: 1,
+    kind: 'user',
+    name: 'ann',
+    fullName: '',
+    email: '',
+    website: '',
+    description: '',
+    location: '',
+  },
+  ...{ visibility: 'public', admin: false, active: true, password: null, createdAt: 1, updatedAt: 1 },
+}
+const repository = {
+  ...{ id: 1, owner: 1, name: 'r', description: '', website: '', private: false, audience: 0, empty: true },
+  ...{
+    mirror: false,
+    archived: false,
+    parent: null,
+    defaultBranch: 'main',
+    size: 0,
+    lfs: 0,
+    stars: 0,
+    forks: 0,
+  },
+  ...{ watchers: 0, createdAt: 1, updatedAt: 1 },
+}
+const anAccount = { collection: 'account', record: account }
+const aRepository = { collection: 'repository', record: repository }
+const head = { repository: 1, head: 'refs/heads/main' }
+const part = { repository: 1, part: 'AAAA' }
+
+describe('A file is refused, with the number of the line,', () => {
+  const REFUSED: [what: string, bytes: Uint8Array, words: RegExp][] = [
+    ['that is empty', Buffer.alloc(0), /no export of Allot/],
+    ['that is something else', Buffer.from('\x89PNG\n\x1a\n'), /no export of Allot/],
+    ['of another format', sealed([], { format: 'other' }), /no export of Allot/],
+    ['of a newer version', sealed([], { version: 2 }), /version 2 of the format.*reads up to 1.*newer/],
+    ['of a newer layout', sealed([], { schema: LAYOUT_VERSION + 1 }), /newer Allot.*use the newer one/],
+    [
+      'of an older layout',
+      sealed([], { schema: LAYOUT_VERSION - 1 }),
+      /older Allot.*import it with that one/,
+    ],
+    ['with a line that is no JSON', sealed([anAccount, '{"collection":']), /^line 3: is no JSON/],
+    ['with a line that is no object', sealed(['[]', '"x"']), /^line 2: /],
+    ['with a line of no kind', sealed([{ something: 1 }]), /^line 2: /],
+    [
+      'with an unknown collection',
+      sealed([{ collection: 'x', record: {} }]),
+      /^line 2: there is no collection x/,
+    ],
+    [
+      'with a record that its schema refuses',
+      sealed([anAccount, { collection: 'account', record: { ...account, id: 0 } }]),
+      /^line 3: account: id: /,
+    ],
+    [
+      'with a record that lacks something',
+      sealed([{ collection: 'account', record: { id: 1 } }]),
+      /^line 2: account: kind: /,
+    ],
+    ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is there twice/],
+    [
+      'with two of one name',
+      sealed([anAccount, { collection: 'account', record: { ...account, id: 2 } }]),
+      /^line 3: this account is already taken/,
+    ],
+    ['with a sequence that is none', sealed([{ sequence: 'account', next: 0 }]), /^line 2: next: /],
+    ['with git data of no repository', sealed([anAccount, head]), /^line 3: there is no repository 1/],
+    [
+      'with git data that is no bundle',
+      sealed([aRepository, part, head]),
+      /^line 4: .*repository 1 is not sound/,
+    ],
+    ['with git data that is no base64', sealed([aRepository, { ...part, part: '?' }]), /^line 3: part: /],
+    ['with git data without a HEAD', sealed([aRepository, part]), /the HEAD of repository 1 is missing/],
+    [
+      'with git data that is mixed up',
+      sealed([aRepository, part, { ...head, repository: 2 }]),
+      /^line 4: the HEAD of repository 1 is missing/,
+    ],
+    [
+      'with a HEAD outside of the branches',
+      sealed([aRepository, { ...head, head: '../../config' }]),
+      /^line 3: head: expected a branch/,
+    ],
+    [
+      'with a HEAD that git refuses',
+      sealed([aRepository, { ...head, head: 'refs/heads/a..b' }]),
+      /^line 3: /,
+    ],
+    ['with a line without an end', Buffer.alloc(17 * 1024 * 1024, 'x'), /^line 1: a line of more than/],
+  ]
+  for (const [what, bytes, words] of REFUSED)
+    it(what, async () => {
+      await assertRefused(bytes, words)
+      await assertRefused(bytes, words, 100_000)
+    })
+
+  it('with git data where repositories are turned off', async () => {
+    const driver = memory()
+    const importing = importAllot({ driver, repositories: false }, inChunks(file))
+    await assert.rejects(
+      importing,
+      /^AllotError: line \d+: here is git data, and repositories are turned off/,
+    )
+    assert.deepEqual(await rawAfter(driver), [])
+  })
+})
+
+describe('A store that is not empty', () => {
+  it('is refused, and stays as it is', async () => {
+    const driver = memory()
+    const allot = await createAllot({ driver, repositories: false })
+    await allot.hosting.accounts.createUser({ name: 'someone' })
+    await allot.close()
+    const before = await rawAfter(driver)
+    await assert.rejects(into(driver, file), { code: 'conflict', message: /the store is not empty/ })
+    assert.deepEqual(await rawAfter(driver), before)
+  })
+
+  it('is one with nothing but a number that somebody may still use', async () => {
+    const driver = memory()
+    const allot = await createAllot({ driver, repositories: false })
+    await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))
+    await allot.close()
+    await assert.rejects(into(driver, file), { code: 'conflict' })
+  })
+
+  it('is none that was opened and never used', async () => {
+    const driver = memory()
+    await (await createAllot({ driver, repositories: false })).close()
+    await into(driver, file)
+    await driver.open()
+    assert.deepEqual(await contentOf(driver), await contentOf(source))
+  })
+})
+
+describe('An import that was interrupted', () => {
+  const broken = async function* (bytes: Uint8Array) {
+    yield bytes
+    throw new Error('the network is gone')
+  }
+
+  it('leaves a store that nothing opens, and that another import makes whole', async () => {
+    for (const share of [0.1, 0.5, 0.9, 1]) {
+      const driver = memory()
+      const given = { driver, repositories: { directory: `${folder}/interrupted` } }
+      const some = file.subarray(0, Math.floor(file.length * share))
+      await assert.rejects(importAllot(given, broken(some)), /the network is gone/)
+      await assert.rejects(createAllot(given), { code: 'unavailable', message: /a part of an import/ })
+      await importAllot(given, inChunks(file))
+      const allot = await createAllot(given)
+      assert.deepEqual(await contentOf(driver), await contentOf(source))
+      await allot.close()
+    }
+  })
+})

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { level } from '../../drivers/level/index.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { folderOf } from '../../lib/git/disk.ts'
+import { type Allot, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { rawOf } from '../records/raw.ts'
+import { assertError } from '../support/expectations.ts'
+import { aFolder } from '../support/folder.ts'
+import { start } from '../support/test-server.ts'
+import { git, inChunks, pushInto } from './instance.ts'
+
+const folder = aFolder()
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Entries that change in every round, among others that fill the export. */
+const KEYS = 40
+const OTHERS = 1000
+
+/** Every entry of the ledger, in one transaction, with the size of the round. */
+const round = (allot: Allot, size: number): Promise<number> =>
+  allot.ledger.batch(Array.from({ length: KEYS }, (_, n) => entry(`${n * (OTHERS / KEYS)} live`, size)))
+
+const fill = (allot: Allot): Promise<number> =>
+  allot.ledger.batch(Array.from({ length: OTHERS }, (_, n) => entry(`${n} other`, 0)))
+
+const entry = (key: string, size: number) => ({
+  ...{ op: 'put' as const, kind: 'artifacts' as const, key, size },
+  ...{ repository: 'ann/demo', name: 'x'.repeat(250) },
+})
+
+const anInstance = async (driver: StorageDriver, directory: string): Promise<Allot> => {
+  const allot = await createAllot({ driver, repositories: { directory } })
+  const ann = await allot.hosting.accounts.createUser({ name: 'ann' })
+  await allot.hosting.repositories.create(ann, ann, { name: 'demo', autoInit: true })
+  return allot
+}
+
+describe('An export while others write', () => {
+  for (const [name, driver] of [
+    ['level', level(join(folder, 'level'))],
+    ['memory', memory()],
+  ] as const)
+    it(`has one moment of all, on the driver ${name}`, async () => {
+      const allot = await anInstance(driver, join(folder, `${name}-repositories`))
+      await fill(allot)
+      await round(allot, 1)
+      let [rounds, writing] = [1, true]
+      const writer = (async () => {
+        while (writing) await round(allot, ++rounds)
+      })()
+      const chunks: Uint8Array[] = []
+      const seen = new Set<number>()
+      await allot.export(async (bytes) => {
+        chunks.push(bytes)
+        // Slower than the writer: a round at least goes by between two chunks.
+        for (const now = rounds; rounds === now; ) await setImmediate()
+        seen.add(rounds)
+      })
+      writing = false
+      await writer
+      await allot.close()
+      assert.ok(seen.size > 5, `only ${seen.size} rounds went by`)
+
+      const copy = memory()
+      const directory = join(folder, `${name}-copy`)
+      await importAllot({ driver: copy, repositories: { directory } }, inChunks(Buffer.concat(chunks)))
+      const moved = await createAllot({ driver: copy, repositories: { directory } })
+      const sizeOf = async (n: number) =>
+        (await moved.ledger.get({ kind: 'artifacts', key: `${n * (OTHERS / KEYS)} live` }))!.size
+      const size = await sizeOf(0)
+      for (let n = 0; n < KEYS; n++) assert.equal(await sizeOf(n), size)
+      assert.equal((await moved.quota.info('ann')).used.size.assets.artifacts, KEYS * size)
+      await moved.close()
+    })
+
+  it('has the git data of a repository that is deleted meanwhile, which goes afterwards', async () => {
+    const directory = join(folder, 'deleted')
+    const allot = await anInstance(memory(), directory)
+    pushInto(folderOf(directory, 1))
+    const chunks: Uint8Array[] = []
+    let isGone = false
+    await allot.export(async (bytes) => {
+      chunks.push(bytes)
+      if (isGone) return
+      assert.ok(await allot.hosting.repositories.remove(1))
+      isGone = true
+      assert.ok(existsSync(folderOf(directory, 1)))
+    })
+    assert.ok(!existsSync(folderOf(directory, 1)))
+    await allot.close()
+    const copied = join(folder, 'deleted-copy')
+    await importAllot(
+      { driver: memory(), repositories: { directory: copied } },
+      inChunks(Buffer.concat(chunks)),
+    )
+    assert.match(git('-C', folderOf(copied, 1), 'log', '--oneline', 'main'), /more\n.*Initial commit/)
+  })
+
+  it('lets go of what is deleted when it fails, and after a kill the next start removes it', async () => {
+    const directory = join(folder, 'failed')
+    const driver = memory()
+    const allot = await anInstance(driver, directory)
+    const broken = allot.export(async () => {
+      await allot.hosting.repositories.remove(1)
+      throw new Error('the disk of the backup is full')
+    })
+    await assert.rejects(broken, /the disk of the backup is full/)
+    assert.ok(!existsSync(folderOf(directory, 1)))
+
+    const ann = (await allot.hosting.accounts.byName('ann'))!
+    const { id } = await allot.hosting.repositories.create(ann, ann, { name: 'second' })
+    await new Promise<void>((resolve) => {
+      void allot.export(async () => {
+        await allot.hosting.repositories.remove(id)
+        resolve()
+        // Nothing more happens in this process: it was killed.
+        await new Promise(() => undefined)
+      })
+    })
+    assert.ok(existsSync(folderOf(directory, id)))
+    const again = await createAllot({ driver: memory(), repositories: { directory } })
+    assert.ok(!existsSync(folderOf(directory, id)))
+    await again.close()
+  })
+})
+
+describe('GET /admin/export', () => {
+  it('streams what allot.export writes, to administrators alone', async () => {
+    const driver = memory()
+    const server = await start({ driver })
+    try {
+      const { token } = server.root
+      const ann = await server.person('ann', { password: 'a long password' })
+      assert.equal((await server.request('GET', '/admin/export')).status, 401)
+      assert.equal((await server.request('GET', '/admin/export', { token: ann.token })).status, 403)
+      const narrow = await server.scoped(server.root, 'write:user', 'read:admin', 'write:admin')
+      const refused = await server.request('GET', '/admin/export', { token: narrow })
+      assertError(refused, 403, /\[read:secrets\]/)
+      const secrets = { token: await server.scoped(server.root, 'read:secrets') }
+      assert.equal((await server.request('GET', '/admin/export', secrets)).status, 200)
+      const answer = await server.request('GET', '/admin/export', { token })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
+      const [first, ...lines] = answer.text.trimEnd().split('\n')
+      assert.match(
+        first!,
+        /^\{"format":"allot-export","version":1,"schema":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
+      )
+      const { end, records, sha256 } = JSON.parse(lines.pop()!)
+      assert.deepEqual([end, records], [true, lines.length])
+      assert.match(sha256, /^[0-9a-f]{64}$/)
+      const before = await rawOf(driver)
+      const copy = memory()
+      await importAllot({ driver: copy, repositories: false }, inChunks(Buffer.from(answer.text)))
+      await copy.open()
+      assert.deepEqual(await rawOf(copy), before)
+    } finally {
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { basic } from '../support/test-server.ts'
+import { type Paged, startPages, visitorAt } from './browser.ts'
+
+const PASSWORD = 'a long password'
+
+describe('Signing in to the pages', () => {
+  let allot: Paged
+  before(async () => {
+    allot = await startPages()
+    await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
+  })
+  after(() => allot.stop())
+
+  it('is what whoever has not is sent to, with the page that was asked for', async () => {
+    for (const [path, to] of [
+      ['/', '/-/sign-in'],
+      ['/-/storage/ann', '/-/sign-in?to=%2F-%2Fstorage%2Fann'],
+      ['/-/storage/nobody', '/-/sign-in?to=%2F-%2Fstorage%2Fnobody'],
+    ]) {
+      const { status, headers } = await allot.browser().get(path!)
+      assert.deepEqual([status, headers.get('location')], [303, to])
+    }
+  })
+
+  it('takes a name or an email with the password, or a token, and goes on to that page', async () => {
+    const bob = await allot.person('bob')
+    for (const [name, secret, shown] of [
+      ['ann', PASSWORD, 'ann'],
+      ['ANN@example.test', PASSWORD, 'ann'],
+      ['', bob.token, 'bob'],
+      ['bob', ` ${bob.token} `, 'bob'],
+    ] as const) {
+      const browser = allot.browser()
+      await browser.get('/-/sign-in')
+      const { status, headers } = await browser.post('/-/sign-in', {
+        name,
+        secret,
+        to: `/-/storage/${shown}`,
+      })
+      assert.deepEqual([status, headers.get('location')], [303, `/-/storage/${shown}`])
+      assert.match((await browser.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
+    }
+  })
+
+  it('takes a password with spaces at its ends as the API takes it, and a token with spaces around it', async () => {
+    const [name, password] = ['spaced', '  a long password\t ']
+    const { token } = await allot.person(name, { password })
+    assert.equal((await allot.request('GET', '/user', { headers: basic(name, password) })).status, 200)
+    assert.equal((await allot.browser().signIn(` ${name} `, password)).status, 303)
+    assert.equal((await allot.browser().signIn(name, password.trim())).status, 422)
+    assert.equal((await allot.browser().signIn('', ` ${token}\n`)).status, 303)
+  })
+
+  it('says what is wrong, keeps the name and never the password', async () => {
+    const browser = allot.browser()
+    const wrong = await browser.signIn('a<b>"nn', 'wrong password')
+    assert.equal(wrong.status, 422)
+    assert.match(wrong.text, /The user name or password is wrong\./)
+    assert.match(wrong.text, /value="a&lt;b>&quot;nn"/)
+    assert.doesNotMatch(wrong.text, /wrong password/)
+    assert.equal((await browser.get('/')).status, 303)
+    assert.match((await allot.browser().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
+  })
+
+  it('goes nowhere else afterwards', async () => {
+    for (const to of [
+      'https://evil.test/',
+      '//evil.test',
+      '/\\evil.test',
+      '/-/../..//evil.test',
+      '/-//x?y',
+      'javascript:1',
+    ]) {
+      const browser = allot.browser()
+      await browser.get('/-/sign-in')
+      const { headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to })
+      const { origin } = new URL(headers.get('location')!, allot.base)
+      assert.equal(origin, new URL(allot.base).origin, to)
+    }
+  })
+
+  it('gives another cookie than the visitor had, which scripts cannot read and other sites do not send', async () => {
+    const browser = allot.browser()
+    await browser.get('/-/sign-in')
+    const planted = browser.cookie
+    const { headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD })
+    assert.match(
+      headers.get('set-cookie')!,
+      /^allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/,
+    )
+    assert.notEqual(browser.cookie, planted)
+    assert.equal((await visitorAt(allot.base).get('/', { cookie: planted })).status, 303)
+  })
+
+  it('keeps nothing in the store by which somebody could sign in', async () => {
+    const browser = allot.browser()
+    await browser.signIn('ann', PASSWORD)
+    const chunks: Uint8Array[] = []
+    await allot.allot.export(async (bytes) => void chunks.push(bytes))
+    const text = Buffer.concat(chunks).toString()
+    assert.match(text, /"collection":"session"/)
+    assert.ok(!text.includes(browser.cookie.replace('allot=', '')))
+  })
+
+  it('ends with signing out, here or everywhere', async () => {
+    const [one, other, third] = [allot.browser(), allot.browser(), allot.browser()]
+    for (const browser of [one, other, third]) await browser.signIn('ann', PASSWORD)
+    const held = one.cookie
+    assert.equal((await one.post('/-/sign-out', {})).headers.get('location'), '/-/sign-in')
+    assert.equal((await visitorAt(allot.base).get('/', { cookie: held })).status, 303)
+    assert.equal((await other.get('/')).status, 200)
+    await other.post('/-/sign-out', { everywhere: 'yes' })
+    assert.equal((await third.get('/')).status, 303)
+  })
+
+  it('ends when the password is changed, the token revoked, or the account suspended or deleted', async () => {
+    const { hosting } = allot.allot
+    const changes: Record<string, (id: number) => Promise<unknown>> = {
+      changed: (id) => hosting.accounts.edit(id, { password: 'another password' }),
+      suspended: (id) => hosting.accounts.edit(id, { active: false }),
+      deleted: (id) => hosting.removeAccount(id),
+    }
+    for (const [name, change] of Object.entries(changes)) {
+      const { id } = await allot.person(name, { password: PASSWORD })
+      const browser = allot.browser()
+      await browser.signIn(name, PASSWORD)
+      assert.equal((await browser.get('/')).status, 200)
+      await change(id)
+      assert.equal((await browser.get('/')).status, 303, name)
+    }
+    const { id, token } = await allot.person('revoked', { password: PASSWORD })
+    const [byToken, byPassword] = [allot.browser(), allot.browser()]
+    await byToken.signIn('', token)
+    await byPassword.signIn('revoked', PASSWORD)
+    await hosting.tokens.remove(id, 'spec')
+    assert.deepEqual([(await byToken.get('/')).status, (await byPassword.get('/')).status], [303, 200])
+  })
+
+  it('lets a token do no more on the pages than it may', async () => {
+    const person = await allot.person('careful', { admin: true })
+    const token = await allot.scoped(person, 'read:repository')
+    const browser = allot.browser()
+    await browser.signIn('', token)
+    const { status, text } = await browser.get('/')
+    assert.equal(status, 403)
+    assert.match(text, /required scope\(s\): \[read:user\]/)
+  })
+
+  it('is over when its time is, whatever was done in it', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    try {
+      const browser = allot.browser()
+      await browser.signIn('ann', PASSWORD)
+      mock.timers.tick(11 * 3600_000)
+      assert.equal((await browser.get('/')).status, 200)
+      mock.timers.tick(3600_000)
+      assert.equal((await browser.get('/')).status, 303)
+    } finally {
+      mock.timers.reset()
+    }
+  })
+
+  it('leaves no more than fifty sessions of an account, nor the expired ones of others', async () => {
+    const { id } = await allot.person('often')
+    const account = (await allot.allot.hosting.accounts.byId(id))!
+    const secrets: string[] = []
+    for (let times = 0; times < 55; times++)
+      secrets.push(await allot.allot.hosting.sessions.begin({ account, token: null }))
+    const found = await Promise.all(secrets.map((one) => allot.allot.hosting.sessions.find(one)))
+    assert.equal(found.filter((one) => one !== undefined).length, 50)
+    assert.ok(found.at(-1))
+  })
+})
+
+describe('The limits on failed logins', () => {
+  it('hold for the pages, together with the API', async () => {
+    const allot = await startPages({ login: { failures: 3 } })
+    try {
+      await allot.person('ann', { password: PASSWORD })
+      const browser = allot.browser()
+      const statuses: number[] = []
+      for (let times = 0; times < 4; times++) statuses.push((await browser.signIn('ann', 'wrong')).status)
+      assert.deepEqual(statuses, [422, 422, 422, 429])
+      const refused = await browser.signIn('ann', PASSWORD)
+      assert.equal(refused.status, 429)
+      assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      const api = await allot.request('GET', '/user', {
+        headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },
+      })
+      assert.equal(api.status, 429)
+    } finally {
+      await allot.stop()
+    }
+  })
+})

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import type { Paged, Visitor } from './browser.ts'
+import { MARKUP, PASSWORD, startFixture } from './fixture.ts'
+
+let allot: Paged
+const visitors = new Map<string, Visitor>()
+before(async () => {
+  allot = await startFixture()
+})
+after(() => allot.stop())
+
+/** Signed in, once for all of them: a password takes its time. */
+const as = async (name: string): Promise<Visitor> => {
+  const browser = visitors.get(name) ?? allot.browser()
+  if (!visitors.has(name)) await browser.signIn(name, PASSWORD)
+  visitors.set(name, browser)
+  return browser
+}
+
+/** What people read. */
+const words = (html: string): string =>
+  html
+    .replace(/^.*<main/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+describe('The storage page', () => {
+  it('says what is used and left as the API does, in words', async () => {
+    const { text } = await (await as('ann')).get('/')
+    const { body } = await allot.as(allot.root, 'GET', '/admin/users/ann/quota/explain?subject=size:all')
+    assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
+    assert.match(words(text), /173 MiB used .* 26\.7 MiB left of 200 MiB\./)
+    assert.match(words(text), /Over quota for artifacts\./)
+    assert.match(words(text), /Nearly full: everything together\./)
+    assert.match(words(text), /Artifacts over by 26\.3 MiB .* limit 40 MiB/)
+  })
+
+  it('draws a bar whose parts add up, by widths and without a style', async () => {
+    const { text } = await (await as('ann')).get('/')
+    const [progressBar] = /<svg class="bar" .*?<\/svg>/.exec(text)!
+    const widths = [...progressBar.matchAll(/<rect class="part\d" x="([\d.]+)%" width="([\d.]+)%"/g)]
+    assert.equal(widths.length, 6)
+    const end = widths.reduce((at, [, x, width]) => {
+      assert.ok(Math.abs(Number(x) - at) < 0.01)
+      return at + Number(width)
+    }, 0)
+    assert.ok(Math.abs(end - (100 * 181_718_236) / (200 * 1024 ** 2)) < 0.1, String(end))
+  })
+
+  it('lists what is largest, with links, and the rest on pages', async () => {
+    const ann = await as('ann')
+    const { text } = await ann.get('/')
+    assert.match(words(text), /Largest repositories Name Size thesis private 31 MiB website /)
+    assert.match(text, /href="\/-\/storage\/ann\/repositories\/thesis"/)
+    assert.match(words(text), /All 6 artifacts/)
+    const list = await ann.get('/-/storage/ann/artifacts')
+    assert.match(words(list.text), /6 artifacts, largest first\./)
+    assert.match(words(list.text), /build-0\.tar\.gz run 0 in website 6\.8 MiB/)
+    for (const page of ['2', '0', 'x', '99999999'])
+      assert.equal((await ann.get(`/-/storage/ann/artifacts?page=${page}`)).status, 200)
+    const repository = await ann.get('/-/storage/ann/repositories/thesis')
+    assert.match(words(repository.text), /Git data 31 MiB LFS 4 MiB .* Artifacts 13\.6 MiB/)
+  })
+
+  it('draws how usage grew, and says it in figures', async () => {
+    const { text } = await (await as('ann')).get('/')
+    assert.match(text, /<path class="part0" d="M0 [\d.]+H0V[\d.]+/)
+    const figures = words(/<details>.*?<\/details>/s.exec(text)![0]!)
+    const days = [...figures.matchAll(/(\d{4}-\d\d-\d\d) ([\d.]+) MiB/g)].map(([, day, size]) => [
+      day,
+      Number(size),
+    ])
+    assert.ok(days.length > 5)
+    assert.deepEqual(days[0]![1], 173)
+    assert.deepEqual(
+      [...days].sort((one, other) => (one[0]! < other[0]! ? 1 : -1)),
+      days,
+    )
+  })
+
+  it('shows the organizations that one owns, with what is over', async () => {
+    const ann = await as('ann')
+    assert.match(words((await ann.get('/')).text), /Organizations acme over by 20 MiB/)
+    const { text } = await ann.get('/-/storage/acme')
+    assert.match(words(text), /Over quota for everything together\./)
+    assert.match(words(text), /220 MiB used .* the limit is 200 MiB: over by 20 MiB/)
+  })
+
+  it('says what does not exist and what is hidden in the same words, and names nothing of it', async () => {
+    const ann = await as('ann')
+    const bare = (text: string) => text.replace(/name="form" value="[^"]*"/g, '')
+    const missing = await ann.get('/-/storage/nobody')
+    assert.equal(missing.status, 404)
+    for (const path of [
+      'secret',
+      'ben',
+      'root',
+      'secret/artifacts',
+      'ben/repositories/tiny',
+      'ann/things',
+      'ann/repositories/x',
+    ]) {
+      const { status, text } = await ann.get(`/-/storage/${path}`)
+      assert.deepEqual([status, bare(text)], [404, bare(missing.text)], path)
+    }
+    const mere = await ann.get('/-/storage/club')
+    assert.equal(mere.status, 403)
+    assert.match(words(mere.text), /shown to its owners alone/)
+    assert.doesNotMatch((await ann.get('/')).text, /secret|club/)
+  })
+
+  it('shows an administrator everyone’s, and the groups that judge them', async () => {
+    const root = await as('root')
+    assert.match(words((await root.get('/-/storage/ben')).text), /Judged by: paid/)
+    assert.match(words((await root.get('/-/storage/secret')).text), /5 MiB/)
+    assert.doesNotMatch(words((await (await as('ann')).get('/')).text), /Judged by/)
+  })
+
+  it('escapes every name and text, wherever it stands', async () => {
+    for (const [who, path] of [
+      ['ann', '/'],
+      ['ann', '/-/storage/ann/artifacts'],
+      ['ann', '/-/storage/ann/repositories'],
+      ['ann', '/-/storage/ann/repositories/website'],
+      ['root', '/-/storage/acme'],
+    ] as const) {
+      const { text } = await (await as(who)).get(path)
+      assert.doesNotMatch(text, /<img|<script|onerror="/, path)
+      assert.ok(text.includes('&lt;img src=x onerror='), path)
+    }
+  })
+
+  it('has no way to write HTML that is not escaped', () => {
+    const folder = new URL('../../lib/web/', import.meta.url)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.tsx?$/.test(file),
+    )
+    assert.ok(files.length > 20)
+    for (const file of files) {
+      const source = readFileSync(new URL(file, folder), 'utf8')
+      assert.doesNotMatch(source, /dangerouslySetInnerHTML|innerHTML/, file)
+    }
+  })
+})
+
+describe('The administration', () => {
+  const rules = async () =>
+    (await allot.as(allot.root, 'GET', '/admin/quota/rules')).body as {
+      name: string
+      limit: number
+      subjects: string[]
+    }[]
+  const groups = async () =>
+    (await allot.as(allot.root, 'GET', '/admin/quota/groups')).body as {
+      name: string
+      rules: { name: string }[]
+    }[]
+
+  it('is for administrators, and needs the scopes of the API', async () => {
+    for (const path of [
+      '/-/admin',
+      '/-/admin/rules',
+      '/-/admin/groups',
+      '/-/admin/rule?name=total',
+      '/-/admin/group?name=free',
+    ]) {
+      assert.equal((await (await as('ann')).get(path)).status, 403)
+      assert.equal((await allot.browser().get(path)).status, 303)
+    }
+    const ann = await as('ann')
+    assert.equal(
+      (await ann.post('/-/admin/rules', { name: 'mine', limit: '1', subject: 'size:all' })).status,
+      403,
+    )
+    const reader = allot.browser()
+    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
+    await reader.get('/-/admin/rules')
+    const given = { name: 'mine', limit: '1', subject: 'size:all' }
+    assert.equal((await reader.post('/-/admin/rules', given)).status, 403)
+    await reader.get('/-/admin/rules')
+    assert.equal((await reader.post('/-/admin/rules', { ...given, do: 'simulate' })).status, 200)
+    assert.equal((await rules()).length, 3)
+  })
+
+  it('has the totals, and who is over and near as the API has it', async () => {
+    const root = await as('root')
+    const { text } = await root.get('/-/admin')
+    assert.match(words(text), /398 MiB used \([\d,]+ bytes\) by 3 users and 3 organizations\./)
+    assert.match(
+      words(text),
+      /2 owners, the largest excess first\. Owner Used Limit acme over by 20 MiB 220 MiB 200 MiB ann near: 26\.7 MiB left/,
+    )
+    const artifacts = await root.get('/-/admin?subject=size:assets:artifacts&within=0')
+    const named = [...artifacts.text.matchAll(/<td><a href="\/-\/storage\/([^"]+)"/g)].map(([, name]) => name)
+    const { body } = await allot.as(allot.root, 'GET', '/admin/quota/over?subject=size:assets:artifacts')
+    assert.deepEqual(
+      named,
+      body.map((one: { owner: { login: string } }) => one.owner.login),
+    )
+    for (const query of ['?subject=<b>&within=x&page=-1', '?within=1e9', '?page=99'])
+      assert.equal((await root.get(`/-/admin${query}`)).status, 200)
+  })
+
+  it('leads to the storage of whoever is named', async () => {
+    const root = await as('root')
+    for (const [owner, status] of [
+      ['ben', 200],
+      [' Acme ', 200],
+      ['../admin', 404],
+      ['//evil.test', 404],
+      ['', 404],
+    ] as const) {
+      const { headers } = await root.get(`/-/storage?owner=${encodeURIComponent(owner)}`)
+      const to = headers.get('location')!
+      assert.match(to, /^\/-\/storage\/[^/]+$/)
+      assert.equal((await root.get(to)).status, status, to)
+    }
+  })
+
+  it('creates, edits and deletes rules, whatever they are called', async () => {
+    const root = await as('root')
+    for (const name of ['../a b/?&#', MARKUP]) {
+      await root.get('/-/admin/rules')
+      const made = await root.post('/-/admin/rules', {
+        name,
+        limit: '1.5 GiB',
+        subject: ['size:git:lfs', 'size:assets:all'],
+      })
+      assert.deepEqual([made.status, made.headers.get('location')], [303, '/-/admin/rules?said=created'])
+      const list = await root.get('/-/admin/rules?said=created')
+      assert.match(words(list.text), /Created\./)
+      assert.doesNotMatch(list.text, /<img|<script/)
+      const query = encodeURIComponent(name)
+      assert.match((await root.get(`/-/admin/rule?name=${query}`)).text, /value="1536 MiB"/)
+      const saved = await root.post('/-/admin/rule', { name, limit: 'Unlimited', subject: 'size:all' })
+      assert.equal(saved.headers.get('location'), `/-/admin/rule?name=${query}&said=saved`)
+      assert.deepEqual((await rules()).at(-1), { name, limit: -1, subjects: ['size:all'] })
+      assert.equal((await root.post('/-/admin/rule/delete', { name })).status, 303)
+    }
+    assert.equal((await rules()).length, 3)
+    assert.equal((await root.get('/-/admin/rule?name=gone')).status, 404)
+  })
+
+  it('says what is wrong with a rule above the form, and leaves in it what was written', async () => {
+    const root = await as('root')
+    await root.get('/-/admin/rules')
+    for (const [fields, status, said] of [
+      [{ name: 'total', limit: '1', subject: 'size:all' }, 409, /A rule named total already exists\./],
+      [
+        { name: 'x', limit: 'much', subject: 'size:all' },
+        422,
+        /Limit: expected a size such as 2 GiB, .* and not &quot;much&quot;\./,
+      ],
+      [{ name: 'x', limit: '', subject: 'size:all' }, 422, /expected a size/],
+      [{ name: '', limit: '1', subject: 'size:all' }, 422, /Name: must have 1 to 255 characters\./],
+      [{ name: 'x', limit: '1', subject: 'size:nothing' }, 422, /&quot;size:nothing&quot; is no subject\./],
+    ] as const) {
+      const { status: is, text } = await root.post('/-/admin/rules', fields)
+      assert.equal(is, status)
+      assert.match(text, said)
+      assert.ok(
+        text.includes(`value="${fields.limit}"`) || text.includes('name="limit" value required'),
+        text,
+      )
+    }
+    assert.equal((await rules()).length, 3)
+  })
+
+  it('keeps a list that counts a subject twice as it is while only the limit is edited', async () => {
+    const root = await as('root')
+    const twice = { name: 'twice', limit: 5, subjects: ['size:all', 'size:all'] }
+    await allot.as(allot.root, 'POST', '/admin/quota/rules', twice)
+    await root.get('/-/admin/rule?name=twice')
+    await root.post('/-/admin/rule', { name: 'twice', limit: '6', subject: 'size:all' })
+    assert.deepEqual((await rules()).at(-1), { ...twice, limit: 6 })
+    await root.post('/-/admin/rule/delete', { name: 'twice' })
+  })
+
+  it('shows whom an edit would change, and stores nothing before it is done', async () => {
+    const root = await as('root')
+    await root.get('/-/admin/rule?name=total')
+    const before = await rules()
+    const edit = { name: 'total', limit: '100 MiB', subject: 'size:all' }
+    const shown = await root.post('/-/admin/rule', { ...edit, do: 'simulate' })
+    assert.match(words(shown.text), /Nothing has been stored\. 1 owner would be over quota/)
+    assert.match(words(shown.text), /ann Subject Used Limit size: all within now, over then 173 MiB 100 MiB/)
+    assert.deepEqual(await rules(), before)
+    assert.match(shown.text, /<input type="hidden" name="limit" value="100 MiB"/)
+    const deleted = await root.post('/-/admin/rule/delete', { name: 'total', do: 'simulate' })
+    assert.match(words(deleted.text), /acme Subject Used Limit size: all over now, within then 220 MiB none/)
+    const removed = await root.post('/-/admin/group/members', { name: 'paid', remove: 'ben', do: 'simulate' })
+    assert.match(words(removed.text), /Nobody would be over quota who is within/)
+    const added = await root.post('/-/admin/group/members', { name: 'paid', owner: 'acme', do: 'simulate' })
+    assert.match(words(added.text), /acme .* all over now, within then/)
+    assert.deepEqual(await rules(), before)
+  })
+
+  it('creates groups, sets their rules, assigns them, takes them back and deletes them', async () => {
+    const root = await as('root')
+    const name = `a/${MARKUP}`
+    const query = encodeURIComponent(name)
+    await root.get('/-/admin/groups')
+    const made = await root.post('/-/admin/groups', { name })
+    assert.equal(made.headers.get('location'), `/-/admin/group?name=${query}&said=created`)
+    await root.post('/-/admin/group', { name, rule: ['builds', 'plenty'] })
+    assert.deepEqual(
+      (await groups()).at(-1)!.rules.map((rule) => rule.name),
+      ['builds', 'plenty'],
+    )
+    await root.post('/-/admin/group', { name })
+    assert.deepEqual((await groups()).at(-1)!.rules, [])
+    assert.equal((await root.post('/-/admin/group/members', { name, owner: 'acme' })).status, 303)
+    const page = await root.get(`/-/admin/group?name=${query}&said=added`)
+    assert.match(words(page.text), /Added\..*1 owner .*acme Remove/)
+    assert.doesNotMatch(page.text, /<img|<script/)
+    for (const owner of ['nobody', '', 'acme'])
+      assert.equal(
+        (await root.post('/-/admin/group/members', { name, owner })).status,
+        owner === 'acme' ? 409 : 422,
+      )
+    assert.equal((await root.post('/-/admin/group/members', { name, remove: 'acme' })).status, 303)
+    assert.equal((await root.post('/-/admin/group', { name, rule: 'none such' })).status, 422)
+    assert.equal((await root.post('/-/admin/groups', { name })).status, 409)
+    assert.equal(
+      (await root.post('/-/admin/group/delete', { name })).headers.get('location'),
+      '/-/admin/groups?said=deleted',
+    )
+    assert.equal((await root.get(`/-/admin/group?name=${query}`)).status, 404)
+    assert.equal((await groups()).length, 2)
+  })
+
+  it('says nothing that an address puts into its mouth', async () => {
+    const { text } = await (await as('root')).get('/-/admin/rules?said=<b>Hello')
+    assert.doesNotMatch(text, /Hello|role="status"/)
+  })
+})
