@@ -11,7 +11,7 @@ export interface AttachmentParts {
   files: HostedFiles
 }
 
-/** Those of one that is gone go in the same write, or in the steps of an errand. */
+/** Those of one that is gone go in the same write, or in the steps of a job. */
 export const removeAttachments = async (
   tx: WriteContext,
   parts: AttachmentParts,

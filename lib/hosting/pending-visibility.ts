@@ -18,7 +18,7 @@ import { repositoryById } from './find.ts'
 
 /*
  * The audience of a thing is kept on every relation to it, so that lists and totals come from an index. Where a thing
- * changes its audience, or goes, and has many relations, an errand tells them in steps; those that it has not told yet
+ * changes its audience, or goes, and has many relations, a job tells them in steps; those that it has not told yet
  * are in the wrong place of the index. Whoever reads a list takes them out of it and judges them by the thing itself.
  */
 
@@ -55,7 +55,7 @@ export const pendingFollows = async (
 }
 
 /**
- * The repository without the stars and watches of accounts that are gone, which an errand takes back in steps. (Its
+ * The repository without the stars and watches of accounts that are gone, which a job takes back in steps. (Its
  * place in a list that is ordered by stars follows those steps.)
  */
 export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
@@ -95,7 +95,7 @@ export const updateRelationsJob: JobHandler = {
 export const updateFollowsJob: JobHandler = {
   async step(tx, id, limit) {
     const account = await accounts.get(tx, [id])
-    // The errand that removes the account removes its relations too.
+    // The job that removes the account removes its relations too.
     if (account === undefined) return 0
     const audience = audienceOfAccount(account)
     let did = 0

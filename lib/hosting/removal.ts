@@ -130,7 +130,7 @@ const leaveOrganizations = async (tx: WriteContext, account: number): Promise<vo
 }
 
 /**
- * Removes a repository and at most so much of what belongs to it, and leaves the rest to errands.
+ * Removes a repository and at most so much of what belongs to it, and leaves the rest to jobs.
  * @returns how many records went
  */
 export const removeRepository = async (

@@ -158,7 +158,7 @@ type Gone = (tx: ReadTransaction, audience: Audience, word: string) => Promise<R
 
 const nobody: Gone = async () => new Set()
 
-/** The repositories of owners that are gone, which an errand removes in steps. */
+/** The repositories of owners that are gone, which a job removes in steps. */
 const leftBehind: Gone = async (tx, audience, word) => {
   const gone = new Set<string>()
   for (const owner of await pendingIds(tx, 'owner'))

@@ -7,7 +7,7 @@ import { audienceOfRepository } from './access.ts'
 
 /**
  * The audience is kept on every relation, so that lists and totals come from an index. When it changes, it is carried
- * to them: as many as one write may change in the same transaction, the rest by an errand, whose relations are judged by
+ * to them: as many as one write may change in the same transaction, the rest by a job, whose relations are judged by
  * the thing itself until then. A private thing is nowhere to be seen from the moment the change is acknowledged.
  */
 export const updateAccountVisibility = async (

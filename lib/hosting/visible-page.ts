@@ -24,7 +24,7 @@ interface VisiblePageQuery<R, O extends string> {
   isReadable: (one: R) => Promise<boolean>
   /** Those of the relations for a few that are to what a signed-in viewer belongs to; undefined: to look at all of them. */
   belonging: (viewer: NonNullable<Viewer>) => Promise<R[] | undefined>
-  /** Relations whose place in the index may be wrong: they are judged by themselves. See unsettled.ts. */
+  /** Relations whose place in the index may be wrong: they are judged by themselves. See pending-visibility.ts. */
   pending: readonly R[]
 }
 

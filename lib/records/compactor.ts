@@ -7,7 +7,7 @@ import { type PostingList, postingList } from './posting-list.ts'
 import { collections } from './schema.ts'
 import type { Store } from './store.ts'
 
-/** Packs the lists that have grown (packed.ts), a step at a time, so that others have their turn between. */
+/** Packs the lists that have grown (posting-list.ts), a step at a time, so that others have their turn between. */
 export interface Compactor {
   /** Looks for such lists now, and every minute from now on. */
   start(): void

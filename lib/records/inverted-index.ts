@@ -21,7 +21,7 @@ export interface InvertedIndexOptions<R> {
   places: (from: KeyTuple) => readonly KeyTuple[]
   /** How many members of a place say what it is counted with. */
   counted: number
-  /** Whether its lists are packed (packed.ts): what they are counted by names them, and the ids are one number. */
+  /** Whether its lists are packed (posting-list.ts): what they are counted by names them, and the ids are one number. */
   isCompacted?: boolean
 }
 

@@ -3,11 +3,11 @@ import { pause, pauseSince } from './pacing.ts'
 import { type Job, jobs as records } from './schema.ts'
 import type { Store } from './store.ts'
 
-/** Does the errands that changes have left (see errands.ts), a step at a time, so that others have their turn between. */
+/** Does the jobs that changes have left (see jobs.ts), a step at a time, so that others have their turn between. */
 export interface JobRunner {
   /** Begins, if it rests; also to be called once when the store is open, for what was left before. */
   wake(): void
-  /** One step of every errand there is. @returns how many there were and how many failed. */
+  /** One step of every job there is. @returns how many there were and how many failed. */
   round(): Promise<{ errands: number; failures: number }>
   /** Resolves when it rests. */
   idle(): Promise<void>
@@ -15,10 +15,10 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-/** Milliseconds until errands that failed are tried again; twice as long after each failure. */
+/** Milliseconds until jobs that failed are tried again; twice as long after each failure. */
 const RETRY = { first: 1000, last: 60_000 }
 
-/** @param onError told why an errand could not be done; it will be tried again. */
+/** @param onError told why a job could not be done; it will be tried again. */
 export const createJobRunner = (
   store: Store,
   errands: Jobs,
@@ -29,7 +29,7 @@ export const createJobRunner = (
   let running: Promise<void> | undefined
   let called = false
 
-  /** Errands of a kind that nobody does here are left to whoever can. */
+  /** Jobs of a kind that nobody does here are left to whoever can. */
   const open = () =>
     store.read(async (tx) => {
       const found: Job[] = []

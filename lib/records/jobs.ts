@@ -8,20 +8,20 @@ import type { Store, WriteContext } from './store.ts'
  *
  * 1. The change itself is one small write. It takes away what everything else is found by (the repository, its
  *    container, the account) and sets right every number that is answered from a counter of another owner.
- * 2. What cannot be reached any more, or is to be told something, is left to an **errand**: a record that is written in
- *    the same transaction. As much as one write may take is done within it, so that small changes leave no errand.
- * 3. A sweeper (sweeper.ts) does the rest in writes of their own, each of a bounded number of records, and takes the
- *    errand away with its last one. Steps look for what is left and need no memory of what was done: a restart, or a
+ * 2. What cannot be reached any more, or is to be told something, is left to an **job**: a record that is written in
+ *    the same transaction. As much as one write may take is done within it, so that small changes leave no job.
+ * 3. A job runner (job-runner.ts) does the rest in writes of their own, each of a bounded number of records, and takes the
+ *    job away with its last one. Steps look for what is left and need no memory of what was done: a restart, or a
  *    second process on a shared store, goes on where the last one was.
  *
- * Between 1 and 3 every answer must be what it will be afterwards. Each reader of what an errand leaves behind says how:
+ * Between 1 and 3 every answer must be what it will be afterwards. Each reader of what a job leaves behind says how:
  * the ledger asks whether an entry still belongs to something (lib/quota/ledger.ts), lists of relations judge those that
- * an errand has not come to by the record itself (lib/hosting/pending-visibility.ts). Ids are never used twice, so a new
+ * a job has not come to by the record itself (lib/hosting/pending-visibility.ts). Ids are never used twice, so a new
  * repository of the same name finds nothing of the old one.
  */
 export interface Jobs {
   readonly bounds: JobLimits
-  /** Says what is done for errands of a kind. */
+  /** Says what is done for jobs of a kind. */
   handle(kind: Job['kind'], work: JobHandler): void
   handlerOf(kind: Job['kind']): JobHandler | undefined
   /** Does what may be done in this write, `bounds.inOne` at most, and leaves the rest. @returns how much was done */
@@ -45,7 +45,7 @@ export interface JobHandler {
   step(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
-/** @param left called when an errand has been left, after that is durable. */
+/** @param left called when a job has been left, after that is durable. */
 export const createJobs = (bounds: JobLimits, left: () => void): Jobs => {
   const works = new Map<Job['kind'], JobHandler>()
   const workOf: Jobs['handlerOf'] = (kind) => works.get(kind)
@@ -58,7 +58,7 @@ export const createJobs = (bounds: JobLimits, left: () => void): Jobs => {
     handle: (kind, work) => void works.set(kind, work),
     handlerOf: workOf,
     async runNow(tx, kind, id, limit = bounds.maxPerTransaction) {
-      // Before the step, which may ask whether the errand is under way.
+      // Before the step, which may ask whether the job is under way.
       await leave(tx, kind, id)
       const did = limit > 0 ? await workOf(kind)!.step(tx, id, limit) : 0
       if (did < limit) await jobs.remove(tx, [kind, id])
@@ -71,7 +71,7 @@ export const createJobs = (bounds: JobLimits, left: () => void): Jobs => {
   }
 }
 
-/** One step of an errand, if it is there still. @returns whether something is left */
+/** One step of a job, if it is there still. @returns whether something is left */
 export const runStep = async (
   tx: WriteContext,
   work: JobHandler,
@@ -87,7 +87,7 @@ export const runStep = async (
 export const isPending = async (tx: ReadTransaction, kind: Job['kind'], id: number): Promise<boolean> =>
   (await jobs.get(tx, [kind, id])) !== undefined
 
-/** The ids of all errands of a kind. */
+/** The ids of all jobs of a kind. */
 export const pendingIds = async (tx: ReadTransaction, kind: Job['kind']): Promise<number[]> => {
   if ((await jobs.count(tx, 'kind', [kind])) === 0) return []
   return (await jobs.list(tx, 'kind', { prefix: [kind] })).map((job) => job.id)

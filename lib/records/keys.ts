@@ -19,7 +19,7 @@ export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): 
 /** It holds the first number that is not claimed yet. */
 export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
 
-/** Where the packs of a list lie (see packed.ts): beside its entries, in the same order. */
+/** Where the packs of a list lie (see posting-list.ts): beside its entries, in the same order. */
 export const blocksPrefix = (collection: string, index: string, head: KeyTuple): KeyTuple => [
   collection,
   'p',

@@ -9,7 +9,7 @@ import { PostingBlock } from './posting-block.ts'
 /**
  * A list of an index whose entries are gone through by the hundred thousand, to look for a word in each. What changes is
  * written entry by entry, as in every index: these are **loose**. When many are, they are moved into **packs** in steps
- * of their own (packing.ts), which no change waits for. What is looked for is looked for in both. An entry is in one of
+ * of their own (compactor.ts), which no change waits for. What is looked for is looked for in both. An entry is in one of
  * them; one that is in a pack, and is gone, has a loose entry that says so and nothing else.
  */
 export interface PostingList {

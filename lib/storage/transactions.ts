@@ -89,7 +89,7 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
   }
 }
 
-/** Not a generator: see one-by-one.ts. */
+/** Not a generator: see prefetch.ts. */
 const guardedRange = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
   [Symbol.asyncIterator]() {
     let entries: AsyncIterator<Entry> | undefined

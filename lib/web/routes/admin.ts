@@ -9,7 +9,7 @@ const PAGE = 50
 const WITHIN = 20
 
 export const read = { method: 'GET', who: 'admin', scope: 'read:admin' } as const
-/** What is only simulated needs no more than to read: see acting.ts. */
+/** What is only simulated needs no more than to read: see admin-action.ts. */
 export const change = { method: 'POST', who: 'admin', scope: 'read:admin' } as const
 
 const withinIn = (text: string | null): number => {
