@@ -3,30 +3,30 @@ import { type Job, jobs } from './schema.ts'
 import type { Store, WriteContext } from './store.ts'
 
 /**
- * Changes that concern very many records (the deletion of a repository with a million ledger entries, of an account with
- * a hundred thousand stars) are acknowledged at once and done in steps, so that they hold up nobody:
+ * Deferred work. A change that concerns very many records (the deletion of a repository with a million ledger entries, of
+ * an account with a hundred thousand stars) is acknowledged at once and completed in steps, so that it delays nobody:
  *
- * 1. The change itself is one small write. It takes away what everything else is found by (the repository, its
- *    container, the account) and sets right every number that is answered from a counter of another owner.
- * 2. What cannot be reached any more, or is to be told something, is left to an **job**: a record that is written in
- *    the same transaction. As much as one write may take is done within it, so that small changes leave no job.
- * 3. A job runner (job-runner.ts) does the rest in writes of their own, each of a bounded number of records, and takes the
- *    job away with its last one. Steps look for what is left and need no memory of what was done: a restart, or a
- *    second process on a shared store, goes on where the last one was.
+ * 1. The change itself is one small write. It removes what everything else is found by (the repository, its usage record,
+ *    the account), and corrects every number that is answered from a counter of another owner.
+ * 2. It enqueues a **job** for the rest: a record that is written in the same transaction. As much as one write may change
+ *    is done at once, so a small change leaves no job.
+ * 3. The job runner (job-runner.ts) does the rest in writes of a bounded number of records, and removes the job with the
+ *    last one. A step looks for what is left and keeps no state: after a restart, or in another process on a shared store,
+ *    the job goes on where it stopped.
  *
- * Between 1 and 3 every answer must be what it will be afterwards. Each reader of what a job leaves behind says how:
- * the ledger asks whether an entry still belongs to something (lib/quota/ledger.ts), lists of relations judge those that
- * a job has not come to by the record itself (lib/hosting/pending-visibility.ts). Ids are never used twice, so a new
- * repository of the same name finds nothing of the old one.
+ * While a job is pending, reads must already return what they will return once it is done. Each reader of what a job has
+ * not removed yet says how: the ledger checks whether the owner of an entry still exists (lib/quota/ledger.ts), and lists
+ * of relations check the record itself (lib/hosting/pending-visibility.ts). Ids are never used twice, so a new repository
+ * of the same name finds nothing of the old one.
  */
 export interface Jobs {
   readonly bounds: JobLimits
-  /** Says what is done for jobs of a kind. */
+  /** Registers the handler for jobs of a kind. */
   handle(kind: Job['kind'], work: JobHandler): void
   handlerOf(kind: Job['kind']): JobHandler | undefined
-  /** Does what may be done in this write, `bounds.inOne` at most, and leaves the rest. @returns how much was done */
+  /** Does at most `bounds.maxPerTransaction` records in this write, and enqueues the rest. @returns how many were done */
   runNow(tx: WriteContext, kind: Job['kind'], id: number, limit?: number): Promise<number>
-  /** Leaves all of it. */
+  /** Enqueues all of it. */
   enqueue(tx: WriteContext, kind: Job['kind'], id: number): Promise<void>
   /** Does what was left of it, step by step: for whoever has to answer when nothing is left. */
   finish(store: Store, kind: Job['kind'], id: number): Promise<void>
