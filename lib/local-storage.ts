@@ -1,3 +1,4 @@
+import { createClientBudget } from './client-budget.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
@@ -53,7 +54,26 @@ export const pushedTo =
 const hostIn = ({ baseUrl }: Options): string =>
   baseUrl === undefined ? 'localhost' : new URL(baseUrl).hostname
 
-const repositoryFiles = (git: GitStore, transport: Transport | undefined, host: string): RepositoryFiles => ({
+/**
+ * Shares the creation of repositories among the users who ask for it: each runs several git processes. Somebody's own bulk
+ * creation waits its turn and is not refused.
+ */
+const createCreationBudget = () =>
+  createClientBudget({
+    slots: 4,
+    slotsPerClient: 3,
+    queue: 10_000,
+    queuePerClient: 5000,
+    maxWaitMs: 60_000,
+    message: 'too many repositories are being created: try again',
+  })
+
+const repositoryFiles = (
+  git: GitStore,
+  transport: Transport | undefined,
+  host: string,
+  creations = createCreationBudget(),
+): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>
     autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
   async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
@@ -70,7 +90,9 @@ const repositoryFiles = (git: GitStore, transport: Transport | undefined, host: 
       },
       when: new Date(now() * 1000),
     }
-    const { size } = await git.create(id, { defaultBranch, first: autoInit === true ? first : undefined })
+    const { size } = await creations.run(`user ${author.id}`, () =>
+      git.create(id, { defaultBranch, first: autoInit === true ? first : undefined }),
+    )
     return size
   },
   async remove(id) {

@@ -7,7 +7,7 @@ import { type Asked, askAll, type Told } from './query-runner.ts'
 import { type CachedResult, isSame, type ReadCache } from './read-cache.ts'
 
 /** Statements under way at once: what is asked meanwhile goes together in the next. */
-const BATCH_SIZE = 2
+const CONCURRENCY = 2
 /** Questions in one statement; more leave in another. */
 const MAX = 500
 
@@ -50,12 +50,12 @@ export class ReadBatcher {
     const room = newRoom()
     this.#waiting.push(room)
     // Whoever is ready in this turn of the event loop joins before it leaves.
-    if (this.#underway < BATCH_SIZE) setImmediate(() => this.#leave())
+    if (this.#underway < CONCURRENCY) setImmediate(() => this.#leave())
     return room
   }
 
   #leave(): void {
-    if (this.#underway >= BATCH_SIZE) return
+    if (this.#underway >= CONCURRENCY) return
     const room = this.#waiting.shift()
     if (room === undefined) return
     this.#underway++

@@ -6,7 +6,7 @@ import { configured, ENVIRONMENT } from './environment.ts'
 const DEADLINE = 60_000
 
 /** How many run at once; the rest wait, so that a crowd of requests is no crowd of processes. */
-const BATCH_SIZE = 4
+const CONCURRENCY = 4
 let running = 0
 const waiting: (() => void)[] = []
 
@@ -22,7 +22,7 @@ export const runGit = async (
   input = '',
   deadline = DEADLINE,
 ): Promise<string> => {
-  if (running >= BATCH_SIZE) await new Promise<void>((resolve) => waiting.push(resolve))
+  if (running >= CONCURRENCY) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {
     return await once(git, args, input, deadline)

@@ -4,7 +4,7 @@ import type { Store, WriteContext } from './store.ts'
 
 /**
  * Deferred work. A change that concerns very many records (the deletion of a repository with a million ledger entries, of
- * an account with a hundred thousand stars) is acknowledged at once and completed in steps, so that it delays nobody:
+ * an account with a hundred thousand stars) is acknowledged at once and completed in steps, between other requests:
  *
  * 1. The change itself is one small write. It removes what everything else is found by (the repository, its usage record,
  *    the account), and corrects every number that is answered from a counter of another owner.

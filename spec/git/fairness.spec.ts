@@ -71,3 +71,21 @@ describe('A share of the git programs', () => {
     await eventually(async () => (await asked(alice)).status === 200)
   })
 })
+
+describe('Many repositories that one user creates at once', () => {
+  it('hold up the creation of another user by those under way alone, and are all created', async () => {
+    let done = 0
+    const flood = Array.from({ length: 60 }, async (_, index) => {
+      const { status } = await allot.as(alice, 'POST', '/user/repos', {
+        name: `many-${index}`,
+        auto_init: true,
+      })
+      done++
+      return status
+    })
+    const made = await allot.as(bob, 'POST', '/user/repos', { name: 'one', auto_init: true })
+    assert.equal(made.status, 201)
+    assert.ok(done < 30, `${done} of 60 were created first`)
+    assert.deepEqual(new Set(await Promise.all(flood)), new Set([201]))
+  })
+})
