@@ -33,8 +33,8 @@ export interface RecordedResponse {
 }
 
 /** Reads the recordings of one family, in the order in which they were made. */
-export const recordingsOf = (model: string): Recording[] =>
-  readFileSync(join(import.meta.dirname, 'recordings', `${model}.jsonl`), 'utf8')
+export const recordingsOf = (family: string): Recording[] =>
+  readFileSync(join(import.meta.dirname, 'recordings', `${family}.jsonl`), 'utf8')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Recording)

@@ -32,16 +32,16 @@ interface Found {
  * Declares the specs of one family of recordings: every request is sent to a started Allot, and every difference between
  * the answer and the recorded one must be named in the table of intended differences, which must not name any other.
  */
-export const replay = (model: string, ...parts: ReplayOptions[]): void => {
-  describe(`The recorded family ${model}`, () => {
-    const table = intendedDifferences.filter(({ records }) => model in records)
+export const replay = (family: string, ...parts: ReplayOptions[]): void => {
+  describe(`The recorded family ${family}`, () => {
+    const table = intendedDifferences.filter(({ records }) => family in records)
     const found: Found[] = []
 
     it('is answered as recorded, apart from the differences that the table names', async () => {
-      const left = new Set(recordingsOf(model))
+      const left = new Set(recordingsOf(family))
       for (const part of parts.length === 0 ? [{}] : parts) found.push(...(await replayPart(left, part)))
       assert.deepEqual([...left], [], 'recordings that no part replays')
-      const unnamed = found.filter((one) => !table.some((entry) => names(entry, model, one)))
+      const unnamed = found.filter((one) => !table.some((entry) => names(entry, family, one)))
       const message = `${unnamed.length} differences that the table does not name`
       assert.ok(unnamed.length === 0, [message, ...grouped(unnamed)].join('\n'))
     })
@@ -49,7 +49,7 @@ export const replay = (model: string, ...parts: ReplayOptions[]): void => {
     it('differs in everything that the table names', () => {
       const message = 'entries of the table that match no difference'
       assert.deepEqual(
-        table.flatMap((entry) => unused(entry, model, found)),
+        table.flatMap((entry) => unused(entry, family, found)),
         [],
         message,
       )
@@ -88,13 +88,13 @@ const answered = async (world: World, recording: Recording, amended: Amended = {
   return differencesOf(recording, answer, world.running.base)
 }
 
-const names = ({ records, lines }: Difference, model: string, { id, line }: Found): boolean =>
-  records[model]!.some((pattern) => matches(pattern, id)) && lines.some((pattern) => matches(pattern, line))
+const names = ({ records, lines }: Difference, family: string, { id, line }: Found): boolean =>
+  records[family]!.some((pattern) => matches(pattern, id)) && lines.some((pattern) => matches(pattern, line))
 
 /** The patterns of an entry that match no difference of the family. */
-const unused = (entry: Difference, model: string, found: Found[]): string[] => {
-  const named = found.filter((one) => names(entry, model, one))
-  const records = entry.records[model]!.filter((pattern) => !named.some(({ id }) => matches(pattern, id)))
+const unused = (entry: Difference, family: string, found: Found[]): string[] => {
+  const named = found.filter((one) => names(entry, family, one))
+  const records = entry.records[family]!.filter((pattern) => !named.some(({ id }) => matches(pattern, id)))
   const lines = entry.lines.filter((pattern) => !named.some(({ line }) => matches(pattern, line)))
   return [...records, ...(records.length > 0 ? [] : lines)].map((pattern) => `${entry.title}: ${pattern}`)
 }

@@ -36,6 +36,6 @@ describe('The table of intended differences', () => {
       file.replace('.jsonl', ''),
     )
     for (const { title, records } of intendedDifferences)
-      for (const model of Object.keys(records)) assert.ok(families.includes(model), `${title}: ${model}`)
+      for (const family of Object.keys(records)) assert.ok(families.includes(family), `${title}: ${family}`)
   })
 })

@@ -1,6 +1,6 @@
 /** The families in which every recording may differ so. */
 export const inAll = (...families: string[]): Record<string, string[]> =>
-  Object.fromEntries(families.map((model) => [model, ['*']]))
+  Object.fromEntries(families.map((family) => [family, ['*']]))
 
 /** Members of a Forgejo's user that Allot's does not have. */
 export const USER_LACKS = [
