@@ -14,9 +14,9 @@ const WARNING = 0.8
 const [RED, YELLOW, GREEN, RESET] = ['\u001b[31m', '\u001b[33m', '\u001b[32m', '\u001b[0m']
 
 /** Colour only repeats what the words beside it say; NO_COLOR and pipes have none. */
-const coloured = (progressBar: string, share: number): string => {
-  if (process.stdout.isTTY !== true || !process.stdout.hasColors()) return progressBar
-  return (share >= 1 ? RED : share >= WARNING ? YELLOW : GREEN) + progressBar + RESET
+const coloured = (bar: string, share: number): string => {
+  if (process.stdout.isTTY !== true || !process.stdout.hasColors()) return bar
+  return (share >= 1 ? RED : share >= WARNING ? YELLOW : GREEN) + bar + RESET
 }
 
 export interface ChartRow {
@@ -34,8 +34,8 @@ export const chart = (measures: readonly ChartRow[], { warns = false } = {}): st
   const left = columns() - 2 - labels - 2 - amounts - 2 - 2 - widest(({ words }) => words)
   const cells = Math.max(8, Math.min(left, 40))
   return measures.map(({ label, amount, share, words }) => {
-    const progressBar = share === undefined ? ' '.repeat(cells) : shareBar(share, cells)
-    const shown = warns && share !== undefined ? coloured(progressBar, share) : progressBar
+    const bar = share === undefined ? ' '.repeat(cells) : shareBar(share, cells)
+    const shown = warns && share !== undefined ? coloured(bar, share) : bar
     return `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${shown}  ${words}`.trimEnd()
   })
 }

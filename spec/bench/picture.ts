@@ -18,11 +18,11 @@ ${first.svg}${second.svg}</svg>
 
 const barsOf = (all: readonly Measurement[]) => {
   const heading = title('Requests a second, over those of the reference (the mark is the goal)', 20)
-  const rows = all.map((one, at) => progressBar(one, 34 + at * ROW))
+  const rows = all.map((one, at) => bar(one, 34 + at * ROW))
   return { svg: heading + rows.join(''), height: 50 + all.length * ROW }
 }
 
-const progressBar = (one: Measurement, y: number): string => {
+const bar = (one: Measurement, y: number): string => {
   const ratio = ratioOf(one)!
   const length = (Math.min(ratio, MAX) / MAX) * PLOT
   const [, goal] = /at least ([\d.]+)/.exec(one.goal ?? '') ?? []

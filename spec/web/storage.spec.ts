@@ -39,8 +39,8 @@ describe('The storage page', () => {
 
   it('draws a bar whose parts add up, by widths and without a style', async () => {
     const { text } = await (await as('ann')).get('/')
-    const [progressBar] = /<svg class="bar" .*?<\/svg>/.exec(text)!
-    const widths = [...progressBar.matchAll(/<rect class="part\d" x="([\d.]+)%" width="([\d.]+)%"/g)]
+    const [bar] = /<svg class="bar" .*?<\/svg>/.exec(text)!
+    const widths = [...bar.matchAll(/<rect class="part\d" x="([\d.]+)%" width="([\d.]+)%"/g)]
     assert.equal(widths.length, 6)
     const end = widths.reduce((at, [, x, width]) => {
       assert.ok(Math.abs(Number(x) - at) < 0.01)
