@@ -29,8 +29,6 @@ type Batch = v.InferOutput<typeof Batch>
 
 /** Clients ask for a hundred objects at a time. */
 const MAX_OBJECTS = 1000
-/** Bytes of the Authorization headers of one answer, which repeats the client's for each action. */
-const MAX_HEADERS = 1024 * 1024
 const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID)), size: wholeNumber })
 
 const bodyAs = async <S extends v.GenericSchema>(schema: S, { body }: Asked): Promise<v.InferOutput<S>> =>
@@ -68,8 +66,8 @@ const refusal = ({ status, message }: Failure) => ({
 })
 
 /**
- * Invariant: the answer has each object once, and its size is bounded by that of the request (its body and the
- * Authorization header) with the limits above. @throws AllotError too_large
+ * Invariant: the answer has each object once and repeats nothing else of the request, so its size is bounded by that of the
+ * request. @throws AllotError too_large
  */
 const batchIn = async (request: Asked): Promise<Batch> => {
   const value = jsonIn(await text(request.body))
@@ -78,10 +76,6 @@ const batchIn = async (request: Asked): Promise<Batch> => {
     throw new AllotError('too_large', `objects: a batch must not have more than ${MAX_OBJECTS}`)
   const asked = validated(Batch, value)
   const merged = new Map(asked.objects.map((object) => [`${object.size} ${object.oid}`, object]))
-  const header = request.headers.authorization ?? ''
-  const actions = asked.operation === 'upload' ? 2 : 1
-  if (request.user !== null && merged.size * actions * header.length > MAX_HEADERS)
-    throw new AllotError('too_large', 'objects: with a header this long a batch must have fewer of them')
   return { ...asked, objects: [...merged.values()] }
 }
 
@@ -115,12 +109,11 @@ const uploadOf =
     const fault = faultOf({ oid, size }, largest.lfs, found)
     if (fault !== undefined) return refused(422, fault)
     if (found !== undefined) return {}
-    const { base, rest } = linksFor(request)
+    const base = objectsUrl(request)
     return {
-      ...rest.about,
       actions: {
-        upload: { href: `${base}/objects/${oid}/${size}`, ...rest.with },
-        verify: { href: `${base}/verify`, ...rest.with },
+        upload: { href: `${base}/objects/${oid}/${size}` },
+        verify: { href: `${base}/verify` },
       },
     }
   }
@@ -131,8 +124,7 @@ const downloadOf =
     const fault = faultOf({ oid, size }, undefined, found)
     if (fault !== undefined) return refused(422, fault)
     if (found === undefined) return refused(404, 'there is no such object')
-    const { base, rest } = linksFor(request)
-    return { ...rest.about, actions: { download: { href: `${base}/objects/${oid}`, ...rest.with } } }
+    return { actions: { download: { href: `${objectsUrl(request)}/objects/${oid}` } } }
   }
 
 const faultOf = (
@@ -148,16 +140,13 @@ const faultOf = (
   return undefined
 }
 
-/** Only credentials that were accepted are to be sent along again: that is how the basic transfer knows them. */
-const linksFor = ({ baseUrl, params, user, headers: { authorization } }: Asked) => {
+/**
+ * Where the objects of a repository are. An action names no header: a client sends the credentials of the batch again, so
+ * the answer holds none, whatever was sent.
+ */
+const objectsUrl = ({ baseUrl, params }: Asked): string => {
   const path = [params.owner, `${nameIn(params.repo)}.git`].map(encodeURIComponent).join('/')
-  return {
-    base: `${baseUrl}/${path}/info/lfs`,
-    rest:
-      user === null || authorization === undefined
-        ? { about: {}, with: {} }
-        : { about: { authenticated: true }, with: { header: { Authorization: authorization } } },
-  }
+  return `${baseUrl}/${path}/info/lfs`
 }
 
 const objectIn = ({ oid, size }: { oid: string; size: string }): LfsObject => {

@@ -49,6 +49,36 @@ describeWithLfs('git lfs', () => {
     await allot.assertCounted('alice')
   })
 
+  it('sends its credentials again with each object, wherever they come from', async () => {
+    const path = await allot.repository(alice, 'credentials', { private: true })
+    const basic = Buffer.from(`${alice.name}:${alice.token}`).toString('base64')
+    const ways = {
+      header: ['config', 'http.extraHeader', `Authorization: Basic ${basic}`],
+      helper: [
+        'config',
+        'credential.helper',
+        `!f() { echo username=${alice.name}; echo password=${alice.token}; }; f`,
+      ],
+    }
+    for (const [name, way] of Object.entries(ways)) {
+      const folder = await aCheckout()
+      await git(folder, 'lfs', 'install', '--local')
+      await git(folder, ...way)
+      await git(folder, 'remote', 'add', 'origin', `${allot.base}/${path}.git`)
+      await git(folder, 'lfs', 'track', '*.bin')
+      const content = randomBytes(10_000)
+      await commit(folder, { [`${name}.bin`]: content })
+      await git(folder, 'push', '--quiet', '--force', 'origin', 'main')
+      const clone = aFolder()
+      await git(clone, 'init', '--quiet')
+      await git(clone, 'lfs', 'install', '--local')
+      await git(clone, ...way)
+      await git(clone, 'remote', 'add', 'origin', `${allot.base}/${path}.git`)
+      await git(clone, 'pull', '--quiet', 'origin', 'main')
+      assert.ok(readFileSync(join(clone, `${name}.bin`)).equals(content), name)
+    }
+  })
+
   it('sends what is there already once, under however many names and commits', async () => {
     const path = await allot.repository(alice, 'dedup')
     const before = await allot.lfsBytesOf('alice')

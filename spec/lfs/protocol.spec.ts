@@ -33,7 +33,6 @@ describe('The batch API', () => {
     assert.equal(status, 200)
     assert.equal(headers.get('content-type'), LFS)
     const base = `${allot.base}/${path}.git/info/lfs`
-    const header = { Authorization: `token ${alice.token}` }
     assert.deepEqual(body, {
       transfer: 'basic',
       hash_algo: 'sha256',
@@ -42,10 +41,9 @@ describe('The batch API', () => {
         {
           oid: absent.oid,
           size: 1000,
-          authenticated: true,
           actions: {
-            upload: { href: `${base}/objects/${absent.oid}/1000`, header },
-            verify: { href: `${base}/verify`, header },
+            upload: { href: `${base}/objects/${absent.oid}/1000` },
+            verify: { href: `${base}/verify` },
           },
         },
       ],
@@ -88,20 +86,15 @@ describe('The batch API', () => {
     }
   })
 
-  it('answers with at most a mebibyte of the client’s own Authorization headers', async () => {
+  it('repeats nothing of the credentials, however long their header is', async () => {
     const path = await repository()
     const authorization = `token${' '.repeat(12_000)}${alice.token}`
-    const batch = (count: number) => {
-      const objects = Array.from({ length: count }, () => aContent(20)).map(({ oid, size }) => ({
-        oid,
-        size,
-      }))
-      const body = { operation: 'upload', objects }
-      return allot.lfs(path, 'POST', 'objects/batch', undefined, body, { authorization })
-    }
-    assert.equal((await batch(40)).body.objects[39].authenticated, true)
-    const refused = await batch(50)
-    assert.deepEqual([refused.status, refused.bytes.length < 200], [413, true])
+    const objects = Array.from({ length: 1000 }, () => aContent(20)).map(({ oid, size }) => ({ oid, size }))
+    const body = { operation: 'upload', objects }
+    const answer = await allot.lfs(path, 'POST', 'objects/batch', undefined, body, { authorization })
+    assert.equal(answer.status, 200)
+    assert.ok(!answer.bytes.includes(alice.token))
+    assert.ok(answer.bytes.length < 600 * objects.length, `${answer.bytes.length} bytes`)
   })
 
   it('gives no header along, and says nothing of being authenticated, when nobody is', async () => {
