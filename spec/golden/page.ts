@@ -11,6 +11,8 @@ Allot answers as the API document says, and where that is silent as a real Forge
 The table is made from the one that the specs in \`spec/golden\` hold against recorded answers of a Forgejo: a difference that it does
 not name fails, and so does an entry that nothing matches any more. \`npm run differences\` writes this page anew.
 
+Not recorded, and decided: \`PUT /version\` answers 405, since the version of a server is not set over the API.
+
 | Allot | Reason |
 |---|---|
 `
