@@ -271,6 +271,8 @@ export const migrated = collection({
   name: 'migrated',
   schema: Migrated,
   id: (one) => [one.source, one.kind, one.scope, one.name],
+  // Nothing else tells that a record is missing.
+  counted: { kind: (one) => [one.source, one.kind] },
 })
 
 /** Files on the disk besides git data: see lib/hosting/files.ts. */
