@@ -2,6 +2,7 @@ import { createClientBudget } from './client-budget.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
+import { clientOfAccount } from './hosting/client-address.ts'
 import { now } from './hosting/clock.ts'
 import { noreplyAddress } from './hosting/names.ts'
 import type { Push } from './hosting/push.ts'
@@ -90,7 +91,7 @@ const repositoryFiles = (
       },
       when: new Date(now() * 1000),
     }
-    const { size } = await creations.run(`user ${author.id}`, () =>
+    const { size } = await creations.run(clientOfAccount(author.id), () =>
       git.create(id, { defaultBranch, first: autoInit === true ? first : undefined }),
     )
     return size

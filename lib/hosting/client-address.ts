@@ -18,12 +18,16 @@ export const addressOf = (req: IncomingMessage, proxies: number): string => {
 export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
   networkOf(remoteAddress ?? '') ?? 'local'
 
+/** Names of clients, by which budgets are shared: one account, or one address, has one name in every budget. */
+export const clientOfAccount = (id: number): string => `user ${id}`
+export const clientOfAddress = (address: string): string => `address ${address}`
+
 /** The client whose budgets a request counts against: the account that is signed in, else the address. */
 export const clientOf = (
   req: IncomingMessage,
   user: { readonly id: number } | null,
   proxies: number,
-): string => (user === null ? `address ${addressOf(req, proxies)}` : `user ${user.id}`)
+): string => (user === null ? clientOfAddress(addressOf(req, proxies)) : clientOfAccount(user.id))
 
 /** An IPv4 address, or the /64 of an IPv6 one: whoever has one address there has all 2^64 of them. */
 const networkOf = (text: string): string | undefined => {

@@ -5,6 +5,7 @@ import type { Collection } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { canSee } from './access.ts'
+import { clientOfAccount } from './client-address.ts'
 import { now } from './clock.ts'
 import { existingAccount } from './find.ts'
 import { pageOfOne } from './search-page.ts'
@@ -47,7 +48,7 @@ export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
         slice,
       )
     }),
-  async add(account, { title, key }, client = clientOf(account)) {
+  async add(account, { title, key }, client = clientOfAccount(account)) {
     checkTexts('sshKey', { title, key })
     if (title === '') throw invalid('Title is required')
     const parsed = await reader.ssh(client, key)
@@ -65,7 +66,7 @@ export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
 
 export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
   ...keysIn(store, gpgKeys),
-  async add(account, { armored }, client = clientOf(account)) {
+  async add(account, { armored }, client = clientOfAccount(account)) {
     const parsed = await reader.openPgp(client, armored)
     const number = () => store.sequences.next('gpgKey')
     const subkeys: GpgKey['subkeys'] = []
@@ -83,8 +84,6 @@ export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
 
 /** What else is sent as one may be too long for a key of the store. */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
-
-const clientOf = (account: number) => `user ${account}`
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
 import type { Account } from '../records/schema.ts'
 import type { Store } from '../records/store.ts'
+import { clientOfAddress } from './client-address.ts'
 import { accountByEmail, accountByName } from './find.ts'
 import type { LoginAttempt, LoginThrottle } from './login-throttle.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
@@ -34,7 +35,7 @@ export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
     password: string,
     address: string,
   ): Promise<boolean> => {
-    const client = `address ${address}`
+    const client = clientOfAddress(address)
     const right =
       stored === null ? pretendToVerify(password, client) : verifyPassword(password, stored, client)
     const settled = right.finally(() => underWay.delete(proof))
