@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
 import { collection } from './collection.ts'
-import { numberedRecords } from './integrity/checks.ts'
 import type { InvertedIndexOptions } from './inverted-index.ts'
 import { tokenize } from './tokenize.ts'
 import { folded, trigramsOf } from './trigrams.ts'
@@ -763,8 +762,25 @@ export const collections = [
   migrated,
 ] as const
 
-/** The numbers that each sequence has given to records. */
-export const numbered = [
+/** A sequence and the records that its numbers were given to. */
+export interface NumberedRecords {
+  readonly sequence: string
+  readonly collection: string
+  numbersOf(record: unknown): readonly number[]
+}
+
+const numberedRecords = <R>(
+  sequence: string,
+  { options }: { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } },
+  numbersOf: (record: R) => readonly number[],
+): NumberedRecords => ({
+  sequence,
+  collection: options.name,
+  numbersOf: (record) => numbersOf(record as R),
+})
+
+/** Every sequence, for the integrity check: a sequence must be above each number that a record has. */
+export const numbered: readonly NumberedRecords[] = [
   numberedRecords('account', accounts, (account) => [account.id]),
   numberedRecords('repository', repositories, (repository) => [repository.id]),
   numberedRecords('landing', pushJournal, (landing) => [landing.id]),

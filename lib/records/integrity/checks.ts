@@ -94,15 +94,3 @@ export interface Recount {
   /** Makes what is kept for the key the amount; answers false where there is no record to keep it. */
   repair(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
 }
-
-/** The numbers that a sequence has given to the records of a collection. */
-export interface NumberedRecords {
-  readonly sequence: string
-  readonly collection: string
-  of(record: unknown): readonly number[]
-}
-export const numberedRecords = <R>(
-  sequence: string,
-  { options }: Of<R>,
-  of: (record: R) => readonly number[],
-): NumberedRecords => ({ sequence, collection: options.name, of: (record) => of(record as R) })

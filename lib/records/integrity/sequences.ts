@@ -22,7 +22,7 @@ export class SequenceCheck {
     for (const one of numbered) {
       if (one.collection !== collection) continue
       const kept = this.#kept.get(one.sequence)!
-      for (const number of one.of(record)) kept.highest = Math.max(kept.highest, number)
+      for (const number of one.numbersOf(record)) kept.highest = Math.max(kept.highest, number)
     }
   }
 
