@@ -5,7 +5,7 @@ import {
   type LookupValue,
   lookup,
   type Recount,
-} from '../records/integrity/checks.ts'
+} from '../integrity/checks.ts'
 import {
   attachments,
   comments,

@@ -1,4 +1,4 @@
-import { check, type IntegrityChecks, lookup } from '../records/integrity/checks.ts'
+import { check, type IntegrityChecks, lookup } from '../integrity/checks.ts'
 import {
   comments,
   issueSequences,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { FilePlace, FileStore } from '../files/index.ts'
+import { readable } from '../integrity/repair-record.ts'
 import { decodeValue } from '../records/codec.ts'
-import { readable } from '../records/integrity/repair-record.ts'
 import { files, ledgerEntries, type StoredFile } from '../records/schema.ts'
 import type { StorageDriver } from '../storage/driver.ts'
 import { lfsKey } from './lfs.ts'

@@ -1,11 +1,5 @@
-import {
-  amountSource,
-  check,
-  type IntegrityChecks,
-  lookup,
-  type Recount,
-} from '../records/integrity/checks.ts'
-import { repairMembers } from '../records/integrity/repair-record.ts'
+import { amountSource, check, type IntegrityChecks, lookup, type Recount } from '../integrity/checks.ts'
+import { repairMembers } from '../integrity/repair-record.ts'
 import {
   accounts,
   files,

@@ -8,8 +8,8 @@ import {
   lookup,
   type Recount,
   type RepairAction,
-} from '../records/integrity/checks.ts'
-import { readable, repairMembers } from '../records/integrity/repair-record.ts'
+} from '../integrity/checks.ts'
+import { readable, repairMembers } from '../integrity/repair-record.ts'
 import {
   type Audience,
   accounts,

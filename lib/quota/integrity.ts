@@ -5,8 +5,8 @@ import {
   type IntegrityChecks,
   lookup,
   type Recount,
-} from '../records/integrity/checks.ts'
-import { readable, repairMembers } from '../records/integrity/repair-record.ts'
+} from '../integrity/checks.ts'
+import { readable, repairMembers } from '../integrity/repair-record.ts'
 import {
   assignments,
   dailyUsages,

@@ -19,6 +19,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/workers': { rank: 1 },
   drivers: { rank: 2 },
   'lib/records': { rank: 2 },
+  'lib/integrity': { rank: 2, imports: ['lib/records'] },
   'lib/quota': { rank: 3 },
   'lib/markdown': { rank: 3 },
   'lib/keys': { rank: 3 },

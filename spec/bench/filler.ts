@@ -1,10 +1,6 @@
+import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/integrity/counters.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { createCompactor } from '../../lib/records/compactor.ts'
-import {
-  type ActualSource,
-  derivedStates,
-  type ExpectedSource,
-} from '../../lib/records/integrity/counters.ts'
 import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/records/inverted-index.ts'
 import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
 import { compactionMarkKey, recordKey } from '../../lib/records/keys.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { verifyRecords } from '../../lib/integrity/verify.ts'
 import { createCompactor } from '../../lib/records/compactor.ts'
-import { verifyRecords } from '../../lib/records/integrity/verify.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
 import { compactionMarkKey } from '../../lib/records/keys.ts'
 import { COMPACTION_START } from '../../lib/records/posting-list.ts'

@@ -1,7 +1,7 @@
-import type { ReadTransaction } from '../../storage/driver.ts'
-import { decodeVersionedCount } from '../inverted-index.ts'
-import { rangeBelow } from '../key-codec.ts'
-import { counterName } from '../keys.ts'
+import { decodeVersionedCount } from '../records/inverted-index.ts'
+import { rangeBelow } from '../records/key-codec.ts'
+import { counterName } from '../records/keys.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
 import { type CheckedCollection, checkedCollections } from './collections.ts'
 import { wholeNumber } from './sequences.ts'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import type { ReadTransaction, WriteTransaction } from '../../storage/driver.ts'
-import type { Collection } from '../collection.ts'
-import type { KeyTuple } from '../key-codec.ts'
+import type { Collection } from '../records/collection.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
+import type { ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 
 type Readable<R> = Pick<Collection<R>, 'get'> & { readonly options: { readonly schema: v.GenericSchema<R> } }
 

@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
-import type { Sum } from '../../integers.ts'
-import type { Bytes, WriteTransaction } from '../../storage/driver.ts'
-import type { KeyPart, KeyTuple } from '../key-codec.ts'
+import type { Sum } from '../integers.ts'
+import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
+import type { Bytes, WriteTransaction } from '../storage/driver.ts'
 
 /**
  * What a floor of the house knows to be derived from its records, declared so that one pass over the store can prove

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Bytes, ReadTransaction } from '../../storage/driver.ts'
-import { encodeKey, rangeBelow } from '../key-codec.ts'
+import { encodeKey, rangeBelow } from '../records/key-codec.ts'
+import type { Bytes, ReadTransaction } from '../storage/driver.ts'
 
 /** A part of a store, and what is done with each of its entries. */
 export interface RangeScan {

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import type { Bytes } from '../../storage/driver.ts'
-import { decodeValue } from '../codec.ts'
-import { type InvertedIndexOptions, postingKeysOf } from '../inverted-index.ts'
-import { decodeKey, encodeKey, type KeyTuple } from '../key-codec.ts'
-import { recordKey } from '../keys.ts'
-import { collections } from '../schema.ts'
+import { decodeValue } from '../records/codec.ts'
+import { type InvertedIndexOptions, postingKeysOf } from '../records/inverted-index.ts'
+import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
+import { recordKey } from '../records/keys.ts'
+import { collections } from '../records/schema.ts'
+import type { Bytes } from '../storage/driver.ts'
 
 /** A collection as a recount sees it: its records are of no type until they are read. */
 export interface CheckedCollection {

@@ -1,5 +1,5 @@
-import type { Sum } from '../../integers.ts'
-import { encodeValue } from '../codec.ts'
+import type { Sum } from '../integers.ts'
+import { encodeValue } from '../records/codec.ts'
 import { deleteAction, type Fault, putAction } from './checks.ts'
 import { describeKey } from './collections.ts'
 import type { ComparedKey } from './fingerprints.ts'

@@ -1,4 +1,4 @@
-import type { KeyPart } from '../key-codec.ts'
+import type { KeyPart } from '../records/key-codec.ts'
 import type { Lookup, LookupValue } from './checks.ts'
 
 const PAGE = 4096

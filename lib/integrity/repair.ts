@@ -1,5 +1,5 @@
-import { AllotError } from '../../errors.ts'
-import type { StorageDriver } from '../../storage/driver.ts'
+import { AllotError } from '../errors.ts'
+import type { StorageDriver } from '../storage/driver.ts'
 import type { Fault, IntegrityChecks, RepairAction } from './checks.ts'
 import { type OnFault, type OnProgress, type Totals, verifyRecords } from './verify.ts'
 

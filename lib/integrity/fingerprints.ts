@@ -1,5 +1,5 @@
-import { add, type Sum, subtract } from '../../integers.ts'
-import type { Bytes } from '../../storage/driver.ts'
+import { add, type Sum, subtract } from '../integers.ts'
+import type { Bytes } from '../storage/driver.ts'
 
 /**
  * Two sides that must agree: what ought to be (from the records) and what is (in the store). A side is told of things in

@@ -1,7 +1,7 @@
-import type { Bytes } from '../../storage/driver.ts'
-import { decodeValue, encodeValue } from '../codec.ts'
-import { sequenceKey } from '../keys.ts'
-import { numbered } from '../schema.ts'
+import { decodeValue, encodeValue } from '../records/codec.ts'
+import { sequenceKey } from '../records/keys.ts'
+import { numbered } from '../records/schema.ts'
+import type { Bytes } from '../storage/driver.ts'
 import { type Fault, putAction } from './checks.ts'
 import { describeKey } from './collections.ts'
 
