@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { inSomeRound } from '../support/rounds.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
@@ -20,17 +21,19 @@ describe('Rendering while one client sends hostile texts', () => {
 
   it('holds up no other request: GET /version beside 40 short texts that are slow', async () => {
     await ask('x')
-    const waits: number[] = []
-    const hostile = times(40, SHORT_AND_SLOW)
-    for (let round = 0; round < 20; round++) {
-      const begun = performance.now()
-      assert.equal((await patient.request('GET', '/version')).status, 200)
-      waits.push(performance.now() - begun)
-    }
-    for (const { status } of await Promise.all(hostile)) assert.ok([200, 422, 503].includes(status))
-    // The machine may be busy with other specs; a parser in this thread would hold up nearly every one of these.
-    waits.sort((left, right) => left - right)
-    assert.ok(waits[10]! < 100, `half of them took ${waits[10]} ms and more`)
+    await inSomeRound(async () => {
+      const waits: number[] = []
+      const hostile = times(40, SHORT_AND_SLOW)
+      for (let count = 0; count < 20; count++) {
+        const begun = performance.now()
+        assert.equal((await patient.request('GET', '/version')).status, 200)
+        waits.push(performance.now() - begun)
+      }
+      for (const { status } of await Promise.all(hostile)) assert.ok([200, 422, 503].includes(status))
+      // A parser in this thread would hold up nearly every one of these.
+      waits.sort((left, right) => left - right)
+      assert.ok(waits[10]! < 100, `half of them took ${waits[10]} ms and more`)
+    })
   })
 
   it("takes the client's own share only: another client's text is rendered meanwhile", async () => {
