@@ -1,3 +1,5 @@
+import { type QuotaInfo, quotaResource, sizesOf } from './api/quota/schema.ts'
+import { dateOf } from './api/time.ts'
 import { AllotError } from './errors.ts'
 import { accountByName } from './hosting/find.ts'
 import type { Hosting } from './hosting/index.ts'
@@ -10,8 +12,6 @@ import type { Rules } from './quota/rules.ts'
 import { type Subject, usedBy } from './quota/subjects.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { checkSubject } from './quota/validation.ts'
-import { type QuotaInfo, quotaResource, sizesOf } from './resources/quota.ts'
-import { dateOf } from './resources/time.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
 /** The engine as a host has it in process: owners by their names. Every call throws `not_found` for an unknown one. */

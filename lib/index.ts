@@ -1,4 +1,5 @@
 export { type Allot, createAllot } from './allot.ts'
+export type { QuotaInfo } from './api/quota/schema.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
 export type { HostAuthenticate, HostIdentity } from './hosting/host-identity.ts'
 export type {
@@ -17,7 +18,6 @@ export type { AllotOptions } from './options.ts'
 export type { QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { QuotaExplanation } from './quota/explain.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
-export type { QuotaInfo } from './resources/quota.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { LastLine } from './transfer/format.ts'

@@ -1,4 +1,4 @@
-import type { Organization } from '../../lib/resources/organization.ts'
+import type { Organization } from '../../lib/api/organization-schema.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import { pathSegment } from '../api-client.ts'
 import { type PrintFlags, printJson, printNote } from '../print.ts'

@@ -1,4 +1,4 @@
-import type { QuotaOverInfo } from '../../lib/resources/quota-plan.ts'
+import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import { formatSize } from '../bytes.ts'
 import { type Column, type PrintFlags, printPages } from '../print.ts'

@@ -1,5 +1,5 @@
+import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/resources/quota.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import { type Api, NotFoundAtPath, pathSegment } from '../api-client.ts'
 import { formatLimit } from '../bytes.ts'

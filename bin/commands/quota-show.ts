@@ -1,5 +1,5 @@
+import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { add, type Sum } from '../../lib/integers.ts'
-import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/resources/quota.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import { type Api, pathSegment } from '../api-client.ts'
 import { formatBytes, formatLimit, formatSize } from '../bytes.ts'

@@ -1,4 +1,4 @@
-import type { QuotaChange } from '../../lib/resources/quota-plan.ts'
+import type { QuotaChange } from '../../lib/api/quota/plan-schema.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import type { Api } from '../api-client.ts'
 import { type PlanFile, readPlan } from '../plan.ts'

@@ -1,4 +1,4 @@
-import type { AccessToken } from '../../lib/resources/token.ts'
+import type { AccessToken } from '../../lib/api/token-schema.ts'
 import { type ApiFlags, withApi } from '../api-access.ts'
 import { pathSegment } from '../api-client.ts'
 import { type PrintFlags, print, printJson, printNote } from '../print.ts'

@@ -1,5 +1,5 @@
-import type { AccessToken } from '../../lib/resources/token.ts'
-import type { User } from '../../lib/resources/user.ts'
+import type { AccessToken } from '../../lib/api/token-schema.ts'
+import type { User } from '../../lib/api/user-schema.ts'
 import { explainLocked } from '../api-access.ts'
 import { type Api, pathSegment } from '../api-client.ts'
 import { withStore } from '../open.ts'

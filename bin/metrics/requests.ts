@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { Gauge, Histogram, type Registry } from 'prom-client'
+import { gitRoutes } from '../../lib/api/git.ts'
+import { routes } from '../../lib/api/index.ts'
 import { createRouter } from '../../lib/http/router.ts'
-import { gitRoutes } from '../../lib/routes/git.ts'
-import { routes } from '../../lib/routes/index.ts'
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 

@@ -1,8 +1,8 @@
+import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../api/quota/schema.ts'
 import type { Viewer } from '../hosting/access.ts'
 import type { UsedEntry } from '../hosting/usage-lists.ts'
 import type { Slice } from '../hosting/visible-page.ts'
 import type { Account, Repository } from '../records/schema.ts'
-import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../resources/quota.ts'
 import type { PageContext, PageServices } from './route.ts'
 import type { Item, UsageKind, UsageListData } from './views/usage-list.tsx'
 

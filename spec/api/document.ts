@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { apiDocument } from '../../lib/routes/openapi.ts'
+import { apiDocument } from '../../lib/api/openapi.ts'
 import { VERSION } from '../../lib/version.ts'
 
 /** The committed copy of the API document: a change of the API shows in the diff of this file. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type * as v from 'valibot'
+import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { routes, streamRoutesFor } from '../../lib/routes/index.ts'
 import { populate, WORDS } from '../fuzz/populated.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
+import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { routes } from '../../lib/routes/index.ts'
 import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 import { filled, MARK } from './filled.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
+import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { routes } from '../../lib/routes/index.ts'
 import { assertError, assertList } from '../support/expectations.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
+import { routes } from '../../lib/api/index.ts'
 import { isFileField } from '../../lib/http/upload.ts'
-import { routes } from '../../lib/routes/index.ts'
 
 /** The types of a published client, which has the operations of Gitea by the ids that Allot's routes have. */
 const types = readFileSync(

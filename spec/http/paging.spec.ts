@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
+import { routes } from '../../lib/api/index.ts'
 import { coercionOf } from '../../lib/http/validate.ts'
-import { routes } from '../../lib/routes/index.ts'
 import { closing, type HttpFixture, pageOf, plain, route, serve } from './fixture.ts'
 
 /** As many numbers as the path says, as a list that pages. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { routes } from '../../lib/routes/index.ts'
+import { routes } from '../../lib/api/index.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { type Counted, countQueries } from './counted.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import * as v from 'valibot'
+import { routes } from '../../lib/api/index.ts'
 import { impliedStatuses, type Route } from '../../lib/http/index.ts'
 import { createRouter } from '../../lib/http/router.ts'
-import { routes } from '../../lib/routes/index.ts'
 import { noteAnswer } from './status-coverage.ts'
 import type { Answer } from './test-server.ts'
 

@@ -1,5 +1,5 @@
+import { routes } from '../../lib/api/index.ts'
 import { subjects } from '../../lib/index.ts'
-import { routes } from '../../lib/routes/index.ts'
 import type { Served } from './instance.ts'
 
 /** What stands in the place of each parameter: things that are there, and one that is not. */

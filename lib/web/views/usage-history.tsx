@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { dateOf } from '../../resources/time.ts'
+import { dateOf } from '../../api/time.ts'
 import { formatSize } from '../format.ts'
 import type { SubjectStatus } from '../usage-breakdown.ts'
 import { CANVAS, type HistoryChart, type HistorySpan, historyChart } from '../usage-history.ts'
