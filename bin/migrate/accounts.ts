@@ -1,6 +1,6 @@
 import { AllotError, invalid } from '../../lib/errors.ts'
 import type { AccountEdit, NewAccount } from '../../lib/hosting/accounts.ts'
-import { type Account, audienceOf } from '../../lib/records/schema.ts'
+import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
 import type { SourceUser } from './api-types.ts'
 import { followGrants } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'

@@ -1,6 +1,6 @@
 import { invalid } from '../../lib/errors.ts'
 import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
-import type { Repository } from '../../lib/records/schema.ts'
+import type { Repository } from '../../lib/records/schema/index.ts'
 import { formatSize } from '../bytes.ts'
 import type { SourceRepository } from './api-types.ts'
 import type { Migration } from './migration.ts'

@@ -1,4 +1,4 @@
-import type { Migrated } from '../../lib/records/schema.ts'
+import type { Migrated } from '../../lib/records/schema/index.ts'
 import { followAccount } from './accounts.ts'
 import type { SourceRepository } from './api-types.ts'
 import { dropKeys } from './keys.ts'

@@ -1,4 +1,4 @@
-import type { Migrated } from '../../lib/records/schema.ts'
+import type { Migrated } from '../../lib/records/schema/index.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 type Kind = Exclude<Migrated['kind'], 'account' | 'repository'>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Account } from '../../lib/records/schema.ts'
+import type { Account } from '../../lib/records/schema/index.ts'
 import { SourceGpgKey, SourceKey } from './api-types.ts'
 import { follow, type Things, type Wanted } from './history.ts'
 import { collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './migration.ts'

@@ -1,5 +1,5 @@
 import { invalid } from '../../lib/errors.ts'
-import { type Account, audienceOf } from '../../lib/records/schema.ts'
+import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
 import { followAccount, isThere } from './accounts.ts'
 import { type SourceOrganization, SourceUser } from './api-types.ts'
 import { followGrants } from './grants.ts'

@@ -1,4 +1,4 @@
-import type { Account } from '../../lib/records/schema.ts'
+import type { Account } from '../../lib/records/schema/index.ts'
 import { SourceRepository, SourceUser } from './api-types.ts'
 import { follow, type Things } from './history.ts'
 import { asOperator, collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './migration.ts'

@@ -5,7 +5,7 @@ import {
   audienceOf,
   type Repository,
   type Visibility,
-} from '../../lib/records/schema.ts'
+} from '../../lib/records/schema/index.ts'
 import { SourceRepository, SourceUser } from './api-types.ts'
 import { copyGitData } from './git-data.ts'
 import { followGrants } from './grants.ts'

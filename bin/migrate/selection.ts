@@ -1,4 +1,4 @@
-import type { Account, Visibility } from '../../lib/records/schema.ts'
+import type { Account, Visibility } from '../../lib/records/schema/index.ts'
 import { SourceOrganization, SourceUser } from './api-types.ts'
 import { collect, ifAvailable } from './migration.ts'
 import { usersOf } from './organizations.ts'

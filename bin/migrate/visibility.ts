@@ -1,5 +1,5 @@
-import type { Account, Audience, Repository, Visibility } from '../../lib/records/schema.ts'
-import { audienceOf } from '../../lib/records/schema.ts'
+import type { Account, Audience, Repository, Visibility } from '../../lib/records/schema/index.ts'
+import { audienceOf } from '../../lib/records/schema/index.ts'
 import type { SourceRepository } from './api-types.ts'
 import type { Source } from './source.ts'
 

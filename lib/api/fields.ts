@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Visibility } from '../records/schema.ts'
+import { Visibility } from '../records/schema/index.ts'
 
 /** "`{id}` is an integer key id." */
 export const keyId = v.object({ id: v.pipe(v.number(), v.safeInteger()) })

@@ -2,7 +2,7 @@ import { AllotError } from '../errors.ts'
 import { permissionOn } from '../hosting/access.ts'
 import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, type StreamRequest } from '../http/index.ts'
-import type { Repository } from '../records/schema.ts'
+import type { Repository } from '../records/schema/index.ts'
 import type { StreamServices } from './route.ts'
 
 type Asked = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params'>

@@ -4,7 +4,7 @@ import { now } from '../hosting/clock.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { Push } from '../hosting/push.ts'
 import type { StreamReply, StreamRequest } from '../http/index.ts'
-import type { Repository } from '../records/schema.ts'
+import type { Repository } from '../records/schema/index.ts'
 import { readable, writable } from './git-access.ts'
 import { type StreamServices, stream } from './route.ts'
 

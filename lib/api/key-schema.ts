@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { GpgKey as GpgRecord, SshKey } from '../records/schema.ts'
+import type { GpgKey as GpgRecord, SshKey } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'
 import { User } from './user-schema.ts'
 

@@ -4,7 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import type { LfsObject } from '../hosting/lfs.ts'
 import { type Failure, fileReply, parseJson, type StreamReply, type StreamRequest } from '../http/index.ts'
-import type { StoredFile } from '../records/schema.ts'
+import type { StoredFile } from '../records/schema/index.ts'
 import { nameIn, readable, writable } from './git-access.ts'
 import { type StreamServices, stream } from './route.ts'
 

@@ -1,7 +1,7 @@
 import { type Viewer, viewerText } from '../hosting/access.ts'
 import type { Page } from '../hosting/visible-page.ts'
 import { SerializedJson } from '../http/index.ts'
-import type { Account, Repository } from '../records/schema.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { presentIn, presentRepositories, type Urls } from './repository-presenter.ts'
 import { pageOf, type Services } from './route.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Account, Visibility } from '../records/schema.ts'
+import { type Account, Visibility } from '../records/schema/index.ts'
 import { userResource } from './user-schema.ts'
 
 export const Organization = v.object({

@@ -3,7 +3,7 @@ import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } fr
 import type { NewOrganization } from '../hosting/organizations.ts'
 import type { Page } from '../hosting/visible-page.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import { acceptedBooleans, GivenVisibility, visibilityIn } from './fields.ts'
 import { Organization, organizationResource } from './organization-schema.ts'
 import { accountNamed, organizationNamed } from './resolve-account.ts'

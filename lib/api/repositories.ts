@@ -13,7 +13,7 @@ import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '.
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../hosting/search-filters.ts'
 import type { Slice } from '../hosting/visible-page.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import { acceptedBooleans } from './fields.ts'
 import { keptRepository, keptRepositoryPage, type ListRequest } from './list-response.ts'
 import { nothingIn, presentRepositories, presentRepository } from './repository-presenter.ts'

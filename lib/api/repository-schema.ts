@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Permission as Rights } from '../hosting/access.ts'
 import { add, type Sum } from '../integers.ts'
-import type { Repository as Record } from '../records/schema.ts'
+import type { Repository as Record } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'
 import { hostOf, User } from './user-schema.ts'
 

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Viewer } from '../hosting/access.ts'
 import type { Identity } from '../hosting/identity.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import type { Services } from './route.ts'
 
 /** The account that a path names, if the viewer may know of it. */

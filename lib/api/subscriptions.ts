@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
-import type { Repository as Record } from '../records/schema.ts'
+import type { Repository as Record } from '../records/schema/index.ts'
 import { repositoryPage } from './list-response.ts'
 import { presentRepository, type Urls } from './repository-presenter.ts'
 import { Repository } from './repository-schema.ts'

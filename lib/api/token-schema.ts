@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Token } from '../records/schema.ts'
+import type { Token } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'
 
 export const AccessToken = v.object({

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import { pageOf, reply, route, type Services } from './route.ts'
 import { AccessToken, accessTokenResource } from './token-schema.ts'
 

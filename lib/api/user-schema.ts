@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Viewer } from '../hosting/access.ts'
 import { noreplyAddress } from '../hosting/names.ts'
-import { type Account, Visibility } from '../records/schema.ts'
+import { type Account, Visibility } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'
 
 export const User = v.object({

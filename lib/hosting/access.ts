@@ -1,5 +1,11 @@
 import { pendingIds } from '../records/jobs.ts'
-import { type Account, type Audience, audienceOf, memberships, type Repository } from '../records/schema.ts'
+import {
+  type Account,
+  type Audience,
+  audienceOf,
+  memberships,
+  type Repository,
+} from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
 /** The account that a read is done for; null is a client that has not signed in. */

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { type Account, accounts, repositories, type Visibility } from '../records/schema.ts'
+import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Viewer, viewerText } from './access.ts'

@@ -1,5 +1,5 @@
 import type { QuotaEngine } from '../quota/index.ts'
-import { type Attachment, attachments } from '../records/schema.ts'
+import { type Attachment, attachments } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from './files.ts'
 import { RESERVED_PREFIX } from './named-ledger.ts'

@@ -1,5 +1,5 @@
-import type { Attachment, LedgerEntry, Repository } from '../records/schema.ts'
-import { comments, issues, releases } from '../records/schema.ts'
+import type { Attachment, LedgerEntry, Repository } from '../records/schema/index.ts'
+import { comments, issues, releases } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, permissionOn, type ReadFor, type Viewer } from './access.ts'
 import { commentIn } from './comments.ts'

@@ -14,7 +14,7 @@ import {
   ledgerEntries,
   releases,
   repositories,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 
 const repository = lookup(repositories, () => 1)

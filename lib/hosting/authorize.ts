@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Account, Repository } from '../records/schema.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { membershipOf, permissionOn, type Viewer } from './access.ts'
 import { accountByName, readableRepository, visibleAccount, visibleOrganization } from './find.ts'

@@ -1,4 +1,4 @@
-import { type Relation, type RelationCollection, repositories } from '../records/schema.ts'
+import { type Relation, type RelationCollection, repositories } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { ownersFor, type Viewer } from './access.ts'
 

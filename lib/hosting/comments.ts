@@ -1,4 +1,4 @@
-import { type Comment, comments, type Issue, issues } from '../records/schema.ts'
+import { type Comment, comments, type Issue, issues } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'

@@ -7,7 +7,7 @@ import {
   jobs,
   releases,
   repositories,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 
 const repository = lookup(repositories, () => 1)
 const issue = lookup(issues, () => 1)

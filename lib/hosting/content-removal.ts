@@ -1,6 +1,6 @@
 import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
-import { comments, issueSequences, issues, releases } from '../records/schema.ts'
+import { comments, issueSequences, issues, releases } from '../records/schema/index.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 import { repositoryById } from './find.ts'
 

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { FilePlace, FileStore } from '../files/index.ts'
 import { readable } from '../integrity/repair-record.ts'
 import { decodeValue } from '../records/codec.ts'
-import { files, ledgerEntries, type StoredFile } from '../records/schema.ts'
+import { files, ledgerEntries, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/driver.ts'
 import { lfsKey } from './lfs.ts'
 

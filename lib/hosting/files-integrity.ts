@@ -9,7 +9,7 @@ import {
   packageFiles,
   packageVersions,
   repositories,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import { RESERVED_PREFIX } from './named-ledger.ts'
 
 const account = lookup(accounts, () => 1)

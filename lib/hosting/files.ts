@@ -12,7 +12,7 @@ import {
 } from '../files/index.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
-import { files, repositories, type StoredFile } from '../records/schema.ts'
+import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { StorageError } from '../storage/errors.ts'

@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import { type Account, accounts, type Repository, repositories } from '../records/schema.ts'
+import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, canSee, type ReadFor, type Viewer } from './access.ts'
 

@@ -31,7 +31,7 @@ import {
   stars,
   tokens,
   watches,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import { audienceOfAccount, audienceWithin } from './access.ts'
 
 const audienceOf = lookup(accounts, audienceOfAccount)

@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
-import { type Issue, issues } from '../records/schema.ts'
+import { type Issue, issues } from '../records/schema/index.ts'
 import { tokenize } from '../records/tokenize.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { firstOf } from './search-page.ts'

@@ -1,7 +1,7 @@
 import { createClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { type Issue, issueSequences, issues, type Repository } from '../records/schema.ts'
+import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Viewer } from './access.ts'

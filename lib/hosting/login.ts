@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { clientOfAddress } from './client-address.ts'
 import { accountByEmail, accountByName } from './find.ts'

@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts'
-import { type Migrated, migrated } from '../records/schema.ts'
+import { type Migrated, migrated } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
 /** What was copied from one source: see bin/migrate/history.ts. */

@@ -1,5 +1,11 @@
 import { AllotError } from '../errors.ts'
-import { type Account, accounts, type Membership, memberships, type Visibility } from '../records/schema.ts'
+import {
+  type Account,
+  accounts,
+  type Membership,
+  memberships,
+  type Visibility,
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, membershipOf, type Viewer } from './access.ts'

@@ -6,7 +6,7 @@ import {
   type PackageVersion,
   packageFiles,
   packageVersions,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { HostedFiles } from './files.ts'

@@ -10,7 +10,7 @@ import {
   type PackageVersion,
   packageFiles,
   packageVersions,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { membershipOf, type Viewer } from './access.ts'

@@ -11,7 +11,7 @@ import {
   repositories,
   stars,
   watches,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount } from './access.ts'
 import { repositoryById } from './find.ts'

@@ -1,4 +1,4 @@
-import { type Account, accounts } from '../records/schema.ts'
+import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { hasScope, type Viewer, viewerText } from './access.ts'

@@ -1,6 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema.ts'
+import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/mutex.ts'
 import { now } from './clock.ts'

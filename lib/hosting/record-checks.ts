@@ -22,7 +22,7 @@ import type {
   SshKey,
   StoredFile,
   Token,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import { MAX_NAME } from './migrated.ts'
 import { checkLedgerKey } from './named-ledger.ts'
 import { checkAccountName, checkBranchName, checkFileName, checkRepositoryName, isRefName } from './names.ts'

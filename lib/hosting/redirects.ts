@@ -1,4 +1,4 @@
-import { accounts, type Redirect, type Repository, redirects } from '../records/schema.ts'
+import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canRead, type Viewer } from './access.ts'

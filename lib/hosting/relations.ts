@@ -9,7 +9,7 @@ import {
   repositories,
   stars,
   watches,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { audienceOfAccount, canRead, canSee, ownersFor, repositoryViewer, type Viewer } from './access.ts'

@@ -1,6 +1,6 @@
 import { AllotError, invalid } from '../errors.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { type Release, type Repository, releases } from '../records/schema.ts'
+import { type Release, type Repository, releases } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { permissionOn, type Viewer } from './access.ts'
 import { given } from './accounts.ts'

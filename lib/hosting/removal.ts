@@ -14,7 +14,7 @@ import {
   stars,
   tokens,
   watches,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { ownsRepositories } from './accounts.ts'

@@ -1,7 +1,7 @@
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
+import { type Audience, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { Bytes, ReadTransaction } from '../storage/driver.ts'
 import { audiencesOf, openAudiences, ownersFor, repositoryViewer, type Viewer } from './access.ts'

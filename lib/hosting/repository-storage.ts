@@ -1,4 +1,4 @@
-import { pendingFolders } from '../records/schema.ts'
+import { pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'

@@ -8,7 +8,13 @@ import { encodeKey } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
 import { recordKeyText } from '../records/merge.ts'
 import { containsWord } from '../records/posting-list.ts'
-import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
+import {
+  type Account,
+  type Audience,
+  accounts,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { folded, isTrigram, queryTrigrams } from '../records/trigrams.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

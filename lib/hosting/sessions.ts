@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Account, accounts, type Session, sessions, tokens } from '../records/schema.ts'
+import { type Account, accounts, type Session, sessions, tokens } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { now } from './clock.ts'

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { AllotError } from '../errors.ts'
 import { checkName } from '../quota/validation.ts'
-import { type Token, tokens } from '../records/schema.ts'
+import { type Token, tokens } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { now } from './clock.ts'
 import { existingAccount } from './find.ts'

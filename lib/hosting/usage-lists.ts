@@ -7,7 +7,7 @@ import {
   type Repository,
   releases,
   repositories,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { openAudiences, repositoryViewer, type Viewer } from './access.ts'

@@ -1,7 +1,13 @@
 import { AllotError } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
-import { type Account, type Audience, accounts, type Repository, repositories } from '../records/schema.ts'
+import {
+  type Account,
+  type Audience,
+  accounts,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { audienceOfRepository } from './access.ts'
 

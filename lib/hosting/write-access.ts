@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Repository } from '../records/schema.ts'
+import type { Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Permission, permissionOn, type ReadFor, type Viewer } from './access.ts'
 import { readableRepository } from './find.ts'

@@ -3,7 +3,7 @@ import { decodeValue } from '../records/codec.ts'
 import { type InvertedIndexOptions, postingKeysOf } from '../records/inverted-index.ts'
 import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
-import { collections } from '../records/schema.ts'
+import { collections } from '../records/schema/index.ts'
 import type { Bytes } from '../storage/driver.ts'
 
 /** A collection as a recount sees it: its records are of no type until they are read. */

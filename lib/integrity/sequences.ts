@@ -1,6 +1,6 @@
 import { decodeValue, encodeValue } from '../records/codec.ts'
 import { sequenceKey } from '../records/keys.ts'
-import { numbered } from '../records/schema.ts'
+import { numbered } from '../records/schema/index.ts'
 import type { Bytes } from '../storage/driver.ts'
 import { type Fault, putAction } from './checks.ts'
 import { describeKey } from './collections.ts'

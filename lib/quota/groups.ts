@@ -1,5 +1,5 @@
 import { AllotError, invalid } from '../errors.ts'
-import { assignments, type Group, groups, rules } from '../records/schema.ts'
+import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'

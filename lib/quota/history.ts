@@ -1,4 +1,4 @@
-import { type DailyUsage, dailyUsages, type OwnerUsage, ownerUsages } from '../records/schema.ts'
+import { type DailyUsage, dailyUsages, type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 

@@ -1,5 +1,5 @@
 import type { Jobs } from '../records/jobs.ts'
-import { type DailyUsage, ownerUsages } from '../records/schema.ts'
+import { type DailyUsage, ownerUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { isWithin } from './evaluate.ts'
 import { explain, type QuotaExplanation } from './explain.ts'

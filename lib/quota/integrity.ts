@@ -17,7 +17,7 @@ import {
   type RepositoryUsage,
   repositoryUsages,
   rules,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { WriteTransaction } from '../storage/driver.ts'
 import { today } from './history.ts'
 import { countedAs, type ListedKind } from './ledger.ts'

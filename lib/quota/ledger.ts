@@ -7,7 +7,7 @@ import {
   ledgerEntries,
   type RepositoryUsage,
   repositoryUsages,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { countOwnEntries, countPartitions, listPartitions, partitionFor } from './partitions.ts'

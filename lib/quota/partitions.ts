@@ -6,7 +6,7 @@ import {
   noOwnEntries,
   type RepositoryUsage,
   repositoryUsages,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { ListedKind } from './ledger.ts'
 

@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts'
-import { assignments } from '../records/schema.ts'
+import { assignments } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'

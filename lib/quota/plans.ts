@@ -1,5 +1,5 @@
 import type { Sum } from '../integers.ts'
-import { assignments, groups, rules } from '../records/schema.ts'
+import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'

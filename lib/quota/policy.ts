@@ -1,4 +1,4 @@
-import { groups, rules } from '../records/schema.ts'
+import { groups, rules } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { toRule } from './rules.ts'

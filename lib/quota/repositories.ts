@@ -7,7 +7,7 @@ import {
   noOwnEntries,
   type RepositoryUsage,
   repositoryUsages,
-} from '../records/schema.ts'
+} from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { UsageCounters, UsageDelta } from './usage.ts'
 

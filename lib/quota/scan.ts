@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { add } from '../integers.ts'
-import { accounts, assignments, type OwnerUsage, ownerUsages } from '../records/schema.ts'
+import { accounts, assignments, type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { noUsage, type Usage } from './subjects.ts'
 

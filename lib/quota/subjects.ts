@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
-import type { OwnerUsage } from '../records/schema.ts'
+import type { OwnerUsage } from '../records/schema/index.ts'
 
 /** What an owner uses, in bytes, by the kinds that are counted apart. */
 export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>

@@ -1,5 +1,5 @@
 import { add } from '../integers.ts'
-import { type OwnerUsage, ownerUsages } from '../records/schema.ts'
+import { type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { recordDay, today } from './history.ts'

@@ -2,7 +2,7 @@ import type { Bytes, Entry, WriteTransaction } from '../storage/driver.ts'
 import { decodeValue } from './codec.ts'
 import type { Collection } from './collection.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
-import { collections } from './schema.ts'
+import { collections } from './schema/index.ts'
 
 interface KeyBounds {
   start: Bytes

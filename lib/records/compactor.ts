@@ -4,7 +4,7 @@ import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
 import { pauseSince } from './pacing.ts'
 import { type PostingList, postingList } from './posting-list.ts'
-import { collections } from './schema.ts'
+import { collections } from './schema/index.ts'
 import type { Store } from './store.ts'
 
 /** Packs the lists that have grown (posting-list.ts), a step at a time, so that others have their turn between. */

@@ -1,5 +1,5 @@
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Job, jobs } from './schema.ts'
+import { type Job, jobs } from './schema/index.ts'
 import type { Store, WriteContext } from './store.ts'
 
 /**

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { invalid } from '../errors.ts'
 import type { FilePlace, FileStore } from '../files/index.ts'
 import type { StagedFile } from '../files/staging.ts'
-import { files } from '../records/schema.ts'
+import { files } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 

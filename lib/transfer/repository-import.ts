@@ -1,7 +1,7 @@
 import { AllotError, invalid } from '../errors.ts'
 import type { BundleImport } from '../git/bundle-import.ts'
 import type { GitStore } from '../git/index.ts'
-import { repositories } from '../records/schema.ts'
+import { repositories } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 

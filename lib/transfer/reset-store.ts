@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { contents, importing, isEmpty, schemaVersion } from '../records/metadata.ts'
 import { requireKnownLayout } from '../records/migrate.ts'
-import { files, repositories } from '../records/schema.ts'
+import { files, repositories } from '../records/schema/index.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Identity } from '../hosting/identity.ts'
 import { checkScopes } from '../http/scopes.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
 import type { PageServices } from './route.ts'
 
 /**

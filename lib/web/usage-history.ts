@@ -1,6 +1,6 @@
 import type { Sum } from '../integers.ts'
 import { usedBy } from '../quota/subjects.ts'
-import type { DailyUsage } from '../records/schema.ts'
+import type { DailyUsage } from '../records/schema/index.ts'
 import { usagePartsOf } from './usage-breakdown.ts'
 
 /** What was used over time: from the begin of one day to the begin of another. */

@@ -2,7 +2,7 @@ import { usedArtifactResource, usedAttachmentResource, usedPackageResource } fro
 import type { Viewer } from '../hosting/access.ts'
 import type { UsedEntry } from '../hosting/usage-lists.ts'
 import type { Slice } from '../hosting/visible-page.ts'
-import type { Account, Repository } from '../records/schema.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
 import type { PageContext, PageServices } from './route.ts'
 import type { Item, UsageKind, UsageListData } from './views/usage-list.tsx'
 

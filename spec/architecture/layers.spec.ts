@@ -97,13 +97,13 @@ describe('Imports', () => {
 })
 
 describe('The source', () => {
-  it('has neither collections of unrelated helpers nor files of 260 lines and more', () => {
+  it('has neither collections of unrelated helpers nor files of more than 300 lines', () => {
     for (const file of files) {
       assert.doesNotMatch(file, /helper|util|common(?!mark)|manager/i)
       const { length } = readFileSync(join(root, file), 'utf8').split('\n')
       // Lists of declarations are as long as the API and its records are.
-      const isList = file.startsWith('lib/api/') || file === 'lib/records/schema.ts'
-      assert.ok(length < 260 || isList, `${file} has ${length} lines`)
+      const isList = file.startsWith('lib/api/') || file === 'lib/records/schema/index.ts'
+      assert.ok(length <= 301 || isList, `${file} has ${length} lines`)
     }
   })
 

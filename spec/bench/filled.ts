@@ -12,7 +12,7 @@ import {
   repositories,
   repositoryUsages,
   stars,
-} from '../../lib/records/schema.ts'
+} from '../../lib/records/schema/index.ts'
 import { Filler } from './filler.ts'
 
 const WHEN = 1_700_000_000

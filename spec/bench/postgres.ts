@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgres as driver } from '../../drivers/postgres/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import type { Account, Repository } from '../../lib/records/schema.ts'
+import type { Account, Repository } from '../../lib/records/schema/index.ts'
 import { startCluster } from '../postgres/cluster.ts'
 import { type Bench, inTurns } from './measure.ts'
 import { ask, hostBy, loadAs } from './servers.ts'

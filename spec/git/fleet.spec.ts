@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { pushJournal } from '../../lib/records/schema.ts'
+import { pushJournal } from '../../lib/records/schema/index.ts'
 import { bytesIn, startGit } from './served.ts'
 
 const [HOUR, DAY] = [3600, 24 * 3600]

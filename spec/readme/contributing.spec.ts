@@ -22,8 +22,8 @@ describe('CONTRIBUTING.md', () => {
   })
 
   const SAID: [word: string, file: string][] = [
-    ['export const collections', 'lib/records/schema.ts'],
-    ['export const numbered', 'lib/records/schema.ts'],
+    ['export const collections', 'lib/records/schema/index.ts'],
+    ['export const numbered', 'lib/records/schema/index.ts'],
     ['export const steps', 'lib/records/migrations.ts'],
     ['export const driverFor', 'bin/store-location.ts'],
     ['export interface StorageDriver', 'lib/storage/driver.ts'],

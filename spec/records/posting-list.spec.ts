@@ -9,7 +9,7 @@ import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts
 import { recordKey, sequenceKey } from '../../lib/records/keys.ts'
 import { schemaVersion } from '../../lib/records/metadata.ts'
 import { migrateStore } from '../../lib/records/migrate.ts'
-import { type Audience, type Repository, repositories } from '../../lib/records/schema.ts'
+import { type Audience, type Repository, repositories } from '../../lib/records/schema/index.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'

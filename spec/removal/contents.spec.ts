@@ -4,7 +4,14 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AttachmentTargetName } from '../../lib/hosting/attachment-targets.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
-import { type Account, attachments, comments, files, issues, releases } from '../../lib/records/schema.ts'
+import {
+  type Account,
+  attachments,
+  comments,
+  files,
+  issues,
+  releases,
+} from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { openFixture, type RemovalFixture } from './fixture.ts'

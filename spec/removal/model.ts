@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { LedgerKind, Visibility } from '../../lib/records/schema.ts'
+import type { LedgerKind, Visibility } from '../../lib/records/schema/index.ts'
 
 /** Everything that can be asked for, as plain objects. Accounts go by their names, repositories by their numbers. */
 export interface Model {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { AllotError } from '../../lib/errors.ts'
 import type { NamedEntry } from '../../lib/hosting/named-ledger.ts'
 import type { RepositoryRelation } from '../../lib/hosting/relations.ts'
-import type { LedgerKind } from '../../lib/records/schema.ts'
+import type { LedgerKind } from '../../lib/records/schema/index.ts'
 import type { RemovalFixture } from './fixture.ts'
 import {
   canRead,

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Attached } from '../../hosting/usage-lists.ts'
-import type { Attachment as Record } from '../../records/schema.ts'
+import type { Attachment as Record } from '../../records/schema/index.ts'
 import { timestamp } from '../time.ts'
 
 export const Attachment = v.object({

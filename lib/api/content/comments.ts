@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { OnIssue } from '../../hosting/comments.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Comment as Record } from '../../records/schema.ts'
+import type { Comment as Record } from '../../records/schema/index.ts'
 import type { ListRequest } from '../list-response.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
 import { number, presenterFor, repositoryNameOf, repositoryParams, text } from './fields.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Comment as CommentRecord, Issue as Record, Repository } from '../../records/schema.ts'
+import type { Comment as CommentRecord, Issue as Record, Repository } from '../../records/schema/index.ts'
 import { timestamp } from '../time.ts'
 import { User } from '../user-schema.ts'
 import { Attachment } from './attachment-schema.ts'

@@ -1,5 +1,5 @@
 import type { StreamReply } from '../../http/index.ts'
-import type { Account, PackageFile, PackageVersion } from '../../records/schema.ts'
+import type { Account, PackageFile, PackageVersion } from '../../records/schema/index.ts'
 
 /** What the `html_url` of a package shows: its files, to be had. It runs nothing and loads nothing. */
 export const packagePage = (

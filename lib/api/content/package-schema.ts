@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Viewer } from '../../hosting/access.ts'
-import type { Account, PackageFile as FileRecord, PackageVersion } from '../../records/schema.ts'
+import type { Account, PackageFile as FileRecord, PackageVersion } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { Urls } from '../repository-presenter.ts'
 import { timestamp } from '../time.ts'

@@ -10,7 +10,7 @@ import {
   type Issue as IssueRecord,
   type Release as ReleaseRecord,
   type Repository,
-} from '../../records/schema.ts'
+} from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/driver.ts'
 import type { Urls } from '../repository-presenter.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Release as Record } from '../../records/schema.ts'
+import type { Release as Record } from '../../records/schema/index.ts'
 import { timestamp } from '../time.ts'
 import { User } from '../user-schema.ts'
 import { Attachment, tagPath } from './attachment-schema.ts'

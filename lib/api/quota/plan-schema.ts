@@ -5,7 +5,7 @@ import type { LimitStatus } from '../../quota/evaluate.ts'
 import type { OwnerOverQuota } from '../../quota/over-quota.ts'
 import type { ChangedOwner } from '../../quota/plans.ts'
 import { Subject } from '../../quota/subjects.ts'
-import type { Account } from '../../records/schema.ts'
+import type { Account } from '../../records/schema/index.ts'
 import { User, userResource } from '../user-schema.ts'
 import { bytes, ruleResource } from './schema.ts'
 

@@ -3,7 +3,7 @@ import type { Page } from '../../hosting/visible-page.ts'
 import { SerializedJson, serializeOnce } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import type { LedgerEntry } from '../../records/schema.ts'
+import type { LedgerEntry } from '../../records/schema/index.ts'
 import type { ListRequest } from '../list-response.ts'
 import { pageOf, reply, type Services } from '../route.ts'
 import {

@@ -5,7 +5,7 @@ import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { QuotaExplanation } from '../../quota/explain.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, type Usage } from '../../quota/subjects.ts'
-import type { LedgerEntry } from '../../records/schema.ts'
+import type { LedgerEntry } from '../../records/schema/index.ts'
 import { holderPaths } from '../content/attachment-schema.ts'
 
 /** Bytes, or -1 for unlimited. */

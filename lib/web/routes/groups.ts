@@ -1,6 +1,6 @@
 import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import type { Account } from '../../records/schema.ts'
+import type { Account } from '../../records/schema/index.ts'
 import { runAdminAction } from '../admin-action.ts'
 import { type PageContext, type PageServices, page, type View } from '../route.ts'
 import { type GroupData, groupsView, groupView } from '../views/groups.tsx'

@@ -1,5 +1,5 @@
 import { AllotError } from '../../errors.ts'
-import { repositoryUsages } from '../../records/schema.ts'
+import { repositoryUsages } from '../../records/schema/index.ts'
 import { accessibleOwner } from '../owner-access.ts'
 import { page } from '../route.ts'
 import { repositoryView } from '../views/repository.tsx'

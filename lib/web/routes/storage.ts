@@ -1,7 +1,7 @@
 import { AllotError } from '../../errors.ts'
 import type { Identity } from '../../hosting/identity.ts'
 import { today } from '../../quota/history.ts'
-import type { Account } from '../../records/schema.ts'
+import type { Account } from '../../records/schema/index.ts'
 import { accessibleOwner, ownedOrganizations } from '../owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from '../route.ts'
 import { subjectStatus, usageParts } from '../usage-breakdown.ts'

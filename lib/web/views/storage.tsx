@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Usage } from '../../quota/subjects.ts'
-import type { Account } from '../../records/schema.ts'
+import type { Account } from '../../records/schema/index.ts'
 import { formatList, formatSize } from '../format.ts'
 import type { PageContext, View } from '../route.ts'
 import { type SubjectStatus, usageParts } from '../usage-breakdown.ts'
