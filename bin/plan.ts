@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
-import { recordOf } from '../lib/http/record.ts'
+import { recordOf } from '../lib/http/json.ts'
 import { Size } from '../lib/option-types.ts'
 import { describeIssue } from '../lib/options.ts'
 import { Subject } from '../lib/quota/subjects.ts'

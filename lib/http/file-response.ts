@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { StreamReply } from './stream-route.ts'
+import type { StreamReply } from './route.ts'
 
 /** A file as it is sent: its content never changes while it has this tag. */
 export interface FileContent {

@@ -1,11 +1,10 @@
 export { createDispatcher, type Dispatcher, type Next } from './dispatcher.ts'
-export type { Failure, Log } from './errors.ts'
+export type { Failure, Log } from './error-response.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { type FileContent, fileReply } from './file-response.ts'
-export { parseJson, withoutNulls } from './json.ts'
+export { parseJson, recordOf, withoutNulls } from './json.ts'
 export { type DocumentInfo, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
-export { recordOf } from './record.ts'
 export {
   Empty,
   ErrorBody,
@@ -19,8 +18,16 @@ export {
   serializeOnce,
   ValidationError,
 } from './responses.ts'
-export { type Identity, type Method, type Route, routesFor } from './route.ts'
+export {
+  type Identity,
+  type Method,
+  type Route,
+  routesFor,
+  type StreamReply,
+  type StreamRequest,
+  type StreamRoute,
+  streamsFor,
+} from './route.ts'
 export { checkScopes } from './scopes.ts'
 export { createStreamDispatcher, type StreamDispatcher } from './stream-dispatcher.ts'
-export { type StreamReply, type StreamRequest, type StreamRoute, streamsFor } from './stream-route.ts'
 export { fileField, type Upload, type UploadedFile } from './upload.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { readBody } from '../http/body.ts'
-import { recordOf } from '../http/record.ts'
+import { recordOf } from '../http/json.ts'
 
 /** What a form has sent. */
 export interface Form {

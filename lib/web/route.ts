@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
 import type { Identity } from '../hosting/identity.ts'
 import type { Hosting } from '../hosting/index.ts'
+import type { SegmentsOf } from '../http/route.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
 import type { Form } from './form.ts'
@@ -73,10 +74,6 @@ export interface PageRoute {
   readonly scope?: string
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
-
-type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | SegmentsOf<Rest>
-  : never
 
 /** Declares one; whoever handles a page for the signed-in has a user. */
 export const page = <const Path extends string, const Who extends PageRoute['who']>(

@@ -4,7 +4,7 @@ import { after, before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
-import { toFailure } from '../../lib/http/errors.ts'
+import { toFailure } from '../../lib/http/error-response.ts'
 import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 

@@ -1,2 +1,0 @@
-/** The client went away: there is nobody to answer. */
-export class ClientDisconnected extends Error {}
