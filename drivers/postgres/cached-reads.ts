@@ -5,7 +5,7 @@ import { holds, MAX_RUNS, OptimisticTransaction, type ReadSet } from './optimist
 import { transactionOver } from './queries.ts'
 import { type CachedResult, sizeOf } from './read-cache.ts'
 import { type Outcome, outcomeOf } from './result.ts'
-import { readAtOnce } from './transactions.ts'
+import { readAtOnce } from './plain.ts'
 
 /** What came of some work, and all that it went by. */
 interface CachedOutcome {

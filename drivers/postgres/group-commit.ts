@@ -8,7 +8,7 @@ import { MAX_CACHED_RANGE, OptimisticTransaction, type ReadSet } from './optimis
 import { type Query, type QueryResult, transactionOver } from './queries.ts'
 import type { CachedResult, ReadCache } from './read-cache.ts'
 import { type Outcome, outcomeOf } from './result.ts'
-import { writeAtOnce } from './transactions.ts'
+import { writeAtOnce } from './plain.ts'
 
 /** How often what a write has to know is looked up before it is given a transaction of its own. */
 const COLD = 4

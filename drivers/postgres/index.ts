@@ -6,7 +6,7 @@ import { GroupCommit } from './group-commit.ts'
 import { type PostgresOptions, type Settings, settingsOf } from './options.ts'
 import { ReadBatcher } from './read-batcher.ts'
 import { ReadCache } from './read-cache.ts'
-import { readAtOnce, writeAtOnce } from './transactions.ts'
+import { readAtOnce, writeAtOnce } from './plain.ts'
 
 export type { PostgresOptions } from './options.ts'
 
