@@ -1,5 +1,4 @@
-import type { Connections } from './connections.ts'
-import type { Session } from './session.ts'
+import type { Connections, Session } from './connections.ts'
 
 /** How long one process keeps the gate when others may be waiting, in milliseconds. */
 const TURN = 30

@@ -1,14 +1,10 @@
-import { Mutex, type WriteTransaction } from '../../lib/storage/index.ts'
-import { buffered } from '../../lib/storage/transactions.ts'
-import { WriteBuffer } from '../../lib/storage/write-buffer.ts'
-import { Batch, type BatchEnd } from './batch.ts'
-import { type Committing, commit } from './commit.ts'
+import { buffered, Mutex, WriteBuffer, type WriteTransaction } from '../../lib/storage/index.ts'
+import { Batch, type BatchEnd, type Committing, commit } from './batch.ts'
 import { ContentionLock } from './contention-lock.ts'
 import { MAX_CACHED_RANGE, OptimisticTransaction, type ReadSet } from './optimistic.ts'
+import { type Outcome, outcomeOf, writeAtOnce } from './plain.ts'
 import { type Query, type QueryResult, transactionOver } from './queries.ts'
 import type { CachedResult, ReadCache } from './read-cache.ts'
-import { type Outcome, outcomeOf } from './result.ts'
-import { writeAtOnce } from './plain.ts'
 
 /** How often what a write has to know is looked up before it is given a transaction of its own. */
 const COLD = 4

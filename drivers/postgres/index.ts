@@ -1,12 +1,11 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
-import { OutcomeCache, readCached } from './cached-reads.ts'
-import type { Committing } from './commit.ts'
+import type { Committing } from './batch.ts'
 import { connect } from './connections.ts'
 import { GroupCommit } from './group-commit.ts'
+import { OutcomeCache, readCached } from './optimistic.ts'
 import { type PostgresOptions, type Settings, settingsOf } from './options.ts'
-import { ReadBatcher } from './read-batcher.ts'
-import { ReadCache } from './read-cache.ts'
 import { readAtOnce, writeAtOnce } from './plain.ts'
+import { ReadBatcher, ReadCache } from './read-cache.ts'
 
 export type { PostgresOptions } from './options.ts'
 

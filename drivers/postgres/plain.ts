@@ -1,21 +1,16 @@
 import {
+  buffered,
   guarded,
+  type PendingChange,
   type ReadTransaction,
   StorageError,
+  WriteBuffer,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import { buffered } from '../../lib/storage/transactions.ts'
-import { type PendingChange, WriteBuffer } from '../../lib/storage/write-buffer.ts'
-import { byteas } from './arrays.ts'
-import { backoff, MAX_BROKEN_CONNECTIONS } from './backoff.ts'
-import { recoverOutcome } from './commit-recovery.ts'
-import type { Connections, Writer } from './connections.ts'
+import type { Connections, Session, Writer } from './connections.ts'
 import { isConflict, isLost } from './errors.ts'
-import { type Query, type QueryResult, transactionOver } from './queries.ts'
-import { askKeys, askPage } from './query-runner.ts'
-import { type Outcome, outcomeOf } from './result.ts'
-import type { Session } from './session.ts'
-import type { Statements } from './statements.ts'
+import { askKeys, askPage, type Query, type QueryResult, transactionOver } from './queries.ts'
+import { byteas, type Statements } from './statements.ts'
 
 /** One snapshot, from before the work begins until it ends. */
 export const readAtOnce = <T>(
@@ -160,3 +155,63 @@ const readingIn = (
     return Promise.all(queries.map(answerTo))
   })
 }
+
+/** What some work came to, to be given back once what the work went by is known to hold. */
+export interface Outcome<T> {
+  readonly isRight: boolean
+  /** The value, or the error thrown. */
+  give(): T
+}
+
+export const outcomeOf = async <S, T>(work: (tx: S) => Promise<T>, tx: S): Promise<Outcome<T>> => {
+  try {
+    const value = await work(tx)
+    return { isRight: true, give: () => value }
+  } catch (error) {
+    return {
+      isRight: false,
+      give() {
+        throw error
+      },
+    }
+  }
+}
+
+/** Longer with every attempt, and never the same for two. */
+export const backoff = (attempt: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, 100)))
+
+/** Connections that broke while nobody used them: a pool holds a few after the database was started again. */
+export const MAX_BROKEN_CONNECTIONS = 3
+
+/** How long to look for the outcome of a write, in milliseconds, while the database is away. */
+const TIMEOUTS = 15_000
+const PAUSE = 200
+
+/**
+ * What became of the last write of a connection that broke before it could tell. The writer is fenced: the statement
+ * waits for a transaction of it that is still under way, and one that has not begun yet finds itself shut out. So the
+ * mark that is read then is the last one there will ever be.
+ */
+export const recoverOutcome = async (
+  connections: Connections,
+  writer: Writer,
+): Promise<'written' | 'not written'> => {
+  const { fence } = connections.statements
+  const until = Date.now() + TIMEOUTS
+  for (;;)
+    try {
+      const [row] = await connections.read(fence, [writer.id])
+      if (row === undefined) throw unknown(new Error('the writer is not known to the database'))
+      return Number(row[0]) === writer.last ? 'written' : 'not written'
+    } catch (cause) {
+      if (cause instanceof StorageError && cause.reason === 'failed') throw cause
+      if (Date.now() > until) throw unknown(cause)
+      await new Promise((resolve) => setTimeout(resolve, PAUSE))
+    }
+}
+
+const unknown = (cause: unknown) =>
+  new StorageError('away', 'the database went away during a commit, and it is not known what came of that', {
+    cause,
+  })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Compaction } from '../../drivers/level/compaction.ts'
+import { Compaction } from '../../drivers/level/abstract.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
 
 const deletions = (place: string, count: number) =>
