@@ -6,7 +6,7 @@ import { AllotError } from '../errors.ts'
 import { absentAs } from './disk.ts'
 import { configured, ENVIRONMENT } from './environment.ts'
 import { startProcess, type Timeouts } from './process.ts'
-import type { FindUnreachable } from './wants.ts'
+import type { FindUnreachable } from './fetch.ts'
 
 export interface ReachableOptions {
   git: string

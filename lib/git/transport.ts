@@ -13,7 +13,7 @@ import { type RefUpdate, readPush } from './push.ts'
 import { createPushCheck } from './push-check.ts'
 import { holdReport } from './push-report.ts'
 import { unreachableIn } from './reachable.ts'
-import { feedChecked } from './wants.ts'
+import { feedChecked } from './fetch.ts'
 
 /** What a client sends. */
 export interface ClientStream {

@@ -1,7 +1,7 @@
 import { Marked, type MarkedExtension, type RendererObject, type TokenizerAndRendererExtension } from 'marked'
 import { type Alert, classOfAlert, titleOfAlert } from './alerts.ts'
 import { decorate } from './decorate.ts'
-import { escaped } from './escaped.ts'
+import { escaped } from './html.ts'
 import { createGfmFootnotes } from './gfm-footnotes.ts'
 import { createHeadingIds } from './ids.ts'
 import { imageTags } from './images.ts'

@@ -1,4 +1,4 @@
-import { escaped } from './escaped.ts'
+import { escaped } from './html.ts'
 import { ADDRESSES } from './links.ts'
 import { NO_OPENER } from './sanitize.ts'
 

@@ -1,6 +1,6 @@
 import { gemoji } from 'gemoji'
 import type { Token, Tokens } from 'marked'
-import { escaped } from './escaped.ts'
+import { escaped } from './html.ts'
 import type { References } from './links.ts'
 
 /** `@name`, `#7`, `owner/name#7` or `owner/name@0123abc`, not in the middle of a word, an address or an entity. */

@@ -7,7 +7,7 @@ import { type FirstLine, type LastLine, timeNow } from './format.ts'
 import type { OnProgress } from './line-writer.ts'
 import { exportReader, type Line } from './reader.ts'
 import { errorWithLine, type ParsedLine, parseLine, saveAll } from './record-import.ts'
-import { createRepositoryImport, type RepositoryImport } from './repository-import.ts'
+import { createRepositoryImport, type RepositoryImport } from './content-import.ts'
 import { beginImport, resetStore } from './reset-store.ts'
 
 interface All {
