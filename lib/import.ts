@@ -1,9 +1,8 @@
 import { createFileStore } from './files/index.ts'
 import { createGitStore } from './git/index.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
-import type { LastLine } from './transfer/format.ts'
+import type { LastLine, OnProgress } from './transfer/format.ts'
 import { importStore } from './transfer/import.ts'
-import type { OnProgress } from './transfer/line-writer.ts'
 
 /**
  * Reads what `allot.export` has written into a store that has nothing in it, of whatever driver.

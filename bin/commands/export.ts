@@ -1,6 +1,4 @@
-import type { LastLine } from '../../lib/transfer/format.ts'
-import type { Write } from '../../lib/transfer/line-writer.ts'
-import { exportReader } from '../../lib/transfer/reader.ts'
+import { exportReader, type LastLine, type Write } from '../../lib/transfer/format.ts'
 import { explainLocked, requireStore } from '../api-access.ts'
 import type { Api } from '../api-client.ts'
 import { withStore } from '../open.ts'

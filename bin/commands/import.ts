@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { importAllot } from '../../lib/import.ts'
-import { checkExport } from '../../lib/transfer/reader.ts'
+import { checkExport } from '../../lib/transfer/format.ts'
 import { type StoreFlags, unopened } from '../open.ts'
 import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
 

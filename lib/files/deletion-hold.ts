@@ -1,4 +1,4 @@
-import type { FilePlace } from './path.ts'
+import type { FilePlace } from './disk.ts'
 
 /** Removes files, but none while somebody reads those of a moment that is past. */
 export const createDeletionHold = (take: (place: FilePlace) => Promise<void>) => {

@@ -2,11 +2,10 @@ import { open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createDeletionHold } from './deletion-hold.ts'
-import { absentAs, filesIn, putFile, removeFile, removeStale } from './disk.ts'
-import { type FilePlace, pathOf } from './path.ts'
+import { absentAs, type FilePlace, filesIn, pathOf, putFile, removeFile, removeStale } from './disk.ts'
 import { type ExpectedContent, type StagedFile, stage } from './staging.ts'
 
-export { checkPlace, type FileArea, type FilePlace, isStoredName } from './path.ts'
+export { checkPlace, type FileArea, type FilePlace, isStoredName } from './disk.ts'
 export type { ContentInfo, ExpectedContent, StagedFile } from './staging.ts'
 
 /** From the first byte to the last one, both included. */

@@ -3,7 +3,6 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import { createWriter } from './writer.ts'
 
 /** What is known of a content before it comes. */
 export interface ExpectedContent {
@@ -100,3 +99,51 @@ export const toStorageFull = (error: unknown): unknown =>
   error instanceof Error && FULL.includes((error as NodeJS.ErrnoException).code ?? '')
     ? new AllotError('storage_full', 'the disk is full', { cause: error })
     : error
+
+/** Bytes that are gathered before they are written. */
+const GATHERED = 512 * 1024
+
+export interface FileWriter {
+  /** Resolves when more may come. */
+  add(chunk: Buffer): Promise<void>
+  /** Resolves when everything is written. */
+  end(): Promise<void>
+}
+
+/** Writes to a file in large pieces, each while the next one is gathered: so what is held is bounded. */
+export const createWriter = (file: FileHandle): FileWriter => {
+  let gathered: Buffer[] = []
+  let size = 0
+  let written: Promise<void> = Promise.resolve()
+
+  const flush = async () => {
+    const chunks = gathered
+    gathered = []
+    size = 0
+    await written
+    written = writeAll(file, chunks)
+    // Whoever adds or ends hears of it.
+    written.catch(() => undefined)
+  }
+
+  return {
+    async add(chunk) {
+      gathered.push(chunk)
+      size += chunk.length
+      if (size >= GATHERED) await flush()
+    },
+    async end() {
+      await flush()
+      await written
+    },
+  }
+}
+
+const writeAll = async (file: FileHandle, chunks: Buffer[]): Promise<void> => {
+  if (chunks.length === 0) return
+  const { bytesWritten } = await file.writev(chunks)
+  // A disk that is nearly full takes a part, and says why with the next one.
+  if (bytesWritten === chunks.reduce((sum, { length }) => sum + length, 0)) return
+  const rest = Buffer.concat(chunks).subarray(bytesWritten)
+  for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten
+}

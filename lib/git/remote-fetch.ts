@@ -1,7 +1,6 @@
 import { folderOf } from './disk.ts'
-import { configured, ENVIRONMENT } from './environment.ts'
 import { type ExitResult, startProcess } from './process.ts'
-import { runGit } from './run.ts'
+import { configured, ENVIRONMENT, runGit } from './run.ts'
 
 /** Where git data comes from. */
 export interface RemoteOrigin {

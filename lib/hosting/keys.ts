@@ -1,6 +1,5 @@
 import { AllotError, invalid } from '../errors.ts'
-import type { OpenPgpKey } from '../keys/openpgp-key.ts'
-import type { KeyReader } from '../keys/reader.ts'
+import type { KeyReader, OpenPgpKey } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'

@@ -1,8 +1,6 @@
 import { HtmlRenderer, type Node, Parser } from 'commonmark'
-import { type Alert, alertOf, classOfAlert, titleOfAlert } from './alerts.ts'
-import { placeFootnotes, withFootnotes } from './commonmark-footnotes.ts'
-import { createHeadingIds } from './ids.ts'
-import { imageTags } from './images.ts'
+import { placeFootnotes, withFootnotes } from './footnotes.ts'
+import { type Alert, alertOf, classOfAlert, createHeadingIds, imageTags, titleOfAlert } from './html.ts'
 import { ADDRESSES, type Links, linksAsWritten } from './links.ts'
 import { leadingTo, NO_FOLLOW, sanitize } from './sanitize.ts'
 

@@ -1,5 +1,5 @@
-import { isExtended, type MarkdownInput } from './input.ts'
-import { createPool } from './pool.ts'
+import { createPool as createWorkerPool, type Pool } from '../workers/pool.ts'
+import { isExtended, type MarkdownInput } from './links.ts'
 
 interface Given extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {
   context?: string
@@ -56,3 +56,23 @@ const namesIn = (text: string): string[] => {
   }
   return [...names]
 }
+
+/** In the package the module has been bundled into another folder than the worker's source. */
+const WORKER = new URL(import.meta.url.endsWith('.js') ? './worker.js' : './worker.ts', import.meta.url)
+
+/**
+ * Renders texts in worker threads. One client keeps at most two of them busy, so that the third is free for the others.
+ *
+ * @param deadlineMs how long a text may take, counted from when a worker begins to render it
+ */
+export const createPool = (deadlineMs: number): Pool<MarkdownInput, string> =>
+  createWorkerPool({
+    ...{ file: WORKER, threads: 3, threadsPerClient: 2, queue: 128, deadlineMs },
+    // A text of a mebibyte can grow a thousandfold on its way to HTML.
+    maxMemoryMb: 192,
+    messages: {
+      tooSlow: `Text: it could not be rendered within ${deadlineMs} milliseconds`,
+      outOfMemory: 'Text: its HTML would be too large',
+      busy: 'too many texts are waiting to be rendered',
+    },
+  })

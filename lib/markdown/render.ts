@@ -1,8 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { renderCommonMark } from './commonmark.ts'
 import { renderGfm } from './gfm.ts'
-import { isExtended, type MarkdownInput } from './input.ts'
-import { linksOf, plainLinks } from './links.ts'
+import { isExtended, linksOf, type MarkdownInput, plainLinks } from './links.ts'
 import { sanitize } from './sanitize.ts'
 
 /** CommonMark §2.3: U+0000 must be replaced, in every mode. */

@@ -1,6 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
-import { ALERT_CLASSES } from './alerts.ts'
-import { prefixedId } from './ids.ts'
+import { ALERT_CLASSES, prefixedId } from './html.ts'
 import type { Links } from './links.ts'
 
 const text = [

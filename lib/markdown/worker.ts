@@ -1,6 +1,6 @@
 import { lowerOwnPriority } from '../low-priority.ts'
-import { serveTasks } from '../workers/serve.ts'
-import type { MarkdownInput } from './input.ts'
+import { serveTasks } from '../workers/thread.ts'
+import type { MarkdownInput } from './links.ts'
 
 lowerOwnPriority()
 // Loading the parsers takes time, too.

@@ -4,8 +4,18 @@ import { LAYOUT_VERSION } from '../records/migrations.ts'
 import { collections, files, repositories } from '../records/schema/index.ts'
 import { sequencesIn } from '../records/sequence.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
-import { type FirstLine, FORMAT, type LastLine, PART_BYTES, timeNow, VERSION } from './format.ts'
-import { type LineWriter, lineWriter, type OnProgress, type Write } from './line-writer.ts'
+import {
+  type FirstLine,
+  FORMAT,
+  type LastLine,
+  type LineWriter,
+  lineWriter,
+  type OnProgress,
+  PART_BYTES,
+  timeNow,
+  VERSION,
+  type Write,
+} from './format.ts'
 
 /** What is moved: the records, and the repositories and files unless the host keeps them itself. */
 export interface TransferParts {

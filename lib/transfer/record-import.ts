@@ -7,8 +7,15 @@ import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'
 import { setSequence } from '../records/sequence.ts'
 import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
-import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
-import type { Line } from './reader.ts'
+import {
+  FilePartLine,
+  FileWholeLine,
+  HeadLine,
+  type Line,
+  PartLine,
+  RecordLine,
+  SequenceLine,
+} from './format.ts'
 
 /** What a line holds: something for the store, or a piece of a repository or a file. */
 export type ParsedLine =

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashToken } from '../../lib/hosting/tokens.ts'
 import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
-import { lineWriter } from '../../lib/transfer/line-writer.ts'
+import { lineWriter } from '../../lib/transfer/format.ts'
 
 /**
  * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it

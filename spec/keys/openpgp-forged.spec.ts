@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as pgp from 'openpgp'
 import { AllotError } from '../../lib/errors.ts'
 import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
-import type { OpenPgpKey } from '../../lib/keys/openpgp-key.ts'
+import type { OpenPgpKey } from '../../lib/keys/reader.ts'
 import {
   armored,
   binary,

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import * as pgp from 'openpgp'
 import { AllotError } from '../../lib/errors.ts'
 import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
-import type { OpenPgpPart } from '../../lib/keys/openpgp-key.ts'
+import type { OpenPgpPart } from '../../lib/keys/reader.ts'
 import { gnupg } from './gnupg.ts'
 
 const gpg = gnupg()

@@ -1,4 +1,4 @@
-import { blobOf, WireReader } from '../../lib/keys/wire.ts'
+import { blobOf, WireReader } from '../../lib/keys/ssh-blob.ts'
 import { sshKeygen } from './ssh-keygen.ts'
 
 /** Its files are gone when the file of specifications that uses it calls `keygen.end`. */

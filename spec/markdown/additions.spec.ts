@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createHeadingIds } from '../../lib/markdown/ids.ts'
+import { createHeadingIds } from '../../lib/markdown/html.ts'
 import { createMarkdown } from '../../lib/markdown/index.ts'
 
 const markdown = createMarkdown({ deadline: 5000 })
