@@ -6,7 +6,7 @@ import { clientOfAccount } from './hosting/client-address.ts'
 import { now } from './hosting/clock.ts'
 import { noreplyAddress } from './hosting/names.ts'
 import type { Push } from './hosting/push.ts'
-import type { RepositoryFiles } from './hosting/repositories.ts'
+import type { RepositoryFiles } from './hosting/repository-storage.ts'
 import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
 

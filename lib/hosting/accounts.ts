@@ -4,6 +4,7 @@ import { type Account, accounts, repositories, type Visibility } from '../record
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Viewer, viewerText } from './access.ts'
+import type { Target } from './authorize.ts'
 import { now } from './clock.ts'
 import { accountByEmail, accountByName, visibleAccount } from './find.ts'
 import { checkAccountName } from './names.ts'
@@ -55,6 +56,23 @@ export interface Accounts {
     kind: Account['kind'],
     at: { offset: number; limit: number },
   ): Promise<{ items: Account[]; total: number }>
+}
+
+export interface RemovalOptions {
+  /** Deletes what the account owns too: repositories, packages, and organizations without another owner. */
+  purge?: boolean
+}
+
+export interface Removal {
+  /**
+   * Deletes a user or an organization with everything that belongs to it alone. The account is gone at once; large numbers of
+   * records are deleted in steps. With `purge` each organization that the user alone owns is deleted first, in a
+   * transaction of its own.
+   * @returns whether the account existed
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
+   * organization that it founded, and `purge` is not set
+   */
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
 /** @param changed told of every account whose identity may have changed, after the change is durable. */

@@ -9,11 +9,10 @@ import {
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { canSee, membershipOf, type Viewer } from './access.ts'
-import { blankAccount, insertAccount } from './accounts.ts'
+import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 import type { Target } from './authorize.ts'
 import { now } from './clock.ts'
 import { existingAccount, visibleAccount, visibleOrganization } from './find.ts'
-import type { Removal, RemovalOptions } from './removal.ts'
 
 export interface NewOrganization {
   name: string

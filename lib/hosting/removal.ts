@@ -17,31 +17,14 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { ownsRepositories } from './accounts.ts'
+import { ownsRepositories, type Removal } from './accounts.ts'
 import type { Authorizer, Target } from './authorize.ts'
 import { ownsPackages } from './package-files.ts'
-import { removeRedirects, removeRedirectsOf } from './redirects.ts'
+import { removeRedirectsOf } from './redirects.ts'
 import { unrelate } from './relations.ts'
-import type { RepositoryParts } from './repositories.ts'
+import { type RepositoryParts, removeRepository } from './repositories.ts'
 import { endSessions } from './sessions.ts'
 import { removeToken } from './tokens.ts'
-
-export interface RemovalOptions {
-  /** Deletes what the account owns too: repositories, packages, and organizations without another owner. */
-  purge?: boolean
-}
-
-export interface Removal {
-  /**
-   * Deletes a user or an organization with everything that belongs to it alone. The account is gone at once; large numbers of
-   * records are deleted in steps. With `purge` each organization that the user alone owns is deleted first, in a
-   * transaction of its own.
-   * @returns whether the account existed
-   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
-   * organization that it founded, and `purge` is not set
-   */
-  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
-}
 
 export const createRemoval = (
   store: Store,
@@ -127,28 +110,6 @@ const stillSolelyOwned =
 const leaveOrganizations = async (tx: WriteContext, account: number): Promise<void> => {
   for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
     await memberships.remove(tx, [one.organization, one.member])
-}
-
-/**
- * Removes a repository and at most so much of what belongs to it, and leaves the rest to jobs.
- * @returns how many records went
- */
-export const removeRepository = async (
-  tx: WriteContext,
-  { quota, jobs, folders }: RepositoryParts,
-  id: number,
-  limit: number,
-): Promise<number> => {
-  await repositories.remove(tx, [id])
-  await removeRedirects(tx, id)
-  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
-    await repositories.save(tx, { ...fork, parent: null })
-  const entries = await quota.repositories.remove(tx, id, limit)
-  const told = await jobs.runNow(tx, 'relations', id, limit - entries)
-  const inside = await jobs.runNow(tx, 'contents', id, limit - entries - told)
-  const released = await jobs.runNow(tx, 'files', id, limit - entries - told - inside)
-  await folders.release(tx, id)
-  return 1 + entries + told + inside + released
 }
 
 /** Removes what is left of an account that is gone. */

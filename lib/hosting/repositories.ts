@@ -13,25 +13,16 @@ import type { HostedFiles } from './files.ts'
 import { readableRepository, repositoryById } from './find.ts'
 import { checkBranchName, checkRepositoryName } from './names.ts'
 import type { PushJournal } from './push-journal.ts'
-import { redirect, takeName } from './redirects.ts'
+import { redirect, removeRedirects, takeName } from './redirects.ts'
 import { watch } from './relations.ts'
-import { removeRepository } from './removal.ts'
-import { confirmFolder, type RepositoryStorage } from './repository-storage.ts'
+import {
+  confirmFolder,
+  type NewRepository,
+  type RepositoryFiles,
+  type RepositoryStorage,
+} from './repository-storage.ts'
 import { checkTexts } from './texts.ts'
 import { ownerOf, saveWithVisibility } from './visibility.ts'
-
-export interface NewRepository {
-  name: string
-  description?: string | undefined
-  private?: boolean | undefined
-  autoInit?: boolean | undefined
-  gitignores?: string | undefined
-  license?: string | undefined
-  readme?: string | undefined
-  defaultBranch?: string | undefined
-  /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
-  host?: string | undefined
-}
 
 export interface RepositoryEdit {
   name?: string | undefined
@@ -40,17 +31,6 @@ export interface RepositoryEdit {
   private?: boolean | undefined
   archived?: boolean | undefined
   defaultBranch?: string | undefined
-}
-
-/** Where the git data lies; a host that keeps repositories itself has none. */
-export interface RepositoryFiles {
-  /** @throws AllotError invalid for an unknown template, before anything is made. */
-  check(init: NewRepository): void | Promise<void>
-  /** @returns bytes on disk */
-  create(id: number, init: NewRepository, author: Account): Promise<number>
-  remove(id: number): Promise<void>
-  /** Deletes what a kill has left half made, and nobody has touched for `age` seconds; before anything is being made. */
-  sweep(age: number): Promise<void>
 }
 
 /** What repositories are kept with. */
@@ -155,6 +135,28 @@ export const createRepositories = (
     return removed
   },
 })
+
+/**
+ * Removes a repository and at most so much of what belongs to it, and leaves the rest to jobs.
+ * @returns how many records went
+ */
+export const removeRepository = async (
+  tx: WriteContext,
+  { quota, jobs, folders }: RepositoryParts,
+  id: number,
+  limit: number,
+): Promise<number> => {
+  await repositories.remove(tx, [id])
+  await removeRedirects(tx, id)
+  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
+    await repositories.save(tx, { ...fork, parent: null })
+  const entries = await quota.repositories.remove(tx, id, limit)
+  const told = await jobs.runNow(tx, 'relations', id, limit - entries)
+  const inside = await jobs.runNow(tx, 'contents', id, limit - entries - told)
+  const released = await jobs.runNow(tx, 'files', id, limit - entries - told - inside)
+  await folders.release(tx, id)
+  return 1 + entries + told + inside + released
+}
 
 /** The first commit is read by all who may see the owner, so a creator who is hidden from some of them is not named in it. */
 const authorFor = (owner: Account, creator: Account): Account =>

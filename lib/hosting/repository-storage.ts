@@ -1,8 +1,31 @@
-import { pendingFolders } from '../records/schema/index.ts'
+import { type Account, pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { StorageError } from '../storage/errors.ts'
 import { now } from './clock.ts'
-import type { RepositoryFiles } from './repositories.ts'
+
+export interface NewRepository {
+  name: string
+  description?: string | undefined
+  private?: boolean | undefined
+  autoInit?: boolean | undefined
+  gitignores?: string | undefined
+  license?: string | undefined
+  readme?: string | undefined
+  defaultBranch?: string | undefined
+  /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
+  host?: string | undefined
+}
+
+/** Where the git data lies; a host that keeps repositories itself has none. */
+export interface RepositoryFiles {
+  /** @throws AllotError invalid for an unknown template, before anything is made. */
+  check(init: NewRepository): void | Promise<void>
+  /** @returns bytes on disk */
+  create(id: number, init: NewRepository, author: Account): Promise<number>
+  remove(id: number): Promise<void>
+  /** Deletes what a kill has left half made, and nobody has touched for `age` seconds; before anything is being made. */
+  sweep(age: number): Promise<void>
+}
 
 /**
  * A repository's folder and its record cannot be written in one transaction. So a folder is noted as a stray for as long
