@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { OPERATOR } from '../lib/hosting/host-identity.ts'
+import { OPERATOR } from '../lib/accounts/host-identity.ts'
 import { StorageError } from '../lib/storage/index.ts'
 import { type Api, createApi } from './api-client.ts'
 import { open } from './open.ts'

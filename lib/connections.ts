@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { addressOf, addressOfSocket } from './hosting/client-address.ts'
+import { addressOf, addressOfSocket } from './accounts/client-address.ts'
 
 export interface ConnectionLimits {
   /** Of all clients together. */

@@ -1,16 +1,7 @@
+export type { HostAuthenticate, HostIdentity } from './accounts/host-identity.ts'
 export { type Allot, createAllot } from './allot.ts'
 export type { QuotaInfo } from './api/quota/schema.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
-export type { HostAuthenticate, HostIdentity } from './hosting/host-identity.ts'
-export type {
-  LedgerItem,
-  LedgerName,
-  LedgerOperation,
-  NamedEntry,
-  NamedLedger,
-} from './hosting/named-ledger.ts'
-export type { NamedDifferences, NamedPlan } from './hosting/named-plans.ts'
-export type { Push } from './hosting/push.ts'
 export { importAllot } from './import.ts'
 export type { HostQuota, QuotaEvent, UsedOnDay } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
@@ -18,6 +9,15 @@ export type { AllotOptions } from './options.ts'
 export type { QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { QuotaExplanation } from './quota/explain.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
+export type {
+  LedgerItem,
+  LedgerName,
+  LedgerOperation,
+  NamedEntry,
+  NamedLedger,
+} from './repositories/named-ledger.ts'
+export type { NamedDifferences, NamedPlan } from './repositories/named-plans.ts'
+export type { Push } from './repositories/push.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { LastLine, OnProgress, Write } from './transfer/format.ts'

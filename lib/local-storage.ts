@@ -1,14 +1,14 @@
+import { clientOfAccount } from './accounts/client-address.ts'
+import { noreplyAddress } from './accounts/names.ts'
 import { createClientBudget } from './client-budget.ts'
+import { now } from './clock.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
-import { clientOfAccount } from './hosting/client-address.ts'
-import { now } from './hosting/clock.ts'
-import { noreplyAddress } from './hosting/names.ts'
-import type { Push } from './hosting/push.ts'
-import type { RepositoryFiles } from './hosting/repository-storage.ts'
 import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
+import type { Push } from './repositories/push.ts'
+import type { RepositoryFiles } from './repositories/storage.ts'
 
 /** What this server keeps on its own disk. */
 export interface LocalStorage {

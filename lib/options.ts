@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import type { HostAuthenticate } from './accounts/host-identity.ts'
 import { AllotError } from './errors.ts'
-import type { HostAuthenticate } from './hosting/host-identity.ts'
-import type { Push } from './hosting/push.ts'
 import type { Log } from './http/index.ts'
 import { count, DAY, HOUR, milliseconds, Size } from './option-types.ts'
+import type { Push } from './repositories/push.ts'
 import type { StorageDriver } from './storage/index.ts'
 
 const QuotaOptions = v.strictObject({

@@ -1,13 +1,13 @@
+import { attachmentsIntegrity } from './content/attachments-integrity.ts'
+import { contentIntegrity } from './content/content-integrity.ts'
+import { checkFiles, type FileFault } from './content/file-check.ts'
+import { filesIntegrity } from './content/files-integrity.ts'
 import type { FileStore } from './files/index.ts'
-import { attachmentsIntegrity } from './hosting/attachments-integrity.ts'
-import { contentIntegrity } from './hosting/content-integrity.ts'
-import { checkFiles, type FileFault } from './hosting/file-check.ts'
-import { filesIntegrity } from './hosting/files-integrity.ts'
-import { hostingIntegrity } from './hosting/integrity.ts'
 import { repairRecords } from './integrity/repair.ts'
 import { type OnProgress, type Totals, verifyRecords } from './integrity/verify.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
 import { migrateStore } from './records/migrate.ts'
+import { hostingIntegrity } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/driver.ts'
 
 /** What a recount of the whole store came to. */

@@ -1,5 +1,5 @@
+import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
-import type { AccountEdit, NewAccount } from '../../lib/hosting/accounts.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
 import type { SourceUser } from './api-types.ts'
 import { followGrants } from './grants.ts'

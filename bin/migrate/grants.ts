@@ -1,5 +1,5 @@
-import type { NewMigrated } from '../../lib/hosting/migrated.ts'
 import type { Migrated } from '../../lib/records/schema/index.ts'
+import type { NewMigrated } from '../../lib/repositories/migrated.ts'
 import type { Migration } from './migration.ts'
 
 /** A record here and the rights that go with it, such as `admin` of a user or `everyone can see it` of a repository. */

@@ -1,7 +1,7 @@
 import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
-import type { MigratedRecords } from '../../lib/hosting/migrated.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
+import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
 import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
 import type { SourceRepository } from './api-types.ts'
 import type { Report } from './report.ts'

@@ -1,6 +1,6 @@
+import { permissionOn } from '../accounts/access.ts'
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import { permissionOn } from '../hosting/access.ts'
-import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { StreamServices } from './route.ts'

@@ -1,10 +1,10 @@
+import type { Identity } from '../accounts/identity.ts'
+import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener } from '../git/transport.ts'
-import { now } from '../hosting/clock.ts'
-import type { Identity } from '../hosting/identity.ts'
-import type { Push } from '../hosting/push.ts'
 import type { StreamReply, StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
+import type { Push } from '../repositories/push.ts'
 import { readable, writable } from './git-access.ts'
 import { type StreamServices, stream } from './route.ts'
 

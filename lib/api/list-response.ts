@@ -1,5 +1,5 @@
-import { type Viewer, viewerText } from '../hosting/access.ts'
-import type { Page } from '../hosting/visible-page.ts'
+import { type Viewer, viewerText } from '../accounts/access.ts'
+import type { Page } from '../accounts/visible-page.ts'
 import { SerializedJson } from '../http/index.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

@@ -1,19 +1,19 @@
 import * as v from 'valibot'
-import { invalid } from '../errors.ts'
 import {
   type Authorizer,
   authorizeAdmin,
   authorizeCreateIn,
   authorizeTransferTo,
-} from '../hosting/authorize.ts'
-import { readableRepository } from '../hosting/find.ts'
-import type { Identity } from '../hosting/identity.ts'
-import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../hosting/repository-lists.ts'
-import type { NewRepository } from '../hosting/repository-storage.ts'
-import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../hosting/search-filters.ts'
-import type { Slice } from '../hosting/visible-page.ts'
+} from '../accounts/authorize.ts'
+import { readableRepository } from '../accounts/find.ts'
+import type { Identity } from '../accounts/identity.ts'
+import type { Slice } from '../accounts/visible-page.ts'
+import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
+import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
+import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
+import type { NewRepository } from '../repositories/storage.ts'
 import { acceptedBooleans } from './fields.ts'
 import { keptRepository, keptRepositoryPage, type ListRequest } from './list-response.ts'
 import { nothingIn, presentRepositories, presentRepository } from './repository-presenter.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Permission as Rights } from '../hosting/access.ts'
+import type { Permission as Rights } from '../accounts/access.ts'
 import { add, type Sum } from '../integers.ts'
 import type { Repository as Record } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'

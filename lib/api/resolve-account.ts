@@ -1,6 +1,6 @@
+import type { Viewer } from '../accounts/access.ts'
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import type { Viewer } from '../hosting/access.ts'
-import type { Identity } from '../hosting/identity.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Services } from './route.ts'
 

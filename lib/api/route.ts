@@ -1,11 +1,11 @@
+import type { Identity } from '../accounts/identity.ts'
 import type { Transport } from '../git/transport.ts'
-import type { Identity } from '../hosting/identity.ts'
-import type { Hosting } from '../hosting/index.ts'
-import type { Push } from '../hosting/push.ts'
+import type { Hosting } from '../hosting.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
+import type { Push } from '../repositories/push.ts'
 
 /** What the handlers of the API work with. */
 export interface Services {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import { pageOf, reply, route, type Services } from './route.ts'

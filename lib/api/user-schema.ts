@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import type { Viewer } from '../hosting/access.ts'
-import { noreplyAddress } from '../hosting/names.ts'
+import type { Viewer } from '../accounts/access.ts'
+import { noreplyAddress } from '../accounts/names.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import { timestamp } from './time.ts'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { checkRecord } from '../content/record-checks.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
-import { checkRecord } from '../hosting/record-checks.ts'
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
 import { trackInFlight } from '../http/connection/in-flight.ts'
 import { inPipelineOrder } from '../http/connection/pipelining.ts'
 import { smugglingFault } from '../http/connection/smuggling-guard.ts'

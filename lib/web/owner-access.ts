@@ -1,5 +1,5 @@
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
 import { checkScopes } from '../http/scopes.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { PageServices } from './route.ts'

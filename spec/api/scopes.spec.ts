@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { SCOPES } from '../../lib/accounts/tokens.ts'
 import { routes } from '../../lib/api/index.ts'
-import { SCOPES } from '../../lib/hosting/tokens.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/index.ts'
 import type { Person } from '../support/test-server.ts'

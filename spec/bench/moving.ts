@@ -7,7 +7,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { hashToken } from '../../lib/hosting/tokens.ts'
+import { hashToken } from '../../lib/accounts/tokens.ts'
 import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import { lineWriter } from '../../lib/transfer/format.ts'
 

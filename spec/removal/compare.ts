@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { Viewer } from '../../lib/accounts/access.ts'
 import { presentRepositories } from '../../lib/api/repository-presenter.ts'
-import type { Viewer } from '../../lib/hosting/access.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
 import { LedgerKind } from '../../lib/records/schema/index.ts'
 import type { RemovalFixture } from './fixture.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import type { AttachmentTargetName } from '../../lib/hosting/attachment-targets.ts'
+import type { AttachmentTargetName } from '../../lib/content/attachment-targets.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import {
   type Account,

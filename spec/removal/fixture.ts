@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileStore } from '../../lib/files/index.ts'
-import { createHosting, type Hosting } from '../../lib/hosting/index.ts'
-import { keepLfs } from '../../lib/hosting/repositories.ts'
+import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
 import { createJobRunner, type JobRunner } from '../../lib/records/job-runner.ts'
 import { createJobs, type JobLimits } from '../../lib/records/jobs.ts'
 import { migrateStore } from '../../lib/records/migrate.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
+import { keepLfs } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */

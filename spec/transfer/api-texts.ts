@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { SCOPES } from '../../lib/hosting/tokens.ts'
+import { SCOPES } from '../../lib/accounts/tokens.ts'
 import { subjects } from '../../lib/quota/subjects.ts'
 
 /** Any text. Few are drawn often, so that records meet in indexes and counts. */

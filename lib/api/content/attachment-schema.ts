@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Attached } from '../../hosting/usage-lists.ts'
+import type { Attached } from '../../content/usage-lists.ts'
 import type { Attachment as Record } from '../../records/schema/index.ts'
 import { timestamp } from '../time.ts'
 

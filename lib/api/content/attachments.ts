@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
 import { AllotError } from '../../errors.ts'
-import type { AttachmentTargetName } from '../../hosting/attachment-targets.ts'
 import { Empty, Forbidden, fileField, NotFound, ValidationError } from '../../http/index.ts'
 import { pageOf, reply, route } from '../route.ts'
 import { Attachment, attachmentResource } from './attachment-schema.ts'

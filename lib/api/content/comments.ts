@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { OnIssue } from '../../hosting/comments.ts'
+import type { OnIssue } from '../../content/comments.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Comment as Record } from '../../records/schema/index.ts'
 import type { ListRequest } from '../list-response.ts'

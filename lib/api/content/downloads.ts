@@ -1,5 +1,5 @@
+import type { Identity } from '../../accounts/identity.ts'
 import { AllotError } from '../../errors.ts'
-import type { Identity } from '../../hosting/identity.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import { type StreamServices, stream } from '../route.ts'
 

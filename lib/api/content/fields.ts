@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import type { RepositoryName } from '../../hosting/relations.ts'
 import type { Repository } from '../../records/schema/index.ts'
+import type { RepositoryName } from '../../repositories/relations.ts'
 import type { ListRequest } from '../list-response.ts'
 import type { Services } from '../route.ts'
 import type { Presenting } from './presenter.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import type { InRepository } from '../../hosting/write-access.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Issue as Record } from '../../records/schema/index.ts'
+import type { InRepository } from '../../repositories/write-access.ts'
 import { acceptedBooleans } from '../fields.ts'
 import type { ListRequest } from '../list-response.ts'
 import { accountNamed } from '../resolve-account.ts'

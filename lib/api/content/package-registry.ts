@@ -1,6 +1,6 @@
+import type { Identity } from '../../accounts/identity.ts'
+import type { PackageName } from '../../content/package-files.ts'
 import { AllotError } from '../../errors.ts'
-import type { Identity } from '../../hosting/identity.ts'
-import type { PackageName } from '../../hosting/package-files.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import { type StreamServices, stream } from '../route.ts'
 import { packagePage } from './package-page.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Viewer } from '../../hosting/access.ts'
+import type { Viewer } from '../../accounts/access.ts'
 import type { Account, PackageFile as FileRecord, PackageVersion } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { Urls } from '../repository-presenter.ts'

@@ -1,5 +1,5 @@
-import { canSee, type Viewer } from '../../hosting/access.ts'
-import { blankAccount } from '../../hosting/accounts.ts'
+import { canSee, type Viewer } from '../../accounts/access.ts'
+import { blankAccount } from '../../accounts/accounts.ts'
 import {
   type Account,
   type Attachment as AttachmentRecord,

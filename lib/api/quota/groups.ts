@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyAccount } from '../../hosting/authorize.ts'
+import { anyAccount } from '../../accounts/authorize.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { accountNamed } from '../resolve-account.ts'
 import { pageOf, reply, route } from '../route.ts'

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { AllotError, invalid } from '../../errors.ts'
-import { LedgerItem, type LedgerOperation, withLineNumber } from '../../hosting/named-ledger.ts'
 import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
+import { LedgerItem, type LedgerOperation, withLineNumber } from '../../repositories/named-ledger.ts'
 import { reply, route } from '../route.ts'
 
 const LedgerEntry = v.object({ kind: LedgerKind, key: v.string(), ...LedgerItem.entries })

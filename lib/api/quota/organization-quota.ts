@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { Identity } from '../../accounts/identity.ts'
 import { AllotError } from '../../errors.ts'
-import type { Identity } from '../../hosting/identity.ts'
 import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { organizationNamed } from '../resolve-account.ts'
 import { reply, route, type Services } from '../route.ts'

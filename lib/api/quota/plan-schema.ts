@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import type { Viewer } from '../../hosting/access.ts'
-import type { NamedDifferences } from '../../hosting/named-plans.ts'
+import type { Viewer } from '../../accounts/access.ts'
 import type { LimitStatus } from '../../quota/evaluate.ts'
 import type { OwnerOverQuota } from '../../quota/over-quota.ts'
 import type { ChangedOwner } from '../../quota/plans.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
+import type { NamedDifferences } from '../../repositories/named-plans.ts'
 import { User, userResource } from '../user-schema.ts'
 import { bytes, ruleResource } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import type { NamedPlan } from '../../hosting/named-plans.ts'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
+import type { NamedPlan } from '../../repositories/named-plans.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
 import {
   changeResources,

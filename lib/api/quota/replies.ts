@@ -1,5 +1,5 @@
-import type { UsedEntry } from '../../hosting/usage-lists.ts'
-import type { Page } from '../../hosting/visible-page.ts'
+import type { Page } from '../../accounts/visible-page.ts'
+import type { UsedEntry } from '../../content/usage-lists.ts'
 import { SerializedJson, serializeOnce } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Attached } from '../../hosting/usage-lists.ts'
+import type { Attached } from '../../content/usage-lists.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { QuotaExplanation } from '../../quota/explain.ts'

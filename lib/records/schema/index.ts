@@ -56,7 +56,7 @@ const Account = v.object({
   visibility: Visibility,
   admin: v.boolean(),
   active: v.boolean(),
-  /** scrypt, see lib/hosting/passwords.ts; null when the account signs in with tokens or through the host only. */
+  /** scrypt, see lib/accounts/passwords.ts; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
   createdAt: seconds,
   updatedAt: seconds,
@@ -142,7 +142,7 @@ const Session = v.object({
 })
 export type Session = v.InferOutput<typeof Session>
 
-/** Who is signed in to the pages: see lib/hosting/sessions.ts. */
+/** Who is signed in to the pages: see lib/accounts/sessions.ts. */
 export const sessions = collection({
   name: 'session',
   schema: Session,
@@ -205,7 +205,7 @@ export const repositories = collection({
 const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
 export type Redirect = v.InferOutput<typeof Redirect>
 
-/** Former names of repositories, in lower case: see lib/hosting/redirects.ts. */
+/** Former names of repositories, in lower case: see lib/repositories/redirects.ts. */
 export const redirects = collection({
   name: 'redirect',
   schema: Redirect,
@@ -217,7 +217,7 @@ export const redirects = collection({
 const PendingFolder = v.object({ id, since: seconds })
 export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
-/** Repositories whose folders may be there without a record: see lib/hosting/repository-storage.ts. */
+/** Repositories whose folders may be there without a record: see lib/repositories/storage.ts. */
 export const pendingFolders = collection({ name: 'stray', schema: PendingFolder, id: (stray) => [stray.id] })
 
 const PushJournalEntry = v.object({
@@ -229,7 +229,7 @@ const PushJournalEntry = v.object({
 })
 export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
-/** Repositories whose git data may not be what their records say: see lib/hosting/push-journal.ts. */
+/** Repositories whose git data may not be what their records say: see lib/repositories/push-journal.ts. */
 export const pushJournal = collection({
   name: 'landing',
   schema: PushJournalEntry,
@@ -274,7 +274,7 @@ export const migrated = collection({
   counted: { kind: (one) => [one.source, one.kind] },
 })
 
-/** Files on the disk besides git data: see lib/hosting/files.ts. */
+/** Files on the disk besides git data: see lib/repositories/files.ts. */
 export const files = collection({
   name: 'file',
   schema: StoredFile,
@@ -358,7 +358,7 @@ export const sshKeys = collection({
   unique: { fingerprint: keysPlace },
   ordered: {
     account: (key) => [key.account],
-    // The account that added a key first comes first: see lib/hosting/keys.ts.
+    // The account that added a key first comes first: see lib/accounts/keys.ts.
     fingerprint: (key) => [key.fingerprint],
     title: (key) => [key.account, titleHash(key.title)],
   },

@@ -1,7 +1,7 @@
 import { AllotError } from '../../errors.ts'
-import type { NamedPlan } from '../../hosting/named-plans.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import type { Subject } from '../../quota/subjects.ts'
+import type { NamedPlan } from '../../repositories/named-plans.ts'
 import { runAdminAction } from '../admin-action.ts'
 import type { Form } from '../form.ts'
 import { type PageServices, page } from '../route.ts'

@@ -1,5 +1,5 @@
+import type { Credential } from '../../accounts/identity.ts'
 import { AllotError } from '../../errors.ts'
-import type { Credential } from '../../hosting/identity.ts'
 import { newSecret } from '../csrf.ts'
 import { SIGN_IN } from '../dispatcher.ts'
 import { type PageRequest, type PageServices, page } from '../route.ts'

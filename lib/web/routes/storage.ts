@@ -1,5 +1,5 @@
+import type { Identity } from '../../accounts/identity.ts'
 import { AllotError } from '../../errors.ts'
-import type { Identity } from '../../hosting/identity.ts'
 import { today } from '../../quota/history.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { accessibleOwner, ownedOrganizations } from '../owner-access.ts'

@@ -1,0 +1,196 @@
+import { now } from '../clock.ts'
+import { invalid } from '../errors.ts'
+import type { Jobs } from '../records/jobs.ts'
+import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { type Viewer, viewerText } from './access.ts'
+import type { Target } from './authorize.ts'
+import { accountByEmail, accountByName, visibleAccount } from './find.ts'
+import { checkAccountName } from './names.ts'
+import { HOST, hashPassword } from './passwords.ts'
+import { checkEmail, checkTexts } from './texts.ts'
+import { updateAccountVisibility } from './visibility.ts'
+
+export interface NewAccount {
+  name: string
+  email?: string | undefined
+  fullName?: string | undefined
+  password?: string | undefined
+  website?: string | undefined
+  description?: string | undefined
+  location?: string | undefined
+  admin?: boolean | undefined
+  active?: boolean | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface AccountEdit {
+  email?: string | undefined
+  fullName?: string | undefined
+  password?: string | undefined
+  website?: string | undefined
+  description?: string | undefined
+  location?: string | undefined
+  admin?: boolean | undefined
+  active?: boolean | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface Accounts {
+  /**
+   * @param client whose budget the hashing of the password counts against
+   * @throws AllotError invalid for a name or an email that is malformed, reserved or taken, and unavailable when too many
+   * passwords are being hashed.
+   */
+  createUser(account: NewAccount, client?: string): Promise<Account>
+  byId(id: number): Promise<Account | undefined>
+  /** Those of the ids that exist, in their order. */
+  byIds(ids: readonly number[]): Promise<Account[]>
+  byName(name: string): Promise<Account | undefined>
+  /** The account if the viewer may know that it exists. */
+  find(viewer: Viewer, name: string): Promise<Account | undefined>
+  edit(id: number, edit: AccountEdit, client?: string): Promise<Account | undefined>
+  count(kind: Account['kind']): Promise<number>
+  list(
+    kind: Account['kind'],
+    at: { offset: number; limit: number },
+  ): Promise<{ items: Account[]; total: number }>
+}
+
+export interface RemovalOptions {
+  /** Deletes what the account owns too: repositories, packages, and organizations without another owner. */
+  purge?: boolean
+}
+
+export interface Removal {
+  /**
+   * Deletes a user or an organization with everything that belongs to it alone. The account is gone at once; large numbers of
+   * records are deleted in steps. With `purge` each organization that the user alone owns is deleted first, in a
+   * transaction of its own.
+   * @returns whether the account existed
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
+   * organization that it founded, and `purge` is not set
+   */
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
+}
+
+/** @param changed told of every account whose identity may have changed, after the change is durable. */
+export const createAccounts = (store: Store, jobs: Jobs, changed: (account: Account) => void): Accounts => ({
+  async createUser(account, client = HOST) {
+    const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
+    // Of many requests for one name all but the first few are refused without a derivation.
+    const check = () => store.read((tx) => refuseTaken(tx, { ...blank, id: 0 }))
+    const hashed = async (password: string) => {
+      await check()
+      return hashPassword(password, client, check)
+    }
+    const password = account.password === undefined ? null : await hashed(checkPassword(account.password))
+    const record: Account = { ...blank, id: await store.sequences.next('account'), password }
+    return store.write((tx) =>
+      insertAccount(tx, {
+        ...record,
+        fullName: account.fullName ?? '',
+        website: account.website ?? '',
+        description: account.description ?? '',
+        location: account.location ?? '',
+        admin: account.admin ?? false,
+        active: account.active ?? true,
+        visibility: account.visibility ?? 'public',
+      }),
+    )
+  },
+  byId: (id) => store.read((tx) => accounts.get(tx, [id])),
+  byIds: (ids) =>
+    store.read(async (tx) => {
+      const found = await accounts.getMany(
+        tx,
+        ids.map((id) => [id]),
+      )
+      return found.filter((account) => account !== undefined)
+    }),
+  byName: (name) => store.read((tx) => accountByName(tx, name)),
+  find: (viewer, name) =>
+    store.read(
+      (tx) => visibleAccount(tx, viewer, name),
+      `account ${viewerText(viewer)} ${name.toLowerCase()}`,
+    ),
+  async edit(id, { password, ...edit }, client = HOST) {
+    const hashed =
+      password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
+    return store.write(async (tx) => {
+      const before = await accounts.get(tx, [id])
+      if (before === undefined) return undefined
+      const after: Account = { ...before, ...given(edit), ...hashed, updatedAt: now() }
+      checkTexts('account', edit)
+      if (after.email !== before.email) await refuseTakenEmail(tx, after)
+      await accounts.save(tx, after)
+      if (after.visibility !== before.visibility) await updateAccountVisibility(tx, jobs, after)
+      tx.afterCommit(() => changed(after))
+      return after
+    })
+  },
+  count: (kind) => store.read((tx) => accounts.count(tx, 'kind', [kind])),
+  list: (kind, at) =>
+    store.read(async (tx) => ({
+      items: await accounts.list(tx, 'name', { prefix: [kind], ...at }),
+      total: await accounts.count(tx, 'kind', [kind]),
+    })),
+})
+
+/** Users and organizations share their names. */
+export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
+  await refuseTaken(tx, account)
+  await accounts.save(tx, account)
+  return account
+}
+
+const refuseTaken = async (tx: ReadTransaction, account: Account): Promise<void> => {
+  checkAccountName(account.name)
+  checkTexts('account', account)
+  if ((await accountByName(tx, account.name)) !== undefined)
+    throw invalid(`name: ${account.name} is already taken`)
+  await refuseTakenEmail(tx, account)
+}
+
+export const blankAccount = (kind: Account['kind'], name: string): Omit<Account, 'id'> => ({
+  kind,
+  name,
+  fullName: '',
+  email: '',
+  website: '',
+  description: '',
+  location: '',
+  visibility: 'public',
+  admin: false,
+  active: true,
+  password: null,
+  createdAt: now(),
+  updatedAt: now(),
+})
+
+export const ownsRepositories = async (tx: ReadTransaction, owner: number): Promise<boolean> => {
+  const counts = await Promise.all(
+    ([0, 1, 2] as const).map((one) => repositories.count(tx, 'owner', [owner, one])),
+  )
+  return counts.some((count) => count > 0)
+}
+
+const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
+  checkEmail(account.email)
+  if (account.email === '' || account.kind !== 'user') return
+  const target = await accountByEmail(tx, account.email)
+  if (target !== undefined && target.id !== account.id)
+    throw invalid('email: it is already used by another account')
+}
+
+const checkPassword = (password: string): string => {
+  if (password.length < 8) throw invalid('password: must have at least 8 characters')
+  return password
+}
+
+/** Without the members that are undefined, which leave things as they are. */
+export const given = <T extends object>(edit: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }

@@ -1,0 +1,200 @@
+import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import {
+  type Account,
+  accounts,
+  type Membership,
+  memberships,
+  type Visibility,
+} from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { canSee, membershipOf, type Viewer } from './access.ts'
+import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
+import type { Target } from './authorize.ts'
+import { existingAccount, visibleAccount, visibleOrganization } from './find.ts'
+
+export interface NewOrganization {
+  name: string
+  fullName?: string | undefined
+  description?: string | undefined
+  website?: string | undefined
+  location?: string | undefined
+  visibility?: Visibility | undefined
+}
+
+export interface Organizations {
+  /** @param owner the user who is its first owner; absent: administrators manage it */
+  create(owner: number | undefined, organization: NewOrganization): Promise<Account>
+  find(viewer: Viewer, name: string): Promise<Account | undefined>
+  /** Those that the member belongs to and the viewer may see. */
+  of(
+    viewer: Viewer,
+    member: number,
+    at: { offset: number; limit: number },
+  ): Promise<{ items: Account[]; total: number }>
+  /** Whether the named user is a member, told to members and administrators alone: to others nobody is one. */
+  hasMember(viewer: NonNullable<Viewer>, organization: string, member: string): Promise<boolean>
+  isOwner(organization: number, account: number): Promise<boolean>
+  /**
+   * Adds a member, or changes whether an existing one is an owner.
+   * @param options `by` is the user who adds the member; absent: the host
+   * @throws AllotError conflict when others have added the member to too many organizations already, and when the founder
+   * is the last owner and would be one no more, unless an administrator asks
+   */
+  setMember(
+    organization: Target<Account>,
+    member: Target<Account>,
+    options?: { owner?: boolean; by?: Viewer },
+  ): Promise<void>
+  /**
+   * Answers whether there was such a member.
+   * @throws AllotError conflict when the founder is the last owner, unless an administrator asks
+   */
+  removeMember(
+    organization: Target<Account>,
+    member: Target<Account>,
+    options?: { by?: Viewer },
+  ): Promise<boolean>
+  /** All organizations by name, each with the number of its owners, which may be 0. */
+  list(at: { offset: number; limit: number }): Promise<{ items: OwnedOrganization[]; total: number }>
+  /**
+   * Deletes an organization, at once as far as anyone can see; large numbers of records are deleted in steps.
+   * @param options.purge deletes its repositories and packages too
+   * @returns whether the organization existed
+   * @throws AllotError invalid when it still owns repositories or packages and `purge` is not set
+   */
+  remove(organization: Target<Account>, options?: RemovalOptions): Promise<boolean>
+}
+
+export interface OwnedOrganization {
+  readonly organization: Account
+  readonly owners: number
+}
+
+export const createOrganizations = (store: Store, removal: Removal): Organizations => ({
+  async create(owner, { visibility, ...profile }) {
+    const id = await store.sequences.next('account')
+    const record: Account = {
+      ...blankAccount('organization', profile.name),
+      id,
+      fullName: profile.fullName ?? '',
+      description: profile.description ?? '',
+      website: profile.website ?? '',
+      location: profile.location ?? '',
+      visibility: visibility ?? 'public',
+    }
+    return store.write(async (tx) => {
+      if (owner !== undefined) await existingAccount(tx, owner)
+      await insertAccount(tx, record)
+      if (owner === undefined) return record
+      const made = { organization: id, member: owner, createdAt: now() }
+      await memberships.save(tx, { ...made, owner: true, founder: true })
+      return record
+    })
+  },
+  find: (viewer, name) => store.read((tx) => visibleOrganization(tx, viewer, name)),
+  of: (viewer, member, at) =>
+    store.read(async (tx) => {
+      const found = await memberships.list(tx, 'member', { prefix: [member] })
+      const organizations = await accounts.getMany(
+        tx,
+        found.map((one) => [one.organization]),
+      )
+      const visible: Account[] = []
+      for (const one of organizations)
+        if (one !== undefined && (await canSee(tx, viewer, one))) visible.push(one)
+      return { items: visible.slice(at.offset, at.offset + at.limit), total: visible.length }
+    }),
+  hasMember: (viewer, name, memberName) =>
+    store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const member = await visibleAccount(tx, viewer, memberName)
+      if (organization === undefined || member === undefined) return false
+      const isPrivy = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
+      return isPrivy && (await membershipOf(tx, organization.id, member.id)) !== undefined
+    }),
+  isOwner: (organization, account) =>
+    store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
+  setMember: (of, who, options) =>
+    store.write(async (tx) => {
+      const [{ id: organization }, account] = [await chosen(tx, of), await chosen(tx, who)]
+      const { id: member } = account
+      const before = await membershipOf(tx, organization, member)
+      if (before === undefined) await refuseTooMany(tx, options?.by ?? null, account)
+      const owner = options?.owner ?? before?.owner ?? false
+      if (before !== undefined && !owner) await keepAnOwner(tx, before, options?.by)
+      const after = { organization, member, owner, createdAt: before?.createdAt ?? now() }
+      await memberships.save(tx, owner && before?.founder === true ? { ...after, founder: true } : after)
+    }),
+  removeMember: (of, who, options) =>
+    store.write(async (tx) => {
+      const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
+      const before = await membershipOf(tx, organization, member)
+      if (before === undefined) return false
+      await keepAnOwner(tx, before, options?.by)
+      await memberships.remove(tx, [organization, member])
+      return true
+    }),
+  list: (at) =>
+    store.read(async (tx) => {
+      const found = await accounts.list(tx, 'name', { prefix: ['organization'], ...at })
+      const owners = await Promise.all(found.map(({ id }) => memberships.count(tx, 'owners', [id])))
+      return {
+        items: found.map((organization, index) => ({ organization, owners: owners[index]! })),
+        total: await accounts.count(tx, 'kind', ['organization']),
+      }
+    }),
+  remove: (which, options) =>
+    removal.remove(async (tx) => {
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      return account?.kind === 'organization' ? account : undefined
+    }, options),
+})
+
+const chosen = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
+  const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
+  if (account === undefined) throw new AllotError('not_found', 'there is no such account')
+  return account
+}
+
+/**
+ * What a user's requests read grows with the organizations that the user is in, and anyone can put anyone into theirs:
+ * so others can put an account into at most so many, of which one user alone can make half.
+ */
+const JOINED_LIMIT = 100
+const SHARED_LIMIT = 50
+
+const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Account): Promise<void> => {
+  if (by === null || by.admin || by.id === id) return
+  const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
+  if (joined.length >= JOINED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `${name} is in ${JOINED_LIMIT} organizations already: only an administrator can add more`,
+    )
+  const places = joined.map(({ organization }) => [organization, by.id])
+  const shared = (await memberships.getMany(tx, places)).filter((one) => one !== undefined)
+  if (shared.length >= SHARED_LIMIT)
+    throw new AllotError(
+      'conflict',
+      `you are in ${SHARED_LIMIT} organizations together with ${name} already: only an administrator can add more`,
+    )
+}
+
+/**
+ * Keeps the founder from leaving an organization without an owner by mistake. An owner whom somebody else added did not
+ * choose to be one and may always leave: the organization then has no owner, which administrators see in their list.
+ */
+const keepAnOwner = async (
+  tx: ReadTransaction,
+  { organization, owner, founder }: Membership,
+  by: Viewer | undefined,
+) => {
+  if (!owner || founder !== true || by?.admin === true) return
+  if ((await memberships.count(tx, 'owners', [organization])) === 1)
+    throw new AllotError(
+      'conflict',
+      'an organization must keep at least one owner: name another one, or delete the organization',
+    )
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { Viewer } from '../accounts/access.ts'
+import { existingAccount } from '../accounts/find.ts'
+import { checkFileName } from '../accounts/names.ts'
+import type { Page, Slice } from '../accounts/visible-page.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { ByteRange } from '../files/index.ts'
+import { type Attachment, attachments } from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { RepositoryName } from '../repositories/relations.ts'
+import type { InRepository, SignedIn } from '../repositories/write-access.ts'
+import { type AttachmentParts, filePlaceOf, ledgerKey, removeAttachment } from './attachment-records.ts'
+import {
+  type AttachmentTarget,
+  type AttachmentTargetName,
+  findTarget,
+  targetOf,
+  writableTarget,
+} from './attachment-targets.ts'
+
+export interface NewAttachment {
+  /** What people call the file: it names nothing on the disk. */
+  name: string
+  content: Readable
+  /** The most bytes that are taken. */
+  largest: number
+}
+
+/**
+ * Files on issues, comments and releases. Each counts toward the owner of the repository, whoever sent it. Undefined answers
+ * stand for what is not there, or what the viewer may not know of.
+ */
+export interface Attachments {
+  /**
+   * Whether there is something to attach to: to be asked before anything is taken in.
+   * @throws AllotError forbidden for others than the author and those who may write to the repository
+   */
+  mayAdd(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName): Promise<boolean>
+  /** @throws AllotError too_large, invalid for its name; not_found when what it is for has gone meanwhile */
+  add(
+    viewer: SignedIn,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    file: NewAttachment,
+  ): Promise<Attachment>
+  list(
+    viewer: Viewer,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    slice: Slice,
+  ): Promise<Page<Attachment> | undefined>
+  find(
+    viewer: Viewer,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    id: number,
+  ): Promise<Attachment | undefined>
+  rename(
+    viewer: SignedIn,
+    at: RepositoryName,
+    on: AttachmentTargetName,
+    id: number,
+    name: string,
+  ): Promise<Attachment | undefined>
+  remove(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean>
+  /** By the address that a browser has. */
+  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined>
+  read(attachment: Attachment, range?: ByteRange): Promise<Readable>
+  /** Counts a download. */
+  downloaded(id: number): Promise<void>
+}
+
+/** @param most attachments of one issue, comment or release: as many as one write may remove with it */
+export const createAttachments = (parts: AttachmentParts, most: number): Attachments => {
+  const { store, files } = parts
+  return {
+    mayAdd: (viewer, at, on) =>
+      store.read(async (tx) => (await writableTarget(tx, viewer, at, on)) !== undefined),
+    async add(viewer, at, on, { name, content, largest }) {
+      checkFileName(name)
+      const target = await store.read((tx) => writableTarget(tx, viewer, at, on))
+      if (target === undefined) throw gone()
+      const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
+      const place = filePlaceOf({ uuid, repository: target.repository.id })
+      return files.add(place, content, { largest }, async (tx, { size }) => {
+        const still = await writableTarget(tx, viewer, at, on)
+        if (still?.id !== target.id) throw gone()
+        await refuseFull(tx, still, most)
+        const { id: uploader } = await existingAccount(tx, viewer.id)
+        const attachment: Attachment = {
+          ...{ id, uuid, repository: still.repository.id, on: still.on, holder: still.id },
+          ...{ name, size, uploader, downloads: 0, createdAt: now() },
+        }
+        await count(tx, parts, still, attachment)
+        return attachment
+      })
+    },
+    list: (viewer, at, on, slice) =>
+      store.read(async (tx) => {
+        const target = await findTarget(tx, viewer, at, on)
+        if (target === undefined) return undefined
+        const prefix = [target.on, target.id]
+        return {
+          items: await attachments.list(tx, 'holder', { prefix, ...slice }),
+          total: await attachments.count(tx, 'holder', prefix),
+        }
+      }),
+    find: (viewer, at, on, id) =>
+      store.read(async (tx) => {
+        const target = await findTarget(tx, viewer, at, on)
+        return target && attachmentOn(await attachments.get(tx, [id]), target)
+      }),
+    rename: (viewer, at, on, id, name) =>
+      store.write(async (tx) => {
+        const target = await writableTarget(tx, viewer, at, on)
+        const before = target && attachmentOn(await attachments.get(tx, [id]), target)
+        if (target === undefined || before === undefined) return undefined
+        checkFileName(name)
+        const attachment = { ...before, name }
+        await count(tx, parts, target, attachment)
+        return attachment
+      }),
+    async remove(viewer, at, on, id) {
+      const removed = await store.write(async (tx) => {
+        const target = await writableTarget(tx, viewer, at, on)
+        const attachment = target && attachmentOn(await attachments.get(tx, [id]), target)
+        if (attachment === undefined) return false
+        await removeAttachment(tx, parts, attachment)
+        return true
+      })
+      if (removed) await files.idle()
+      return removed
+    },
+    byUuid: (viewer, uuid) =>
+      store.read(async (tx) => {
+        const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
+        const target = attachment && (await targetOf(tx, viewer, attachment))
+        return attachment && target && { repository: target.repository, attachment }
+      }),
+    read: (attachment, range) => files.read(filePlaceOf(attachment), range),
+    downloaded: (id) =>
+      store.write(async (tx) => {
+        const attachment = await attachments.get(tx, [id])
+        if (attachment === undefined) return
+        await attachments.save(tx, { ...attachment, downloads: attachment.downloads + 1 })
+      }),
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Saves the attachment, and what counts it. */
+const count = async (
+  tx: WriteContext,
+  { quota }: AttachmentParts,
+  { repository, counted }: AttachmentTarget,
+  attachment: Attachment,
+): Promise<void> => {
+  await attachments.save(tx, attachment)
+  const { name, size, createdAt } = attachment
+  await quota.ledger.put(tx, {
+    ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
+    ...{ owner: repository.owner, container: repository.id, ...counted },
+    ...{ run: null, type: null, version: null },
+  })
+}
+
+const attachmentOn = (found: Attachment | undefined, { on, id }: AttachmentTarget): Attachment | undefined =>
+  found?.on === on && found.holder === id ? found : undefined
+
+const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, most: number): Promise<void> => {
+  if ((await attachments.count(tx, 'holder', [on, id])) >= most)
+    throw invalid(`there are ${most} attachments here already: no more are taken`)
+}
+
+const gone = () => new AllotError('not_found', 'what this was to be attached to is gone')

@@ -1,0 +1,175 @@
+import {
+  checkAccountName,
+  checkBranchName,
+  checkFileName,
+  checkRepositoryName,
+  isRefName,
+} from '../accounts/names.ts'
+import { BODY_LIMIT, checkEmail, checkIssue, checkTexts } from '../accounts/texts.ts'
+import { checkScopes } from '../accounts/tokens.ts'
+import { invalid } from '../errors.ts'
+import { isStoredName } from '../files/index.ts'
+import type { Subject } from '../quota/subjects.ts'
+import { checkName, checkRule } from '../quota/validation.ts'
+import type {
+  Account,
+  Assignment,
+  Attachment,
+  Comment,
+  GpgKey,
+  Group,
+  Issue,
+  LedgerEntry,
+  Migrated,
+  PackageFile,
+  PackageVersion,
+  Redirect,
+  Release,
+  Repository,
+  Rule,
+  Session,
+  SshKey,
+  StoredFile,
+  Token,
+} from '../records/schema/index.ts'
+import { MAX_NAME } from '../repositories/migrated.ts'
+import { checkLedgerKey } from '../repositories/named-ledger.ts'
+import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './package-names.ts'
+
+/**
+ * Names and texts of records by the rules of the API, for records that come in by another way than the calls that make them:
+ * an import. Invariant: every such record could have been made by the API.
+ */
+interface Records {
+  account: Account
+  token: Token
+  session: Session
+  repository: Repository
+  redirect: Redirect
+  file: StoredFile
+  sshKey: SshKey
+  gpgKey: GpgKey
+  rule: Rule
+  group: Group
+  assignment: Assignment
+  ledger: LedgerEntry
+  issue: Issue
+  migrated: Migrated
+  comment: Comment
+  release: Release
+  attachment: Attachment
+  packageVersion: PackageVersion
+  packageFile: PackageFile
+}
+
+const SHA256 = /^[0-9a-f]{64}$/
+/** `lib/accounts/passwords.ts` writes it. */
+const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
+
+const matching = (member: string, text: string, pattern: RegExp): void => {
+  if (!pattern.test(text)) throw invalid(`${member}: ${shown(text)} does not match ${pattern}`)
+}
+
+const BYTES = { md5: 16, sha1: 20, sha256: 32, sha512: 64 }
+
+const storedName = (member: string, name: string): void => {
+  if (!isStoredName(name)) throw invalid(`${member}: ${shown(name)} cannot be the name of a stored file`)
+}
+
+const shown = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+const filled = (member: string, text: string | null): void => {
+  if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
+}
+
+const checkKeyPart = ({ keyId, publicKey }: { keyId: string; publicKey: string }): void => {
+  matching('keyId', keyId, /^[0-9A-F]{16}$/)
+  if (publicKey.length > 2 * BODY_LIMIT)
+    throw invalid(`publicKey: must have at most ${2 * BODY_LIMIT} characters`)
+}
+
+const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => void } = {
+  account(account) {
+    checkAccountName(account.name)
+    checkTexts('account', account)
+    checkEmail(account.email)
+    if (account.password !== null) matching('password', account.password, PASSWORD)
+  },
+  token({ name, hash, lastEight, scopes }) {
+    checkName(name)
+    matching('hash', hash, SHA256)
+    matching('lastEight', lastEight, /^[0-9a-f]{8}$/)
+    checkScopes(scopes)
+  },
+  session({ hash, password }) {
+    matching('hash', hash, SHA256)
+    if (password !== null) matching('password', password, SHA256)
+  },
+  repository(repository) {
+    checkRepositoryName(repository.name)
+    checkBranchName(repository.defaultBranch)
+    checkTexts('repository', repository)
+  },
+  redirect: ({ name }) => checkRepositoryName(name),
+  file({ name, sha256 }) {
+    storedName('name', name)
+    matching('sha256', sha256, SHA256)
+  },
+  sshKey(key) {
+    checkTexts('sshKey', key)
+    matching('fingerprint', key.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/)
+  },
+  gpgKey(key) {
+    matching('fingerprint', key.fingerprint, /^[0-9A-F]{40,64}$/)
+    for (const part of [key, ...key.subkeys]) checkKeyPart(part)
+    // They come from the key itself, so that they are bounded by it alone.
+    if (key.emails.join().length > BODY_LIMIT)
+      throw invalid(`emails: must have at most ${BODY_LIMIT} characters`)
+  },
+  rule: (rule) => checkRule({ ...rule, subjects: rule.subjects as Subject[] }),
+  group({ name, rules }) {
+    checkName(name)
+    for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
+  },
+  assignment: ({ group }) => checkName(group, 'group'),
+  ledger({ key, name, type, version }) {
+    checkLedgerKey(key)
+    for (const [member, text] of Object.entries({ name, type, version })) filled(member, text)
+  },
+  issue: checkIssue,
+  migrated({ source, scope, name, grants }) {
+    const texts = { source, scope, name, grants: grants.join() }
+    for (const [member, text] of Object.entries(texts))
+      if (text.length > MAX_NAME) throw invalid(`${member}: must have at most ${MAX_NAME} characters`)
+  },
+  comment: (comment) => checkTexts('comment', comment),
+  release(release) {
+    if (!isRefName(release.tag)) throw invalid(`tag: ${shown(release.tag)} is not a valid tag name`)
+    checkTexts('release', release)
+  },
+  attachment({ name, uuid }) {
+    checkFileName(name)
+    storedName('uuid', uuid)
+  },
+  packageVersion({ name, version }) {
+    checkPackageName(name)
+    checkVersionName(version)
+  },
+  packageFile({ name, stored, md5, sha1, sha256, sha512 }) {
+    checkPackageFile(name)
+    storedName('stored', stored)
+    const digests = { md5, sha1, sha256, sha512 }
+    for (const [member, digest] of Object.entries(digests))
+      matching(member, digest, new RegExp(`^[0-9a-f]{${BYTES[member as keyof typeof digests] * 2}}$`))
+  },
+}
+
+/**
+ * @param collection name of the collection; records of other collections have no names and texts
+ * @param record fits the schema of the collection
+ * @throws AllotError naming the member.
+ */
+export const checkRecord = (collection: string, record: unknown): void => {
+  const check = Object.hasOwn(CHECKS, collection) ? CHECKS[collection as keyof Records] : undefined
+  check?.(record as never)
+}

@@ -1,0 +1,107 @@
+import { audiencesOf, openAudiences, ownersFor, repositoryViewer, type Viewer } from '../accounts/access.ts'
+import type { Page, Slice } from '../accounts/visible-page.ts'
+import type { IndexEntry } from '../records/collection.ts'
+import { encodeKey } from '../records/key-codec.ts'
+import { merge, pageOf } from '../records/merge.ts'
+import { type Audience, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { Bytes, ReadTransaction } from '../storage/driver.ts'
+
+type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
+
+/** The values of `order_by` that a Forgejo takes: `size` is smallest first, `reversesize` largest first. */
+export const ORDERS = {
+  name: ['name', false],
+  alphabetically: ['name', false],
+  reversealphabetically: ['name', true],
+  id: ['id', false],
+  newest: ['id', true],
+  oldest: ['id', false],
+  recentupdate: ['updated', true],
+  leastupdate: ['updated', false],
+  size: ['size', false],
+  reversesize: ['size', true],
+  moststars: ['stars', true],
+  feweststars: ['stars', false],
+  mostforks: ['forks', true],
+  fewestforks: ['forks', false],
+} as const satisfies Record<string, readonly [OrderIndex, boolean]>
+export type RepositoryOrder = keyof typeof ORDERS
+
+export interface RepositoryLists {
+  /** An owner's repositories, as far as the viewer may know of them. */
+  of(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
+  /** The viewer's own and those of the viewer's organizations. */
+  mine(viewer: NonNullable<Viewer>, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
+}
+
+export const createRepositoryLists = (store: Store): RepositoryLists => ({
+  of: (viewer, owner, order, slice) => store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice)),
+  mine: (viewer, order, slice) => store.read((tx) => repositoriesFor(tx, viewer, order, slice)),
+})
+
+export const repositoriesOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: number,
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)
+
+/** The viewer's own and those of the viewer's organizations. */
+export const repositoriesFor = async (
+  tx: ReadTransaction,
+  viewer: NonNullable<Viewer>,
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => {
+  const owners = await ownersFor(tx, viewer.id)
+  const audiences: readonly Audience[] = repositoryViewer(viewer) === null ? openAudiences(null) : [0, 1, 2]
+  return list(
+    tx,
+    owners.map((owner) => [owner, audiences]),
+    order,
+    slice,
+  )
+}
+
+type Owned = readonly [owner: number, audiences: readonly Audience[]]
+
+const list = async (
+  tx: ReadTransaction,
+  owners: readonly Owned[],
+  order: RepositoryOrder,
+  slice: Slice,
+): Promise<Page<Repository>> => {
+  const [index, reverse] = ORDERS[order]
+  const limit = slice.offset + slice.limit
+  const places = owners.flatMap(([owner, audiences]) =>
+    audiences.map((audience) => [owner, audience] as const),
+  )
+  // At once, so that a driver far from its data asks for all of them in one go.
+  const counts = await Promise.all(places.map((place) => repositories.count(tx, 'owner', place)))
+  const filled = places.filter((_, place) => counts[place]! > 0)
+  const found = filled.map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
+  const listings = index === 'name' && filled.length > 1 ? await byFullName(tx, filled, found) : found
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
+}
+
+type Entries = AsyncIterable<IndexEntry>
+
+/** A list by name is in the order of `owner/name`: the listing of each place goes by its owner's name first. */
+const byFullName = (
+  tx: ReadTransaction,
+  places: (readonly [owner: number, audience: Audience])[],
+  listings: Entries[],
+): Promise<Entries[]> =>
+  Promise.all(
+    listings.map(async (listing, at) => {
+      const owner = await accounts.get(tx, [places[at]![0]])
+      return after(encodeKey([owner?.name.toLowerCase() ?? '']), listing)
+    }),
+  )
+
+async function* after(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
+  for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
+}

@@ -1,0 +1,180 @@
+import * as v from 'valibot'
+import { accountByName, repositoryByName } from '../accounts/find.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import type { NewEntry } from '../quota/ledger.ts'
+import { refuseControls } from '../quota/validation.ts'
+import { paced } from '../records/pacing.ts'
+import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { StorageError } from '../storage/errors.ts'
+
+const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
+const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+
+/** What a resource is, in the words of whoever keeps it: "the ledger" of the contract. Sizes are bytes. */
+export const LedgerItem = v.object({
+  repository: v.optional(shortText),
+  owner: v.optional(shortText),
+  name: shortText,
+  size: wholeNumber,
+  on: v.optional(v.picklist(['issue', 'release'])),
+  index: v.optional(wholeNumber),
+  run: v.optional(wholeNumber),
+  type: v.optional(shortText),
+  version: v.optional(shortText),
+})
+export type LedgerItem = v.InferOutput<typeof LedgerItem>
+
+/** `key` is the caller's own stable name for the thing, at most 255 bytes. */
+export interface LedgerName {
+  kind: LedgerKind
+  key: string
+}
+
+export type LedgerOperation = (LedgerName & LedgerItem & { op: 'put' }) | (LedgerName & { op: 'delete' })
+
+/** A ledger entry with the names of what it belongs to. */
+export type NamedEntry = LedgerName & LedgerItem
+
+export interface NamedLedger {
+  get(name: LedgerName): Promise<NamedEntry | undefined>
+  /** Replaces the entry of that kind and key, so the same request twice counts once. */
+  put(entry: NamedEntry): Promise<{ replaced: boolean; entry: NamedEntry }>
+  /** Answers whether there was one. */
+  delete(name: LedgerName): Promise<boolean>
+  /** All or nothing. @returns how many were applied @throws AllotError invalid that names the line, from 1. */
+  batch(operations: readonly LedgerOperation[]): Promise<number>
+}
+
+export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger => {
+  const put = async (tx: WriteContext, entry: NamedEntry) => {
+    const record = await recordOf(tx, entry)
+    const { replaced } = await quota.ledger.put(tx, record)
+    return { replaced, entry: await namedEntry(tx, record) }
+  }
+  const apply = async (tx: WriteContext, operation: LedgerOperation): Promise<unknown> => {
+    if (operation.op === 'put') {
+      checkEntry(operation)
+      return put(tx, operation)
+    }
+    refuseOwn(operation)
+    return quota.ledger.remove(tx, operation.kind, operation.key)
+  }
+
+  return {
+    get: ({ kind, key }) =>
+      store.read(async (tx) => {
+        const record = await quota.ledger.get(tx, kind, key)
+        return record && namedEntry(tx, record)
+      }),
+    async put(entry) {
+      checkEntry(entry)
+      return store.write((tx) => put(tx, entry))
+    },
+    async delete({ kind, key }) {
+      refuseOwn({ kind, key })
+      return store.write((tx) => quota.ledger.remove(tx, kind, key))
+    },
+    batch: (operations) =>
+      store.write(async (tx) => {
+        for await (const [at, operation] of paced(operations.entries()))
+          await withLineNumber(at + 1, () => apply(tx, operation))
+        return operations.length
+      }),
+  }
+}
+
+/** "a bad line is 422 naming the line" */
+export const withLineNumber = async <T>(line: number, work: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    // A store that is down is no fault of the line.
+    if (!(error instanceof AllotError) || error instanceof StorageError) throw error
+    throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
+  }
+}
+
+/** How the keys of what lies on this server's own disk begin. */
+export const RESERVED_PREFIX = 'allot:'
+
+/** @throws AllotError invalid naming the member. */
+const checkEntry = (entry: NamedEntry) => {
+  refuseOwn(entry)
+  checkLedgerKey(entry.key)
+  const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
+  if (issues !== undefined) throw invalid(`${v.getDotPath(issues[0])}: ${issues[0].message}`)
+}
+
+export const checkLedgerKey = (key: string): void => {
+  if (key === '' || Buffer.byteLength(key) > 255) throw invalid('key: must have 1 to 255 bytes')
+  if (!key.isWellFormed()) throw invalid('key: is not valid Unicode text')
+  refuseControls(key, 'key')
+}
+
+/** A key that no entry can have is looked up, and removed, like one that no entry has. */
+const refuseOwn = ({ kind, key }: LedgerName) => {
+  if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
+  if (typeof key !== 'string') throw invalid('key: expected a string')
+  if (key.startsWith(RESERVED_PREFIX))
+    throw invalid(`key: what begins with ${RESERVED_PREFIX} is counted by the server itself`)
+}
+
+const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {
+  const { kind, key, name, size } = entry
+  return {
+    kind,
+    key,
+    ...(await placeOf(tx, entry)),
+    name,
+    size,
+    on: kind === 'attachments' ? required(entry, 'on') : null,
+    index: kind === 'attachments' ? (entry.index ?? null) : null,
+    run: kind === 'artifacts' ? (entry.run ?? null) : null,
+    type: kind === 'packages' ? required(entry, 'type') : null,
+    version: kind === 'packages' ? required(entry, 'version') : null,
+    createdAt: now(),
+  }
+}
+
+const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): NonNullable<LedgerItem[M]> => {
+  const value = entry[member]
+  if (value === undefined) throw invalid(`${member}: required for ${entry.kind}`)
+  return value as NonNullable<LedgerItem[M]>
+}
+
+/** "Usage is counted against the owner of the repository that the resource belongs to." */
+const placeOf = async (
+  tx: ReadTransaction,
+  { kind, repository: path, owner: ownerName }: NamedEntry,
+): Promise<{ owner: number; container: number | null }> => {
+  if (path !== undefined) {
+    const [owner, name, ...more] = path.split('/')
+    const repository =
+      more.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
+    if (repository === undefined) throw invalid(`repository: there is no ${path}`)
+    return { owner: repository.owner, container: repository.id }
+  }
+  if (kind !== 'packages' || ownerName === undefined)
+    throw invalid(kind === 'packages' ? 'Repository or Owner is required' : 'Repository is required')
+  const owner = await accountByName(tx, ownerName)
+  if (owner === undefined) throw invalid(`owner: there is no ${ownerName}`)
+  return { owner: owner.id, container: null }
+}
+
+/** The entry as it was put, with the names that its owner and repository have now. */
+const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<NamedEntry> => {
+  const repository = entry.container === null ? undefined : await repositories.get(tx, [entry.container])
+  const owner = await accounts.get(tx, [repository?.owner ?? entry.owner!])
+  const place =
+    repository === undefined
+      ? { owner: owner?.name ?? '' }
+      : { repository: `${owner?.name}/${repository.name}` }
+  const { on, index, run, type, version } = entry
+  const details = { on, index, run, type, version }
+  const present = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== null))
+  return { kind: entry.kind, key: entry.key, ...place, name: entry.name, size: entry.size, ...present }
+}

@@ -1,0 +1,77 @@
+import { canRead, type Viewer } from '../accounts/access.ts'
+import { repositoryById, visibleAccount } from '../accounts/find.ts'
+import { now } from '../clock.ts'
+import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { RepositoryName } from './relations.ts'
+
+/** Former names that are kept for one repository; the oldest makes room for the newest. */
+const MAX_REDIRECTS = 50
+
+/**
+ * Former names of repositories, which lead to the repository until the name is taken again.
+ * Invariant: a name has a repository or a redirect, never both, and a redirect leads to a repository that exists.
+ */
+export interface Redirects {
+  /** Where the repository of a former name is now, if the viewer may know of both; undefined otherwise. */
+  find(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined>
+}
+
+export const createRedirects = (store: Store): Redirects => ({
+  find: (viewer, owner, name) => store.read((tx) => findRedirect(tx, viewer, owner, name)),
+})
+
+const findRedirect = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  ownerName: string,
+  name: string,
+): Promise<RepositoryName | undefined> => {
+  const former = await visibleAccount(tx, viewer, ownerName)
+  const redirect = former && (await redirects.get(tx, [former.id, name.toLowerCase()]))
+  const repository = redirect && (await repositoryById(tx, redirect.repository))
+  if (repository === undefined || !(await canRead(tx, viewer, repository))) return undefined
+  const owner = await accounts.get(tx, [repository.owner])
+  return owner && { owner: owner.name, name: repository.name }
+}
+
+/** Moves a repository to another name or owner: its former name becomes a redirect, and its new one is none any more. */
+export const redirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
+  const [from, to] = [keyOf(before), keyOf(after)]
+  await redirects.remove(tx, to)
+  if (from[0] === to[0] && from[1] === to[1]) return
+  if ((await redirects.count(tx, 'repository', [before.id])) >= MAX_REDIRECTS)
+    await removeAll(tx, await redirectsTo(tx, before.id, 1))
+  const [owner, name] = from
+  await redirects.save(tx, { owner, name, repository: before.id, createdAt: now() })
+}
+
+/** Ends the redirect of a name that a repository takes. */
+export const takeName = async (tx: WriteContext, repository: Repository): Promise<void> => {
+  await redirects.remove(tx, keyOf(repository))
+}
+
+/** Removes the former names of a repository that is deleted. */
+export const removeRedirects = async (tx: WriteContext, repository: number): Promise<void> =>
+  removeAll(tx, await redirectsTo(tx, repository))
+
+/** Removes at most so many of the former names below an owner that is gone. @returns how many */
+export const removeRedirectsOf = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
+  const found: Redirect[] = []
+  for await (const one of redirects.all(tx, [owner])) {
+    if (found.length >= limit) break
+    found.push(one)
+  }
+  await removeAll(tx, found)
+  return found.length
+}
+
+const redirectsTo = (tx: ReadTransaction, repository: number, limit = MAX_REDIRECTS): Promise<Redirect[]> =>
+  redirects.list(tx, 'repository', { prefix: [repository], limit })
+
+const removeAll = async (tx: WriteContext, found: readonly Redirect[]): Promise<void> => {
+  for (const { owner, name } of found) await redirects.remove(tx, [owner, name])
+}
+
+const keyOf = ({ owner, name }: Repository): [owner: number, name: string] => [owner, name.toLowerCase()]

@@ -1,0 +1,238 @@
+import { audienceOfAccount, audienceOfRepository, type Viewer } from '../accounts/access.ts'
+import { given } from '../accounts/accounts.ts'
+import type { Authorizer, Target } from '../accounts/authorize.ts'
+import { readableRepository, repositoryById } from '../accounts/find.ts'
+import { checkBranchName, checkRepositoryName } from '../accounts/names.ts'
+import { checkTexts } from '../accounts/texts.ts'
+import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
+import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import type { LfsChanged } from '../quota/ledger.ts'
+import type { Jobs } from '../records/jobs.ts'
+import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import type { HostedFiles } from './files.ts'
+import type { PushJournal } from './push-journal.ts'
+import { redirect, removeRedirects, takeName } from './redirects.ts'
+import { watch } from './relations.ts'
+import { confirmFolder, type NewRepository, type RepositoryFiles, type RepositoryStorage } from './storage.ts'
+
+export interface RepositoryEdit {
+  name?: string | undefined
+  description?: string | undefined
+  website?: string | undefined
+  private?: boolean | undefined
+  archived?: boolean | undefined
+  defaultBranch?: string | undefined
+}
+
+/** What repositories are kept with. */
+export interface RepositoryParts {
+  quota: QuotaEngine
+  jobs: Jobs
+  folders: RepositoryStorage
+  files: HostedFiles
+}
+
+export interface Repositories {
+  /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
+  create(
+    owner: Account | Authorizer<Account>,
+    creator: Account,
+    repository: NewRepository,
+  ): Promise<Repository>
+  byId(id: number): Promise<Repository | undefined>
+  /** The repository if the viewer may know that it exists. */
+  find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
+  edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
+  /** Gives it to another owner, with its usage, in one write. */
+  transfer(which: Target<Repository>, owner: Target<Account>): Promise<Repository | undefined>
+  /** What git data it takes now, in bytes: for hosts that keep repositories themselves. */
+  resize(id: number, size: number): Promise<Repository | undefined>
+  remove(which: Target<Repository>): Promise<boolean>
+}
+
+export const createRepositories = (
+  store: Store,
+  disk: RepositoryFiles | undefined,
+  { quota, jobs, folders, files, landings }: RepositoryParts & { landings: PushJournal },
+): Repositories => ({
+  async create(into, creator, repository) {
+    const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
+    const { owner, isTaken } = await store.read(async (tx) => {
+      const owner = await existing(tx, find)
+      checkRepositoryName(repository.name)
+      checkTexts('repository', repository)
+      if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
+      return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
+    })
+    await disk?.check(repository)
+    if (isTaken) throw taken(repository.name)
+    const id = await store.sequences.next('repository')
+    return folders.create(id, async () => {
+      const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
+      return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
+    })
+  },
+  byId: (id) => store.read((tx) => repositoryById(tx, id)),
+  find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
+  async edit(which, edit) {
+    const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
+    const landing = isOnDisk ? await landings.number() : undefined
+    const edited = await change(store, which, async (tx, before) => {
+      const after = { ...before, ...given(edit), updatedAt: now() }
+      checkTexts('repository', edit)
+      if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
+      if (after.name !== before.name) checkRepositoryName(after.name)
+      if (after.name.toLowerCase() !== before.name.toLowerCase())
+        await refuseTaken(tx, before.owner, after.name)
+      if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
+      if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
+      if (after.name !== before.name) await redirect(tx, before, after)
+      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
+      return saveWithVisibility(tx, jobs, after, audience)
+    })
+    return edited === undefined || landing === undefined ? edited : landings.settle(landing, edited.id)
+  },
+  transfer: (which, to) =>
+    change(store, which, async (tx, before) => {
+      const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
+      if (owner === before.owner) return before
+      const after = { ...before, owner, updatedAt: now() }
+      await refuseTaken(tx, owner, before.name)
+      await redirect(tx, before, after)
+      await quota.repositories.move(tx, before.id, owner)
+      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
+      return saveWithVisibility(tx, jobs, after, audience)
+    }),
+  resize: (id, size) =>
+    change(store, id, async (tx, before) => {
+      const after = { ...before, size, empty: size === 0, updatedAt: now() }
+      await quota.repositories.resize(tx, id, size)
+      await repositories.save(tx, after)
+      return after
+    }),
+  async remove(which) {
+    const removed = await store.write(async (tx) => {
+      const repository = await chosen(tx, which)
+      if (repository === undefined) return false
+      await removeRepository(
+        tx,
+        { quota, jobs, folders, files },
+        repository.id,
+        jobs.bounds.maxPerTransaction,
+      )
+      return true
+    })
+    if (removed) await Promise.all([folders.idle(), files.idle()])
+    return removed
+  },
+})
+
+/**
+ * Removes a repository and at most so much of what belongs to it, and leaves the rest to jobs.
+ * @returns how many records went
+ */
+export const removeRepository = async (
+  tx: WriteContext,
+  { quota, jobs, folders }: RepositoryParts,
+  id: number,
+  limit: number,
+): Promise<number> => {
+  await repositories.remove(tx, [id])
+  await removeRedirects(tx, id)
+  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
+    await repositories.save(tx, { ...fork, parent: null })
+  const entries = await quota.repositories.remove(tx, id, limit)
+  const told = await jobs.runNow(tx, 'relations', id, limit - entries)
+  const inside = await jobs.runNow(tx, 'contents', id, limit - entries - told)
+  const released = await jobs.runNow(tx, 'files', id, limit - entries - told - inside)
+  await folders.release(tx, id)
+  return 1 + entries + told + inside + released
+}
+
+/** The first commit is read by all who may see the owner, so a creator who is hidden from some of them is not named in it. */
+const authorFor = (owner: Account, creator: Account): Account =>
+  audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
+
+/** Keeps what a repository has of LFS objects on its record, which lists are ordered by. */
+export const keepLfs: LfsChanged = async (tx, id, lfs) => {
+  const repository = await repositories.get(tx, [id])
+  if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
+}
+
+const change = (
+  store: Store,
+  which: Target<Repository>,
+  work: (tx: WriteContext, before: Repository) => Promise<Repository>,
+): Promise<Repository | undefined> =>
+  store.write(async (tx) => {
+    const before = await chosen(tx, which)
+    return before && work(tx, before)
+  })
+
+const chosen = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
+  typeof which === 'number' ? repositoryById(tx, which) : which(tx)
+
+const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {
+  const owner = await find(tx)
+  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
+  return owner
+}
+
+const recordOf = (id: number, owner: Account, repository: NewRepository, size: number): Repository => ({
+  id,
+  owner: owner.id,
+  name: repository.name,
+  description: repository.description ?? '',
+  website: '',
+  private: repository.private ?? false,
+  audience: audienceOfRepository(owner, repository.private ?? false),
+  empty: repository.autoInit !== true,
+  mirror: false,
+  archived: false,
+  parent: null,
+  defaultBranch: repository.defaultBranch ?? 'main',
+  size,
+  lfs: 0,
+  stars: 0,
+  forks: 0,
+  watchers: 0,
+  createdAt: now(),
+  updatedAt: now(),
+})
+
+/** Finds the owner again: it may have been hidden or deleted since, or have become closed to the creator. */
+const insert = async (
+  tx: WriteContext,
+  quota: QuotaEngine,
+  find: Authorizer<Account>,
+  creator: Account,
+  repository: Repository,
+) => {
+  const owner = await existing(tx, find)
+  await refuseTaken(tx, owner.id, repository.name)
+  const audience = audienceOfRepository(owner, repository.private)
+  const record = { ...repository, owner: owner.id, audience }
+  await takeName(tx, record)
+  await repositories.save(tx, record)
+  await confirmFolder(tx, record.id)
+  await quota.repositories.create(tx, {
+    id: record.id,
+    owner: owner.id,
+    private: record.private,
+    git: record.size,
+  })
+  return creator.kind === 'user' ? watch(tx, creator.id, record) : record
+}
+
+const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
+  if (await isNameTaken(tx, owner, name)) throw taken(name)
+}
+
+const isNameTaken = async (tx: ReadTransaction, owner: number, name: string): Promise<boolean> =>
+  (await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined
+
+const taken = (name: string) => new AllotError('conflict', `the owner already has a repository named ${name}`)

@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises'
+import { canSee, type Viewer } from '../accounts/access.ts'
+import { firstIn, type SearchListing } from '../accounts/search-page.ts'
+import type { Page, Slice } from '../accounts/visible-page.ts'
+import { invalid } from '../errors.ts'
+import { add, type Sum } from '../integers.ts'
+import type { IndexEntry } from '../records/collection.ts'
+import { merge, recordKeyText } from '../records/merge.ts'
+import { accounts, type Repository, repositories, stars } from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+
+/**
+ * What a search can ask for besides a name and an owner. The indexes do not answer it, so each repository that matches is
+ * read: at most {@link MAX_MATCHES}.
+ */
+export interface RepositoryFilter {
+  /** Neither private nor of an owner who is hidden from anyone. */
+  open?: true | undefined
+  private?: boolean | undefined
+  archived?: boolean | undefined
+  template?: boolean | undefined
+  mode?: SearchMode | undefined
+  /** Id of a user who has starred the repository. */
+  starredBy?: number | undefined
+  sort?: SearchSort | undefined
+  descending?: boolean | undefined
+}
+
+export const SEARCH_MODES = ['source', 'fork', 'mirror', 'collaborative'] as const
+export type SearchMode = (typeof SEARCH_MODES)[number]
+
+/** What repositories can be sorted by; of equals the older one comes first, in both orders. */
+const SORTS = {
+  alpha: ({ name }: Repository) => name.toLowerCase(),
+  created: ({ createdAt }: Repository) => createdAt,
+  updated: ({ updatedAt }: Repository) => updatedAt,
+  size: ({ size, lfs }: Repository) => add(size, lfs),
+  git_size: ({ size }: Repository) => size,
+  lfs_size: ({ lfs }: Repository) => lfs,
+  id: ({ id }: Repository) => id,
+  stars: ({ stars }: Repository) => stars,
+  forks: ({ forks }: Repository) => forks,
+} as const satisfies Record<string, (repository: Repository) => string | Sum>
+export type SearchSort = keyof typeof SORTS
+export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
+
+export const MAX_MATCHES = 10_000
+const BATCH_SIZE = 200
+
+/** Whether the filter asks for anything that the indexes do not answer. */
+export const isFiltered = (filter: RepositoryFilter): boolean =>
+  Object.values(filter).some((value) => value !== undefined)
+
+/**
+ * A page of the repositories of several listings that fit the filter. A repository of more than one listing is found once.
+ * @throws AllotError invalid when more than {@link MAX_MATCHES} repositories have the name and the owner
+ */
+export const filteredPage = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  listings: readonly SearchListing[],
+  filter: RepositoryFilter,
+  { offset, limit }: Slice,
+): Promise<Page<Repository>> => {
+  const fits = await predicateOf(tx, viewer, filter)
+  const found: Repository[] = []
+  for (const batch of await batchesOf(listings)) {
+    for (const repository of await repositories.load(tx, batch))
+      if (await fits(repository)) found.push(repository)
+    // Others have their turn.
+    await setImmediate()
+  }
+  sort(found, filter)
+  return { items: found.slice(offset, offset + limit), total: found.length }
+}
+
+const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry[][]> => {
+  const known = await Promise.all(listings.map((listing) => firstIn(listing, MAX_MATCHES + 1)))
+  const batches: IndexEntry[][] = [[]]
+  const seen = new Set<string>()
+  for await (const entry of merge(known.map(({ entries }) => entries))) {
+    const record = recordKeyText(entry)
+    if (seen.has(record)) continue
+    if (seen.add(record).size > MAX_MATCHES)
+      throw invalid(
+        `more than ${MAX_MATCHES} repositories match: search for a longer q or within an owner (uid) to filter or sort them`,
+      )
+    if (batches.at(-1)!.length === BATCH_SIZE) batches.push([])
+    batches.at(-1)!.push(entry)
+  }
+  return batches
+}
+
+type Predicate = (repository: Repository) => boolean | Promise<boolean>
+
+const predicateOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { open, private: isPrivate, archived, template, mode, starredBy }: RepositoryFilter,
+): Promise<Predicate> => {
+  const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
+  return (repository) => {
+    if (open === true && repository.audience !== 0) return false
+    if (isPrivate !== undefined && repository.private !== isPrivate) return false
+    if (archived !== undefined && repository.archived !== archived) return false
+    // Allot keeps no templates.
+    if (template === true) return false
+    if (mode !== undefined && !fitsMode(repository, mode)) return false
+    return hasStarred === undefined || hasStarred(repository)
+  }
+}
+
+const fitsMode = ({ parent, mirror }: Repository, mode: SearchMode): boolean => {
+  if (mode === 'fork') return parent !== null
+  if (mode === 'mirror') return mirror
+  return mode === 'collaborative' || (parent === null && !mirror)
+}
+
+/** The stars of a user whom the viewer cannot see match nothing. */
+const starPredicate = async (tx: ReadTransaction, viewer: Viewer, id: number): Promise<Predicate> => {
+  const account = await accounts.get(tx, [id])
+  if (account === undefined || !(await canSee(tx, viewer, account))) return () => false
+  return async (repository) => (await stars.get(tx, [id, repository.id])) !== undefined
+}
+
+const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: RepositoryFilter): void => {
+  const key = SORTS[by]
+  const sign = descending ? -1 : 1
+  found.sort((left, right) => sign * compare(key(left), key(right)) || left.id - right.id)
+}
+
+const compare = (left: string | Sum, right: string | Sum): number =>
+  left < right ? -1 : left > right ? 1 : 0

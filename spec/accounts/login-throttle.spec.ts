@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { createLoginThrottle } from '../../lib/accounts/login-throttle.ts'
+import { AllotError } from '../../lib/errors.ts'
+
+const MINUTE = 60_000
+const limits = {
+  window: 10 * MINUTE,
+  failures: 5,
+  failuresFromAddress: 20,
+  failuresForName: 30,
+  wrongTokens: 20,
+}
+
+/** Attempts at a clock that stands still until it is moved. */
+const counted = () => {
+  let time = 1_000_000
+  const attempts = createLoginThrottle(limits, () => time)
+  const waitOf = (login: string, address: string): number => {
+    try {
+      attempts.check({ login, address })
+      return 0
+    } catch (error) {
+      assert.ok(error instanceof AllotError && error.code === 'too_many_requests')
+      return error.retryAfter!
+    }
+  }
+  /** Tries until it is refused, at most `most` times; answers how many were taken. */
+  const failing = (login: string, address: string, most = 1000): number => {
+    let taken = 0
+    while (taken < most && waitOf(login, address) === 0) {
+      attempts.consume({ login, address })
+      taken++
+    }
+    return taken
+  }
+  const pass = (milliseconds: number) => {
+    time += milliseconds
+  }
+  return { attempts, waitOf, failing, pass }
+}
+
+describe('Failed logins', () => {
+  it('are taken so many for one name from one address, then one after each share of the window', () => {
+    const { failing, waitOf, pass } = counted()
+    assert.equal(failing('alice', 'a'), 5)
+    assert.equal(waitOf('alice', 'a'), 120)
+    assert.equal(waitOf('ALICE', 'a'), 120)
+    pass(2 * MINUTE)
+    assert.equal(failing('alice', 'a'), 1)
+    pass(10 * MINUTE)
+    assert.equal(failing('alice', 'a'), 5)
+  })
+
+  it('from one address do not lock the name out at another, nor another name there', () => {
+    const { failing, waitOf } = counted()
+    failing('alice', 'a')
+    assert.equal(waitOf('alice', 'b'), 0)
+    assert.equal(waitOf('bob', 'a'), 0)
+  })
+
+  it('for many names from one address are bounded together', () => {
+    const { failing, waitOf } = counted()
+    let taken = 0
+    for (let name = 0; name < 100; name++) taken += failing(`name ${name}`, 'a', 1)
+    assert.equal(taken, 20)
+    assert.equal(waitOf('alice', 'a'), 30)
+    assert.equal(waitOf('alice', 'b'), 0)
+  })
+
+  it('do not lock out whoever has signed in from that address before', () => {
+    const { attempts, failing, waitOf } = counted()
+    attempts.succeeded({ login: 'alice', address: 'a' })
+    for (let name = 0; name < 100; name++) failing(`name ${name}`, 'a', 1)
+    assert.ok(waitOf('bob', 'a') > 0)
+    assert.equal(waitOf('alice', 'a'), 0)
+    assert.equal(failing('alice', 'a'), 5, 'its own failures still count')
+  })
+
+  it('for one name from everywhere leave each address one try at a time, and lock nobody out', () => {
+    const { failing, waitOf } = counted()
+    for (let address = 0; address < 6; address++) assert.equal(failing('alice', `bot ${address}`), 5)
+    for (let address = 6; address < 50; address++) assert.equal(failing('alice', `bot ${address}`), 1)
+    assert.equal(waitOf('alice', 'home'), 0)
+    assert.equal(waitOf('bob', 'bot 7'), 0)
+  })
+
+  it('that were none are given back', () => {
+    const { attempts, failing } = counted()
+    const attempt = { login: 'alice', address: 'a' }
+    for (let time = 0; time < 100; time++) {
+      attempts.consume(attempt)
+      attempts.refund(attempt)
+    }
+    assert.equal(failing('alice', 'a'), 5)
+  })
+
+  it('with tokens count apart from those with passwords', () => {
+    const { attempts, waitOf } = counted()
+    for (let time = 0; time < 20; time++) attempts.wrongToken('a')
+    assert.throws(() => attempts.wrongToken('a'), { code: 'too_many_requests', retryAfter: 30 })
+    attempts.wrongToken('b')
+    assert.equal(waitOf('alice', 'a'), 0)
+  })
+
+  it('are never more in any time than the limit and what has drained since', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 5 * MINUTE }), { maxLength: 200 }), (pauses) => {
+        const { failing, pass } = counted()
+        let [taken, elapsed] = [0, 0]
+        for (const pause of pauses) {
+          taken += failing('alice', 'a', 3)
+          assert.ok(taken <= 5 + (elapsed * 5) / limits.window + 1e-6)
+          pass(pause)
+          elapsed += pause
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { filteredPage, MAX_MATCHES } from '../../lib/repositories/search-filters.ts'
+import type { ReadTransaction } from '../../lib/storage/index.ts'
+
+describe('filteredPage', () => {
+  it('refuses to read more repositories than its limit, before it reads the first', async () => {
+    const entries = Array.from({ length: MAX_MATCHES + 1 }, (_, index) => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32BE(index)
+      return { order: bytes, recordKey: bytes }
+    })
+    const find = async () => ({ entries, total: entries.length })
+    const unread = {} as ReadTransaction
+    await assert.rejects(
+      filteredPage(
+        unread,
+        null,
+        [{ find, total: undefined, learn: () => undefined }],
+        { archived: true },
+        { offset: 0, limit: 30 },
+      ),
+      /more than 10000 repositories match: search for a longer q or within an owner \(uid\)/,
+    )
+  })
+})
