@@ -2,12 +2,12 @@ import { type Accounts, createAccounts, type Removal } from './accounts/accounts
 import { createHostIdentities, type HostAuthenticate } from './accounts/host-identity.ts'
 import { createIdentities, type Identities } from './accounts/identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './accounts/keys.ts'
-import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accounts/login-throttle.ts'
+import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accounts/login.ts'
 import { createOrganizations, type Organizations } from './accounts/organizations.ts'
-import { updateFollowsJob, updateRelationsJob } from './accounts/pending-visibility.ts'
 import { createSessions, type Sessions } from './accounts/sessions.ts'
 import { withSudo } from './accounts/sudo.ts'
 import { createTokens, type Tokens } from './accounts/tokens.ts'
+import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { createRemoval, removeOwnerJob } from './content/account-removal.ts'
 import { type Attachments, createAttachments } from './content/attachments.ts'
 import { type Comments, createComments } from './content/comments.ts'
@@ -25,11 +25,15 @@ import type { Jobs } from './records/jobs.ts'
 import type { Account } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { createHostedFiles, type HostedFiles, removeFilesJob } from './repositories/files.ts'
-import { createRepositoryLists, type RepositoryLists } from './repositories/lists.ts'
+import {
+  createProfiles,
+  createRepositoryLists,
+  type Profiles,
+  type RepositoryLists,
+} from './repositories/lists.ts'
 import { createMigrated, type MigratedRecords } from './repositories/migrated.ts'
 import { createNamedLedger, type NamedLedger } from './repositories/named-ledger.ts'
 import { createNamedPlans, type NamedPlans } from './repositories/named-plans.ts'
-import { createProfiles, type Profiles } from './repositories/profiles.ts'
 import { createPushJournal, type PushJournal, type RepositoryDisk } from './repositories/push-journal.ts'
 import { createRedirects, type Redirects } from './repositories/redirects.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'

@@ -6,8 +6,7 @@ export { importAllot } from './import.ts'
 export type { HostQuota, QuotaEvent, UsedOnDay } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
 export type { AllotOptions } from './options.ts'
-export type { QuotaGroup, QuotaRule } from './quota/evaluate.ts'
-export type { QuotaExplanation } from './quota/explain.ts'
+export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export type {
   LedgerItem,
@@ -17,7 +16,7 @@ export type {
   NamedLedger,
 } from './repositories/named-ledger.ts'
 export type { NamedDifferences, NamedPlan } from './repositories/named-plans.ts'
-export type { Push } from './repositories/push.ts'
+export type { Push } from './repositories/push-journal.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { LastLine, OnProgress, Write } from './transfer/format.ts'

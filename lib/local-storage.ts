@@ -7,7 +7,7 @@ import { createGitStore, type GitStore } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
 import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
-import type { Push } from './repositories/push.ts'
+import type { Push } from './repositories/push-journal.ts'
 import type { RepositoryFiles } from './repositories/storage.ts'
 
 /** What this server keeps on its own disk. */

@@ -3,7 +3,7 @@ import type { HostAuthenticate } from './accounts/host-identity.ts'
 import { AllotError } from './errors.ts'
 import type { Log } from './http/index.ts'
 import { count, DAY, HOUR, milliseconds, Size } from './option-types.ts'
-import type { Push } from './repositories/push.ts'
+import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
 
 const QuotaOptions = v.strictObject({

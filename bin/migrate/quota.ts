@@ -1,5 +1,5 @@
+import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { checkSubjects } from '../../lib/quota/validation.ts'
 import { SourceGroup, SourceRule, SourceUser } from './api-types.ts'
 import { collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
 

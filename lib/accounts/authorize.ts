@@ -1,8 +1,15 @@
 import { AllotError } from '../errors.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { membershipOf, permissionOn, type Viewer } from './access.ts'
-import { accountByName, readableRepository, visibleAccount, visibleOrganization } from './find.ts'
+import {
+  accountByName,
+  membershipOf,
+  permissionOn,
+  readableRepository,
+  type Viewer,
+  visibleAccount,
+  visibleOrganization,
+} from './access.ts'
 
 /**
  * What is to be changed: the id of it, or how to find it and whether the change is allowed. That is asked within the

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { accountByName } from './find.ts'
+import { accountByName } from './access.ts'
 import { ALL_SCOPES, type Identities, type Identity, refuseInactive, unauthenticated } from './identity.ts'
 import { isName } from './names.ts'
 

@@ -6,8 +6,7 @@ import { AllotError } from '../errors.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { addressOf } from './client-address.ts'
-import { createLogin, type Login } from './login.ts'
-import type { LoginThrottle } from './login-throttle.ts'
+import { createLogin, type Login, type LoginThrottle } from './login.ts'
 import { hashToken } from './tokens.ts'
 
 /** Who sent a request, and what the credentials are good for. */

@@ -4,11 +4,10 @@ import type { KeyReader, OpenPgpKey } from '../keys/reader.ts'
 import type { Collection } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { canSee } from './access.ts'
+import { canSee, existingAccount } from './access.ts'
 import { clientOfAccount } from './client-address.ts'
-import { existingAccount } from './find.ts'
+import { checkTexts } from './names.ts'
 import { pageOfOne } from './search-page.ts'
-import { checkTexts } from './texts.ts'
 import type { Page, Slice } from './visible-page.ts'
 
 /**

@@ -9,10 +9,16 @@ import {
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { canSee, membershipOf, type Viewer } from './access.ts'
+import {
+  canSee,
+  existingAccount,
+  membershipOf,
+  type Viewer,
+  visibleAccount,
+  visibleOrganization,
+} from './access.ts'
 import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 import type { Target } from './authorize.ts'
-import { existingAccount, visibleAccount, visibleOrganization } from './find.ts'
 
 export interface NewOrganization {
   name: string

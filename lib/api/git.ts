@@ -4,7 +4,7 @@ import { AllotError } from '../errors.ts'
 import type { PushListener } from '../git/transport.ts'
 import type { StreamReply, StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
-import type { Push } from '../repositories/push.ts'
+import type { Push } from '../repositories/push-journal.ts'
 import { readable, writable } from './git-access.ts'
 import { type StreamServices, stream } from './route.ts'
 

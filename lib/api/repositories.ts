@@ -1,11 +1,11 @@
 import * as v from 'valibot'
+import { readableRepository } from '../accounts/access.ts'
 import {
   type Authorizer,
   authorizeAdmin,
   authorizeCreateIn,
   authorizeTransferTo,
 } from '../accounts/authorize.ts'
-import { readableRepository } from '../accounts/find.ts'
 import type { Identity } from '../accounts/identity.ts'
 import type { Slice } from '../accounts/visible-page.ts'
 import { invalid } from '../errors.ts'

@@ -1,6 +1,5 @@
-import { canRead, permissionOn, type Viewer } from '../accounts/access.ts'
-import { repositoryById } from '../accounts/find.ts'
-import { countsWithPending } from '../accounts/pending-visibility.ts'
+import { canRead, permissionOn, repositoryById, type Viewer } from '../accounts/access.ts'
+import { countsWithPending } from '../accounts/visibility.ts'
 import { countOpenIssues } from '../content/issues.ts'
 import { countReleases } from '../content/releases.ts'
 import { AllotError } from '../errors.ts'

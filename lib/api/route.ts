@@ -5,7 +5,7 @@ import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
-import type { Push } from '../repositories/push.ts'
+import type { Push } from '../repositories/push-journal.ts'
 
 /** What the handlers of the API work with. */
 export interface Services {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { NotFound, serializeOnce } from '../http/index.ts'
-import type { Profile } from '../repositories/profiles.ts'
+import type { Profile } from '../repositories/lists.ts'
 import { userPage } from './list-response.ts'
 import { accountGone } from './resolve-account.ts'
 import { reply, route } from './route.ts'

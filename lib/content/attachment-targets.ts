@@ -1,5 +1,11 @@
-import { canRead, permissionOn, type ReadFor, type Viewer } from '../accounts/access.ts'
-import { readableRepository, repositoryById } from '../accounts/find.ts'
+import {
+  canRead,
+  permissionOn,
+  type ReadFor,
+  readableRepository,
+  repositoryById,
+  type Viewer,
+} from '../accounts/access.ts'
 import type { Attachment, LedgerEntry, Repository } from '../records/schema/index.ts'
 import { comments, issues, releases } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'

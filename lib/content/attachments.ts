@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import type { Viewer } from '../accounts/access.ts'
-import { existingAccount } from '../accounts/find.ts'
+import { existingAccount, type Viewer } from '../accounts/access.ts'
 import { checkFileName } from '../accounts/names.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'

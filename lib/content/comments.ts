@@ -1,6 +1,5 @@
-import type { Viewer } from '../accounts/access.ts'
-import { existingAccount, readableRepository } from '../accounts/find.ts'
-import { checkTexts } from '../accounts/texts.ts'
+import { existingAccount, readableRepository, type Viewer } from '../accounts/access.ts'
+import { checkTexts } from '../accounts/names.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
 import { type Comment, comments, type Issue, issues } from '../records/schema/index.ts'

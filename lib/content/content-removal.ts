@@ -1,4 +1,4 @@
-import { repositoryById } from '../accounts/find.ts'
+import { repositoryById } from '../accounts/access.ts'
 import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { comments, issueSequences, issues, releases } from '../records/schema/index.ts'

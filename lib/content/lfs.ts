@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { repositoryById } from '../accounts/find.ts'
+import { repositoryById } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { membershipOf, type Viewer } from '../accounts/access.ts'
-import { visibleAccount } from '../accounts/find.ts'
+import { membershipOf, type Viewer, visibleAccount } from '../accounts/access.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
@@ -21,7 +20,6 @@ import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
 import type { SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
-import { checkFileName, checkPackageName, checkVersionName } from './package-names.ts'
 
 /** What is there of an owner, with the owner. */
 type Of<T> = T & { readonly owner: Account }
@@ -215,3 +213,31 @@ const list = async (
   )
   return { items: found.slice(slice.offset, slice.offset + slice.limit), total: found.length }
 }
+
+/*
+ * What may be called what in the generic registry, as Forgejo has it. Names are never paths on the disk; these keep them
+ * readable in URLs, and downloads from being written where nobody wants them.
+ */
+const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
+const FILE = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
+
+const isDots = (name: string): boolean => /^\.+$/.test(name)
+
+export const checkPackageName = (name: string): void => {
+  if (!PACKAGE.test(name) || isDots(name) || (name.length === 1 && !/[A-Za-z0-9]/.test(name)))
+    throw refused('package', 'letters, digits, and any of ._+-')
+}
+
+export const checkVersionName = (version: string): void => {
+  if (!isPlain(version)) throw refused('version', 'letters, digits, spaces within, and no slash')
+}
+
+export const checkFileName = (name: string): void => {
+  if (!isPlain(name)) throw refused('file', 'letters, digits, spaces within, and no slash')
+}
+
+const isPlain = (name: string): boolean => FILE.test(name) && name.trim() === name && !isDots(name)
+
+/** "400: the package name, version or file name are invalid" */
+const refused = (what: string, allowed: string) =>
+  new AllotError('bad_request', `the name of the ${what} must have 1 to 255 characters: ${allowed}`)

@@ -1,16 +1,19 @@
 import {
+  BODY_LIMIT,
   checkAccountName,
   checkBranchName,
+  checkEmail,
   checkFileName,
+  checkIssue,
   checkRepositoryName,
+  checkTexts,
   isRefName,
 } from '../accounts/names.ts'
-import { BODY_LIMIT, checkEmail, checkIssue, checkTexts } from '../accounts/texts.ts'
 import { checkScopes } from '../accounts/tokens.ts'
 import { invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
+import { checkName, checkRule } from '../quota/rules.ts'
 import type { Subject } from '../quota/subjects.ts'
-import { checkName, checkRule } from '../quota/validation.ts'
 import type {
   Account,
   Assignment,
@@ -34,7 +37,7 @@ import type {
 } from '../records/schema/index.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
 import { checkLedgerKey } from '../repositories/named-ledger.ts'
-import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './package-names.ts'
+import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './packages.ts'
 
 /**
  * Names and texts of records by the rules of the API, for records that come in by another way than the calls that make them:

@@ -3,9 +3,8 @@ import { assignments, type Group, groups, rules } from '../records/schema/index.
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
-import { toRule } from './rules.ts'
+import { checkName, checkRule, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
-import { checkName, checkRule } from './validation.ts'
 
 /** An owner by id, or how to find one within the transaction that gives it a group. */
 export type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)

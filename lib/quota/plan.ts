@@ -4,7 +4,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
 import type { Policy } from './policy.ts'
-import { checkName, checkRule } from './validation.ts'
+import { checkName, checkRule } from './rules.ts'
 
 /** Rules, groups and assignments as somebody wants them to be. What is not named stays, unless the plan prunes. */
 export interface QuotaPlan {

@@ -1,11 +1,27 @@
-import { audiencesOf, openAudiences, ownersFor, repositoryViewer, type Viewer } from '../accounts/access.ts'
+import {
+  audiencesOf,
+  hasScope,
+  openAudiences,
+  ownersFor,
+  repositoryViewer,
+  type Viewer,
+  viewerText,
+  visibleAccount,
+} from '../accounts/access.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
-import { type Audience, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import {
+  type Account,
+  type Audience,
+  accounts,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { Bytes, ReadTransaction } from '../storage/driver.ts'
+import { followTotal, starTotal } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 
@@ -104,4 +120,55 @@ const byFullName = (
 
 async function* after(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
   for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
+}
+
+/** An account, and how many relations of it the viewer can list. */
+export interface Profile {
+  readonly viewer: Viewer
+  readonly account: Account
+  readonly followers: number
+  readonly following: number
+  readonly starred: number
+}
+
+/** The same object as before where nothing that it is made of has changed, so that what is made of it can be kept too. */
+export interface Profiles {
+  byId(viewer: Viewer, id: number): Promise<Profile | undefined>
+  /** For whoever may know that the account exists. */
+  byName(viewer: Viewer, name: string): Promise<Profile | undefined>
+  /** Those of the names that are of accounts which the viewer may see; a token without `read:user` sees the public ones. */
+  visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
+}
+
+export const createProfiles = (store: Store): Profiles => ({
+  byId: (viewer, id) =>
+    store.read(
+      async (tx) => profileOf(tx, viewer, await accounts.get(tx, [id])),
+      `profile ${viewerText(viewer)} of number ${id}`,
+    ),
+  byName: (viewer, name) =>
+    store.read(
+      async (tx) => profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
+      `profile ${viewerText(viewer)} of ${name.toLowerCase()}`,
+    ),
+  visibleNames: (viewer, names) =>
+    store.read(async (tx) => {
+      const reader = viewer !== null && hasScope(viewer.scopes, 'read:user') ? viewer : null
+      const found = await Promise.all(names.map((name) => visibleAccount(tx, reader, name)))
+      return names.filter((_, index) => found[index] !== undefined)
+    }),
+})
+
+const profileOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  account: Account | undefined,
+): Promise<Profile | undefined> => {
+  if (account === undefined) return undefined
+  const [followers, following, starred] = await Promise.all([
+    followTotal(tx, 'followers', viewer, account.id),
+    followTotal(tx, 'following', viewer, account.id),
+    starTotal(tx, viewer, account.id),
+  ])
+  return { viewer, account, followers, following, starred }
 }

@@ -1,4 +1,4 @@
-import { accountByName } from '../accounts/find.ts'
+import { accountByName } from '../accounts/access.ts'
 import { invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaEngine } from '../quota/index.ts'

@@ -1,4 +1,4 @@
-import { repositoryById } from '../accounts/find.ts'
+import { repositoryById } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
@@ -145,3 +145,20 @@ const leftIn = (store: Store): Promise<PushJournalEntry[]> =>
     return left
   })
 const GROWN = 24 * 3600
+
+/** A push that is durable and counted. */
+export interface Push {
+  /** `owner/name` */
+  readonly repository: string
+  readonly repositoryId: number
+  /** The name of who pushed. */
+  readonly pusher: string
+  /** What each ref was and is: null is before it was made, and after it was deleted. */
+  readonly updates: readonly {
+    readonly ref: string
+    readonly before: string | null
+    readonly after: string | null
+  }[]
+  /** Bytes that the repository takes now, without LFS. */
+  readonly size: number
+}

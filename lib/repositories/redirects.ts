@@ -1,5 +1,4 @@
-import { canRead, type Viewer } from '../accounts/access.ts'
-import { repositoryById, visibleAccount } from '../accounts/find.ts'
+import { canRead, repositoryById, type Viewer, visibleAccount } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'

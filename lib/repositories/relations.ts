@@ -1,19 +1,17 @@
 import {
+  accountByName,
   audienceOfAccount,
   canRead,
   canSee,
-  ownersFor,
-  repositoryViewer,
-  type Viewer,
-} from '../accounts/access.ts'
-import {
-  accountByName,
   existingAccount,
+  ownersFor,
   readableRepository,
   repositoryById,
+  repositoryViewer,
+  type Viewer,
   visibleAccount,
-} from '../accounts/find.ts'
-import { pendingFollows, pendingRelations } from '../accounts/pending-visibility.ts'
+} from '../accounts/access.ts'
+import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
 import { type Page, type Slice, visiblePage } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
 import {
@@ -30,7 +28,6 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { relationsToOwn } from './belonging.ts'
 
 /** Which repository, by its names. */
 export interface RepositoryName {
@@ -260,4 +257,24 @@ const followsOf = async (
     pending: pending,
   }
   return visiblePage(tx, asked, slice)
+}
+
+/** The relations of an account to private repositories that the viewer belongs to, unless its own ones are fewer. */
+export const relationsToOwn = async (
+  tx: ReadTransaction,
+  relation: RelationCollection,
+  viewer: NonNullable<Viewer>,
+  account: number,
+): Promise<Relation[] | undefined> => {
+  const owners = await ownersFor(tx, viewer.id)
+  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
+  const readable = counts.reduce((sum, count) => sum + count, 0)
+  if (readable > (await relation.count(tx, 'account', [account, 2]))) return undefined
+  const found: Relation[] = []
+  for (const owner of owners.filter((_, place) => counts[place]! > 0)) {
+    const own = await repositories.list(tx, 'id', { prefix: [owner, 2] })
+    const places = own.map(({ id }) => [account, id])
+    found.push(...(await relation.getMany(tx, places)).filter((one) => one !== undefined))
+  }
+  return found
 }

@@ -1,9 +1,13 @@
-import { audienceOfAccount, audienceOfRepository, type Viewer } from '../accounts/access.ts'
+import {
+  audienceOfAccount,
+  audienceOfRepository,
+  readableRepository,
+  repositoryById,
+  type Viewer,
+} from '../accounts/access.ts'
 import { given } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
-import { readableRepository, repositoryById } from '../accounts/find.ts'
-import { checkBranchName, checkRepositoryName } from '../accounts/names.ts'
-import { checkTexts } from '../accounts/texts.ts'
+import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'

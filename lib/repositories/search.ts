@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import {
+  accountByName,
   audienceOfAccount,
   audiencesOf,
   canSee,
@@ -8,7 +9,6 @@ import {
   repositoryViewer,
   type Viewer,
 } from '../accounts/access.ts'
-import { accountByName } from '../accounts/find.ts'
 import {
   pageOfListings,
   pageOfOne,

@@ -1,5 +1,10 @@
-import { type Permission, permissionOn, type ReadFor, type Viewer } from '../accounts/access.ts'
-import { readableRepository } from '../accounts/find.ts'
+import {
+  type Permission,
+  permissionOn,
+  type ReadFor,
+  readableRepository,
+  type Viewer,
+} from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

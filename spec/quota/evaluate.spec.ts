@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { add, type Sum } from '../../lib/integers.ts'
-import { isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
-import { explain } from '../../lib/quota/explain.ts'
+import { explain, isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
 import { lineOf, noUsage, type Subject, subjects, type Usage, usedBy } from '../../lib/quota/subjects.ts'
 
 const usage: Usage = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
+import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import { Subject, subjects } from '../../quota/subjects.ts'
-import { MAX_SUBJECTS } from '../../quota/validation.ts'
 import type { Services } from '../route.ts'
 
 /** What a Forgejo calls `size:wiki`. */

@@ -470,7 +470,7 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/partitions.ts. */
+  /** How many of its ledger entries lie on its owner's shelf, and how many on its own: see lib/quota/ledger.ts. */
   lent: count,
   kept: count,
   /** No entry of the kind that lies on its own shelf is larger; null where there has been none since it was empty. */
