@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { errorLine, exitCodeOf } from './exit-code.ts'
-import { createProgram } from './program/index.ts'
+import { errorLine, exitCodeOf } from './errors.ts'
+import { createProgram } from './program.ts'
 
 /** Whoever reads may stop when they like. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { type Allot, createAllot } from '../lib/allot.ts'
 import type { HostParts } from '../lib/options.ts'
 import type { StorageDriver } from '../lib/storage/index.ts'
-import { type Config, readConfig } from './config.ts'
-import { driverFor, filesIn, type StoreFlags, storeLocation } from './store-location.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { driverFor, filesIn, type StoreFlags, storeLocation } from './config/store.ts'
 
 export type { StoreFlags }
 

@@ -1,4 +1,4 @@
-import { type Api, type Call, createApi } from './api-client.ts'
+import { type Api, type Call, createApi } from './client/api-client.ts'
 import { UsageError } from './usage-error.ts'
 
 /** A running server to talk to, in the place of the store. */

@@ -1,11 +1,11 @@
 import { exportReader, type LastLine, type Write } from '../../lib/transfer/format.ts'
-import { explainLocked, requireStore } from '../api-access.ts'
-import type { Api } from '../api-client.ts'
+import { explainLocked, requireStore } from '../client/api-access.ts'
+import type { Api } from '../client/api-client.ts'
+import type { StoreFlags } from '../config/store.ts'
 import { withStore } from '../open.ts'
 import { outputTo } from '../output.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
 import { type RemoteFlags, remoteIn } from '../remote-options.ts'
-import type { StoreFlags } from '../store-location.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
 
 interface Flags extends StoreFlags, RemoteFlags {
   out?: string

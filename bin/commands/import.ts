@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { importAllot } from '../../lib/import.ts'
 import { checkExport } from '../../lib/transfer/format.ts'
 import { type StoreFlags, unopened } from '../open.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
 
 /** A file is gone through once before anything is touched; what comes over a pipe is checked as it comes. */
 export const importEverything = async (file: string, flags: StoreFlags): Promise<void> => {

@@ -1,10 +1,10 @@
-import { explainLocked } from '../api-access.ts'
+import { explainLocked } from '../client/api-access.ts'
+import type { StoreFlags } from '../config/store.ts'
 import { migrate } from '../migrate/index.ts'
 import { createReport, type Report } from '../migrate/report.ts'
 import { sourceAt } from '../migrate/source.ts'
 import { open } from '../open.ts'
-import { print } from '../print.ts'
-import type { StoreFlags } from '../store-location.ts'
+import { print } from '../terminal/print.ts'
 import { UsageError } from '../usage-error.ts'
 
 interface Flags extends StoreFlags {

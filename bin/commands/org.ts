@@ -1,7 +1,7 @@
 import type { Organization } from '../../lib/api/organization-schema.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
-import { pathSegment } from '../api-client.ts'
-import { type PrintFlags, printJson, printNote } from '../print.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import { pathSegment } from '../client/api-client.ts'
+import { type PrintFlags, printJson, printNote } from '../terminal/print.ts'
 
 interface Flags extends ApiFlags, PrintFlags {
   owner: string

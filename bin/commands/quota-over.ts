@@ -1,7 +1,7 @@
 import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
 import { formatSize } from '../bytes.ts'
-import { type Column, type PrintFlags, printPages } from '../print.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import { type Column, type PrintFlags, printPages } from '../terminal/print.ts'
 
 interface Flags extends ApiFlags, PrintFlags {
   subject: string

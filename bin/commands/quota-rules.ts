@@ -1,9 +1,9 @@
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
-import { type Api, NotFoundAtPath, pathSegment } from '../api-client.ts'
 import { formatLimit } from '../bytes.ts'
-import { type Column, type PrintFlags, printNote, printPages } from '../print.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import { type Api, NotFoundAtPath, pathSegment } from '../client/api-client.ts'
+import { type Column, type PrintFlags, printNote, printPages } from '../terminal/print.ts'
 import { UsageError } from '../usage-error.ts'
 import { type ChangeFlags, change } from './quota.ts'
 

@@ -1,11 +1,11 @@
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { add, type Sum } from '../../lib/integers.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
-import { type Api, pathSegment } from '../api-client.ts'
 import { formatBytes, formatLimit, formatSize } from '../bytes.ts'
-import { type ChartRow, chart } from '../chart.ts'
-import { escapeControl, type PrintFlags, print, printJson } from '../print.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import { type Api, pathSegment } from '../client/api-client.ts'
 import { remoteIn } from '../remote-options.ts'
+import { type ChartRow, chart } from '../terminal/chart.ts'
+import { escapeControl, type PrintFlags, print, printJson } from '../terminal/print.ts'
 import { UsageError } from '../usage-error.ts'
 
 interface Flags extends ApiFlags, PrintFlags {}

@@ -1,8 +1,8 @@
 import type { QuotaChange } from '../../lib/api/quota/plan-schema.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
-import type { Api } from '../api-client.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import type { Api } from '../client/api-client.ts'
 import { type PlanFile, readPlan } from '../plan.ts'
-import { escapeControl, type PrintFlags, print, printJson, printNote } from '../print.ts'
+import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal/print.ts'
 
 export interface ChangeFlags extends ApiFlags, PrintFlags {
   dryRun?: boolean

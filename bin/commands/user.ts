@@ -1,11 +1,11 @@
 import type { AccessToken } from '../../lib/api/token-schema.ts'
 import type { User } from '../../lib/api/user-schema.ts'
-import { explainLocked } from '../api-access.ts'
-import { type Api, pathSegment } from '../api-client.ts'
+import { explainLocked } from '../client/api-access.ts'
+import { type Api, pathSegment } from '../client/api-client.ts'
+import type { StoreFlags } from '../config/store.ts'
 import { withStore } from '../open.ts'
-import { type PrintFlags, print, printJson, printNote } from '../print.ts'
 import { remoteIn } from '../remote-options.ts'
-import type { StoreFlags } from '../store-location.ts'
+import { type PrintFlags, print, printJson, printNote } from '../terminal/print.ts'
 
 interface Flags extends StoreFlags, PrintFlags {
   url?: string

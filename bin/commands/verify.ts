@@ -5,9 +5,9 @@ import { repairLevel } from '../../drivers/level/repair.ts'
 import { createFileStore, type FileStore } from '../../lib/files/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
-import { readConfig } from '../config.ts'
-import { createProgressBar, withProgressBar } from '../progress.ts'
-import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../store-location.ts'
+import { readConfig } from '../config/config.ts'
+import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../config/store.ts'
+import { createProgressBar, withProgressBar } from '../terminal/progress.ts'
 
 /**
  * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times

@@ -1,4 +1,4 @@
-import { type CompletionContext, patternsOf, type Value } from './completion-model.ts'
+import { type CompletionContext, patternsOf, type Value } from '../commands/completion.ts'
 
 /** Fish knows \\' inside of quotes, and not what the others write. */
 const quoted = (text: string): string =>

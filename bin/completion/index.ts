@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { bashScript } from './bash.ts'
-import { type CompletionContext, completionContexts } from './completion-model.ts'
+import { type CompletionContext, completionContexts } from '../commands/completion.ts'
+import { bashScript } from '../commands/completion-scripts.ts'
 import { fishScript } from './fish.ts'
 import { zshScript } from './zsh.ts'
 

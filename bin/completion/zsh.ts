@@ -4,7 +4,7 @@ import {
   patternsOf,
   quoteForShell,
   type Value,
-} from './completion-model.ts'
+} from '../commands/completion.ts'
 
 export const zshScript = (contexts: readonly CompletionContext[]): string => {
   const { commands, flags } = patternsOf(contexts)

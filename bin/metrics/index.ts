@@ -5,12 +5,12 @@ import type { Allot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
-import { answerText } from '../health.ts'
+import { answerText } from '../server/health.ts'
 import { measureCaches } from './caches.ts'
 import { authorizeMetrics, type MetricsReaders } from './metrics-auth.ts'
-import { measuredListener } from './requests.ts'
-import { measuredDriver } from './store.ts'
-import { workerMetrics } from './workers.ts'
+import { measuredListener } from './request-metrics.ts'
+import { measuredDriver } from './store-metrics.ts'
+import { workerMetrics } from './worker-metrics.ts'
 
 export interface Metrics {
   /** The same driver, measured. */

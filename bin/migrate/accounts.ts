@@ -1,10 +1,10 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import type { SourceUser } from './api-types.ts'
 import { followGrants } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
+import type { SourceUser } from './source-types.ts'
 import { grantsOfAudience, visibilityAt, visibilityWithout } from './visibility.ts'
 
 const NO_PASSWORD =

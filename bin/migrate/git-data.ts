@@ -2,8 +2,8 @@ import { invalid } from '../../lib/errors.ts'
 import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
 import type { Repository } from '../../lib/records/schema/index.ts'
 import { formatSize } from '../bytes.ts'
-import type { SourceRepository } from './api-types.ts'
 import type { Migration } from './migration.ts'
+import type { SourceRepository } from './source-types.ts'
 
 const LFS = 'LFS objects: `git lfs fetch --all` there and `git lfs push --all` here bring them'
 

@@ -1,12 +1,12 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import { followAccount } from './accounts.ts'
-import type { SourceRepository } from './api-types.ts'
 import { dropKeys } from './keys.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import { copyMembers } from './organizations.ts'
 import { dropRelations } from './relations.ts'
 import { followRepository } from './repositories.ts'
 import type { Selection } from './selection.ts'
+import type { SourceRepository } from './source-types.ts'
 
 /**
  * Accounts that were brought earlier and are deleted at the source now: nothing is deleted here, and nobody but administrators

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../../lib/records/schema/index.ts'
-import { SourceGpgKey, SourceKey } from './api-types.ts'
-import { follow, type Things, type Wanted } from './history.ts'
+import { follow, type Things, type Wanted } from './follow.ts'
 import { collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './migration.ts'
+import { SourceGpgKey, SourceKey } from './source-types.ts'
 
 const UNTOLD = 'keys, which the source does not show'
 const UNSIGNED =

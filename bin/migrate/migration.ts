@@ -2,10 +2,10 @@ import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../progress.ts'
-import type { SourceRepository } from './api-types.ts'
+import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
 import type { Report } from './report.ts'
 import { type Source, SourceError } from './source.ts'
+import type { SourceRepository } from './source-types.ts'
 
 /** What a run is given: from where to where. */
 export interface Given {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Limits } from './request.ts'
+import type { Answer, Limits } from './source-requests.ts'
 
 /** Items on a page. */
 const PAGE = 50

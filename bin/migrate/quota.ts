@@ -1,7 +1,7 @@
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { SourceGroup, SourceRule, SourceUser } from './api-types.ts'
 import { collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { SourceGroup, SourceRule, SourceUser } from './source-types.ts'
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const STRANGERS = 'quota groups of whoever is not here'

@@ -1,7 +1,7 @@
 import type { Account } from '../../lib/records/schema/index.ts'
-import { SourceRepository, SourceUser } from './api-types.ts'
-import { follow, type Things } from './history.ts'
+import { follow, type Things } from './follow.ts'
 import { asOperator, collect, ifAvailable, type Migration, pathOf, reportErrorsFor } from './migration.ts'
+import { SourceRepository, SourceUser } from './source-types.ts'
 
 const ELSEWHERE = 'follows, stars and watches of what is not here'
 const UNTOLD = 'follows, stars or watches, which the source does not show'

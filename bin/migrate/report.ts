@@ -1,4 +1,4 @@
-import { escapeControl } from '../print.ts'
+import { escapeControl } from '../terminal/print.ts'
 
 /** What a migration came to. */
 export interface Report {

@@ -6,11 +6,11 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema/index.ts'
-import { SourceRepository, SourceUser } from './api-types.ts'
 import { copyGitData } from './git-data.ts'
 import { followGrants } from './grants.ts'
 import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
+import { SourceRepository, SourceUser } from './source-types.ts'
 import { audienceAt, audienceHere, grantsOfAudience, WRITABLE } from './visibility.ts'
 
 export const repositoriesOf = async (

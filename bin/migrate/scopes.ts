@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Answer } from './request.ts'
+import type { Answer } from './source-requests.ts'
 
 /** One request for each scope that a run needs, which a token without the scope is refused. */
 const PROBES: readonly [scope: string, path: string][] = [

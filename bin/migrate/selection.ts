@@ -1,8 +1,8 @@
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
-import { SourceOrganization, SourceUser } from './api-types.ts'
 import { collect, ifAvailable } from './migration.ts'
 import { usersOf } from './organizations.ts'
 import type { Source } from './source.ts'
+import { SourceOrganization, SourceUser } from './source-types.ts'
 
 /** What is to be copied. */
 export interface Selection {

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { UsageError } from '../usage-error.ts'
-import { SourceUser } from './api-types.ts'
 import { pagesOf } from './paging.ts'
-import { type Answer, LIMITS, type Limits, patientRequest, request } from './request.ts'
 import { basicOf, checkScopes, SCOPES } from './scopes.ts'
+import { type Answer, LIMITS, type Limits, patientRequest, request } from './source-requests.ts'
+import { SourceUser } from './source-types.ts'
 
 type Shape<T> = v.GenericSchema<unknown, T>
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { SourceRepository, SourceTeam, SourceUser } from './api-types.ts'
 import { collect } from './migration.ts'
 import { type Source, SourceError } from './source.ts'
+import { SourceRepository, SourceTeam, SourceUser } from './source-types.ts'
 
 /** Who belongs to an organization at the source, and who of them may do there what a member may do here. Names in lower case. */
 export interface MemberRights {

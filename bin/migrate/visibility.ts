@@ -1,7 +1,12 @@
-import type { Account, Audience, Repository, Visibility } from '../../lib/records/schema/index.ts'
-import { audienceOf } from '../../lib/records/schema/index.ts'
-import type { SourceRepository } from './api-types.ts'
+import {
+  type Account,
+  type Audience,
+  audienceOf,
+  type Repository,
+  type Visibility,
+} from '../../lib/records/schema/index.ts'
 import type { Source } from './source.ts'
+import type { SourceRepository } from './source-types.ts'
 
 export const EVERYONE = 'everyone may see it'
 export const SIGNED_IN = 'everyone signed in may see it'

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { apiOptions, example, serverOptions, storeOptions } from './options.ts'
+import { apiOptions, example, serverOptions, storeOptions } from '../commands/options.ts'
 
-const lists = () => import('../commands/list.ts')
+const lists = () => import('../commands/repo.ts')
 const ORDERS = ['name', 'largest', 'newest', 'changed', 'stars']
 
 export const defineAccountCommands = (program: Command): void => {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { example } from './options.ts'
+import { example } from '../commands/options.ts'
 
 export const defineCompletionCommand = (program: Command): void => {
   program

@@ -7,7 +7,7 @@ import {
   parseSize,
   parseSubjects,
   subjectOption,
-} from './options.ts'
+} from '../commands/options.ts'
 
 const OWNER = 'a user or an organization; on a server: the user of the token when absent'
 const DRY = 'only tell what would change'

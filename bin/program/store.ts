@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { appendValue, example, remoteOptions, storeOptions } from './options.ts'
+import { appendValue, example, remoteOptions, storeOptions } from '../commands/options.ts'
 
 export const defineStoreCommands = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))

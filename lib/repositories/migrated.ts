@@ -2,7 +2,7 @@ import { invalid } from '../errors.ts'
 import { type Migrated, migrated } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
-/** What was copied from one source: see bin/migrate/history.ts. */
+/** What was copied from one source: see bin/migrate/follow.ts. */
 export interface MigratedRecords {
   get(kind: Migrated['kind'], scope: string, name: string): Promise<Migrated | undefined>
   /** @param scope all scopes of the kind when absent */

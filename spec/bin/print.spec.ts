@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { formatBytes, formatLimit, formatSize } from '../../bin/bytes.ts'
-import { chart, shareBar } from '../../bin/chart.ts'
-import { escapeControl } from '../../bin/print.ts'
+import { chart, shareBar } from '../../bin/terminal/chart.ts'
+import { escapeControl } from '../../bin/terminal/print.ts'
 
 describe('Bytes in words', () => {
   const WORDS: [bytes: number, words: string][] = [

@@ -1,5 +1,5 @@
-import { errorLine, exitCodeOf } from '../../bin/exit-code.ts'
-import { createProgram } from '../../bin/program/index.ts'
+import { errorLine, exitCodeOf } from '../../bin/errors.ts'
+import { createProgram } from '../../bin/program.ts'
 
 /** Several command lines in one process, one after another: `several.ts '[["user","list"],…]'` prints what each has said. */
 const [stdout, stderr] = [

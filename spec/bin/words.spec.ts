@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { completionScript } from '../../bin/completion/index.ts'
-import { createProgram, forEach } from '../../bin/program/index.ts'
+import { createProgram, forEach } from '../../bin/program.ts'
 import { aFolder } from '../support/folder.ts'
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')

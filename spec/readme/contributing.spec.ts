@@ -25,7 +25,7 @@ describe('CONTRIBUTING.md', () => {
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],
     ['export const steps', 'lib/records/migrations.ts'],
-    ['export const driverFor', 'bin/store-location.ts'],
+    ['export const driverFor', 'bin/config/store.ts'],
     ['export interface StorageDriver', 'lib/storage/driver.ts'],
     ['export const driverSpec', 'spec/driver-spec.ts'],
     ['afterCommit', 'lib/records/store.ts'],

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
-import { ServerOptions } from '../../bin/config.ts'
+import { ServerOptions } from '../../bin/config/config.ts'
 import { Options } from '../../lib/options.ts'
 
 const file = fileURLToPath(new URL('../../README.md', import.meta.url))

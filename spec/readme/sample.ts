@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Config } from '../../bin/config.ts'
+import { Config } from '../../bin/config/config.ts'
 import { membersOf, type Row, rowsOf } from './options.ts'
 
 export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))

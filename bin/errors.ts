@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { escapeControl } from './print.ts'
+import { escapeControl } from './terminal/print.ts'
 import { UsageError } from './usage-error.ts'
 
 /** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */

@@ -2,10 +2,10 @@ import type { Organization } from '../../lib/api/organization-schema.ts'
 import type { Repository } from '../../lib/api/repository-schema.ts'
 import type { AccessToken } from '../../lib/api/token-schema.ts'
 import type { User } from '../../lib/api/user-schema.ts'
-import { type ApiFlags, withApi } from '../api-access.ts'
-import { pathSegment } from '../api-client.ts'
 import { formatSize } from '../bytes.ts'
-import { type Column, type PrintFlags, printPages } from '../print.ts'
+import { type ApiFlags, withApi } from '../client/api-access.ts'
+import { pathSegment } from '../client/api-client.ts'
+import { type Column, type PrintFlags, printPages } from '../terminal/print.ts'
 import { UsageError } from '../usage-error.ts'
 
 interface Flags extends ApiFlags, PrintFlags {}

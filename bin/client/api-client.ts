@@ -1,5 +1,5 @@
-import { parseExactly } from '../lib/integers.ts'
-import { UsageError } from './usage-error.ts'
+import { parseExactly } from '../../lib/integers.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** How a request reaches the server: over the network, or in process. */
 export type Call = (url: string, request: RequestInit) => Promise<Response>

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout } from 'node:timers/promises'
-import type { Log } from '../lib/http/index.ts'
-import { readConfig } from './config.ts'
-import type { StoreFlags } from './store-location.ts'
-import { UsageError } from './usage-error.ts'
+import type { Log } from '../../lib/http/index.ts'
+import { readConfig } from '../config/config.ts'
+import type { StoreFlags } from '../config/store.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** What a worker tells once it serves. */
 export interface WorkerStarted {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
-import { describeIssue, Options } from '../lib/options.ts'
-import { ServerLimits } from '../lib/server.ts'
+import { describeIssue, Options } from '../../lib/options.ts'
+import { ServerLimits } from '../../lib/server.ts'
 
 const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, page, ...api } =
   Options.entries

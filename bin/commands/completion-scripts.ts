@@ -1,4 +1,4 @@
-import { type CompletionContext, patternsOf, quoteForShell, type Value } from './completion-model.ts'
+import { type CompletionContext, patternsOf, quoteForShell, type Value } from './completion.ts'
 
 /**
  * Words are cut at blanks, as a person sees them: bash itself would cut `size:all` at the colon. Nothing that was typed is

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { level } from '../drivers/level/index.ts'
-import type { StorageDriver } from '../lib/storage/index.ts'
+import { level } from '../../drivers/level/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { UsageError } from '../usage-error.ts'
 import { type Config, readConfig } from './config.ts'
-import { UsageError } from './usage-error.ts'
 
 /** What every command that needs the store takes; what is said here wins over the file. */
 export interface StoreFlags {
@@ -32,9 +32,9 @@ export const driverFor = async (
   data: string,
   options: Config['storage'],
 ): Promise<StorageDriver> => {
-  if (storage === 'memory:') return (await import('../drivers/memory/index.ts')).memory()
+  if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
   if (storage !== undefined && /^postgres(ql)?:/.test(storage))
-    return (await import('../drivers/postgres/index.ts')).postgres(storage, options)
+    return (await import('../../drivers/postgres/index.ts')).postgres(storage, options)
   const folder = folderOf(storage, data)
   if (folder === undefined)
     throw new UsageError(

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
+import { StorageError } from '../../lib/storage/index.ts'
+import { folderOf, type StoreFlags, storeLocation } from '../config/store.ts'
 import { OPERATOR } from '../lib/accounts/host-identity.ts'
-import { StorageError } from '../lib/storage/index.ts'
+import { open } from '../open.ts'
+import { type RemoteFlags, remoteIn } from '../remote-options.ts'
 import { type Api, createApi } from './api-client.ts'
-import { open } from './open.ts'
-import { type RemoteFlags, remoteIn } from './remote-options.ts'
-import { folderOf, type StoreFlags, storeLocation } from './store-location.ts'
 
 export interface ApiFlags extends StoreFlags, RemoteFlags {}
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import type { Allot } from '../lib/allot.ts'
+import type { Allot } from '../../lib/allot.ts'
 
 /** Milliseconds in which a store that is there has answered. */
 const TIMEOUTS = 3000

@@ -1,11 +1,11 @@
 import { Command } from 'commander'
-import { VERSION } from '../../lib/version.ts'
-import { defineAccountCommands } from './accounts.ts'
-import { defineCompletionCommand } from './completion.ts'
-import { example } from './options.ts'
-import { defineQuotaCommands } from './quota.ts'
-import { defineServeCommand } from './serve.ts'
-import { defineStoreCommands } from './store.ts'
+import { VERSION } from '../lib/version.ts'
+import { example } from './commands/options.ts'
+import { defineServeCommand } from './commands/serve.ts'
+import { defineAccountCommands } from './program/accounts.ts'
+import { defineCompletionCommand } from './program/completion.ts'
+import { defineQuotaCommands } from './program/quota.ts'
+import { defineStoreCommands } from './program/store.ts'
 
 /** All words of the command line; what they do is loaded when it is asked for. */
 export const createProgram = (): Command => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import type { Log } from '../lib/http/index.ts'
+import type { Log } from '../../lib/http/index.ts'
 
 /** What proxies give: a UUID, a number in hexadecimal, a trace of a few parts. Nothing else comes into the log. */
 const SANE = /^[\w.:-]{1,128}$/

@@ -1,5 +1,5 @@
-import { jsonOf } from '../lib/integers.ts'
-import type { Page } from './api-client.ts'
+import { jsonOf } from '../../lib/integers.ts'
+import type { Page } from '../client/api-client.ts'
 import { createProgressBar, withProgressBar } from './progress.ts'
 
 export interface PrintFlags {
