@@ -1,5 +1,5 @@
 import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
-import { formatSize } from '../bytes.ts'
+import { formatSize } from '../../lib/byte-sizes.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { type Column, type PrintFlags, printPages } from '../terminal/print.ts'
 

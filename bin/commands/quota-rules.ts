@@ -1,6 +1,6 @@
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
+import { formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { formatLimit } from '../bytes.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { type Api, NotFoundAtPath, pathSegment } from '../client/api-client.ts'
 import { type Column, type PrintFlags, printNote, printPages } from '../terminal/print.ts'

@@ -1,6 +1,6 @@
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
+import { formatBytes, formatLimit, formatSize } from '../../lib/byte-sizes.ts'
 import { add, type Sum } from '../../lib/integers.ts'
-import { formatBytes, formatLimit, formatSize } from '../bytes.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { type Api, pathSegment } from '../client/api-client.ts'
 import { remoteIn } from '../remote-options.ts'

@@ -1,7 +1,7 @@
+import { formatSize } from '../../lib/byte-sizes.ts'
 import { invalid } from '../../lib/errors.ts'
 import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
 import type { Repository } from '../../lib/records/schema/index.ts'
-import { formatSize } from '../bytes.ts'
 import type { Migration } from './migration.ts'
 import type { SourceRepository } from './source-types.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { formatBytes, formatLimit, formatSize } from '../../bin/bytes.ts'
+import { formatBytes, formatLimit, formatSize } from '../../lib/byte-sizes.ts'
 import { chart, shareBar } from '../../bin/terminal/chart.ts'
 import { escapeControl } from '../../bin/terminal/print.ts'
 

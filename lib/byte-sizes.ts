@@ -1,4 +1,4 @@
-import type { Sum } from '../lib/integers.ts'
+import type { Sum } from './integers.ts'
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
