@@ -1,23 +1,61 @@
 import type { Sum } from './integers.ts'
 
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+/**
+ * Sizes in bytes as people write and read them, for the configuration, the command line and the pages.
+ * Units are binary: 1 KiB is 1024 bytes.
+ */
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
-/** Bytes as people say them: `1.2 GiB`. */
-export const formatSize = (sum: Sum): string => {
-  const bytes = Number(sum)
-  if (Math.abs(bytes) < 1024) return `${bytes} B`
-  let [value, unit] = [bytes / 1024, 0]
-  // What would round to 1024 of a unit is one of the next.
-  while (Math.abs(value) >= 1023.95 && unit < UNITS.length - 1) {
-    value /= 1024
-    unit++
-  }
-  return `${value.toFixed(1)} ${UNITS[unit]}`
+const UNLIMITED = -1
+
+/** Bytes of a size such as `2 GiB`, rounded to a whole number; undefined when the text is not a size. */
+export const parseSize = (text: string): number | undefined => {
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$/.exec(text) ?? []
+  return unit === undefined ? undefined : Math.round(Number(number) * 1024 ** UNITS.indexOf(unit))
 }
 
-/** To the byte: `1,234,567 bytes`. */
-export const formatBytes = (bytes: Sum): string =>
-  `${bytes.toLocaleString('en-US')} ${bytes === 1 ? 'byte' : 'bytes'}`
+/** Bytes of a limit: a whole number, or a size such as `2 GiB`; -1 is unlimited. Undefined when the text is neither. */
+export const parseLimit = (text: string): number | undefined => {
+  const bytes = /^-?\d+$/.test(text) ? Number(text) : parseSize(text)
+  return isLimit(bytes) ? bytes : undefined
+}
 
+/** Whether a number can be a limit: whole bytes, or -1 for unlimited. */
+export const isLimit = (bytes: number | undefined): bytes is number =>
+  Number.isSafeInteger(bytes) && bytes! >= UNLIMITED
+
+/** Three significant digits, such as `1.25 MiB` or `125 MiB`. */
+export const formatSize = (bytes: Sum): string => {
+  const [value, unit] = toUnit(bytes, 1023.5)
+  const digits = unit === 'B' || value >= 100 ? 0 : value >= 10 ? 1 : 2
+  return `${bytes < 0 ? '−' : ''}${Number(value.toFixed(digits)).toLocaleString('en')} ${unit}`
+}
+
+/** One decimal, such as `1.2 MiB`, so that the sizes in a column line up. */
+export const formatSizeFixed = (bytes: Sum): string => {
+  const [value, unit] = toUnit(bytes, 1023.95)
+  return `${bytes < 0 ? '-' : ''}${unit === 'B' ? value : value.toFixed(1)} ${unit}`
+}
+
+/** @param rounded the smallest value that is displayed as 1024, which is 1 of the next unit */
+const toUnit = (bytes: Sum, rounded: number): [value: number, unit: string] => {
+  let [value, index] = [Math.abs(Number(bytes)), 0]
+  for (; value >= rounded && index < UNITS.length - 1; index++) value /= 1024
+  return [value, UNITS[index]!]
+}
+
+/** The exact number, such as `1,234,567 bytes`. */
+export const formatBytes = (bytes: Sum): string =>
+  bytes === 1 ? '1 byte' : `${bytes.toLocaleString('en')} bytes`
+
+/** `unlimited`, or the size with one decimal. */
 export const formatLimit = (limit: number | null): string =>
-  limit === null || limit === -1 ? 'unlimited' : formatSize(limit)
+  limit === null || limit === UNLIMITED ? 'unlimited' : formatSizeFixed(limit)
+
+/** `unlimited`, or text that `parseLimit` reads as exactly this limit: `2 GiB`, or a number of bytes. */
+export const formatExactLimit = (limit: number): string => {
+  if (limit === UNLIMITED) return 'unlimited'
+  for (let power = UNITS.indexOf('TiB'); power > 0 && limit > 0; power--)
+    if (limit % 1024 ** power === 0) return `${limit / 1024 ** power} ${UNITS[power]}`
+  return String(limit)
+}

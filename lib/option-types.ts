@@ -1,23 +1,16 @@
 import * as v from 'valibot'
-
-const UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
-const SIZE = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$/
+import { isLimit, parseSize } from './byte-sizes.ts'
 
 /** Bytes, as a number or as `"2 GiB"`. */
 export const Size = v.pipe(
   v.union([v.number(), v.string()]),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const bytes = typeof dataset.value === 'number' ? dataset.value : bytesIn(dataset.value)
-    if (Number.isSafeInteger(bytes) && bytes >= -1) return bytes
+    const bytes = typeof dataset.value === 'number' ? dataset.value : parseSize(dataset.value)
+    if (isLimit(bytes)) return bytes
     addIssue({ message: 'expected bytes, as a whole number or as in "2 GiB"' })
     return NEVER
   }),
 )
-
-const bytesIn = (text: string): number => {
-  const [, number, unit] = SIZE.exec(text) ?? []
-  return unit === undefined ? Number.NaN : Math.round(Number(number) * UNITS[unit]!)
-}
 
 export const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
+import { OPERATOR } from '../../lib/accounts/host-identity.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { folderOf, type StoreFlags, storeLocation } from '../config/store.ts'
-import { OPERATOR } from '../lib/accounts/host-identity.ts'
 import { open } from '../open.ts'
 import { type RemoteFlags, remoteIn } from '../remote-options.ts'
 import { type Api, createApi } from './api-client.ts'

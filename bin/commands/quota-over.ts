@@ -1,5 +1,5 @@
 import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
-import { formatSize } from '../../lib/byte-sizes.ts'
+import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { type Column, type PrintFlags, printPages } from '../terminal/print.ts'
 
@@ -10,11 +10,11 @@ interface Flags extends ApiFlags, PrintFlags {
 
 const OWNERS: readonly Column<QuotaOverInfo>[] = [
   { title: 'NAME', cell: ({ owner }) => owner.login },
-  { title: 'USED', cell: ({ used }) => formatSize(used) },
-  { title: 'LIMIT', cell: ({ limit }) => formatSize(limit) },
+  { title: 'USED', cell: ({ used }) => formatSizeFixed(used) },
+  { title: 'LIMIT', cell: ({ limit }) => formatSizeFixed(limit) },
   {
     title: '',
-    cell: ({ over, left }) => (over ? `over by ${formatSize(-left)}` : `${formatSize(left)} left`),
+    cell: ({ over, left }) => (over ? `over by ${formatSizeFixed(-left)}` : `${formatSizeFixed(left)} left`),
   },
 ]
 

@@ -1,5 +1,5 @@
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
-import { formatBytes, formatLimit, formatSize } from '../../lib/byte-sizes.ts'
+import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { add, type Sum } from '../../lib/integers.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { type Api, pathSegment } from '../client/api-client.ts'
@@ -54,17 +54,17 @@ const explanation = (api: Api, path: string, subject: string, owner: string | un
 
 const headline = (name: string, { subject, over, used, limit, left }: Explained): string[] => {
   const what = subject === 'size:all' ? '' : ` for ${subject}`
-  const uses = `${escapeControl(name)} uses ${formatSize(used)}`
+  const uses = `${escapeControl(name)} uses ${formatSizeFixed(used)}`
   const words =
-    limit === null ? `${uses}${what}, and nothing limits it` : `${uses} of ${formatSize(limit)}${what}`
+    limit === null ? `${uses}${what}, and nothing limits it` : `${uses} of ${formatSizeFixed(limit)}${what}`
   return [words + standing(over, left), `  ${formatBytes(used)}`]
 }
 
 const standing = (over: boolean, left: Sum | null): string => {
   if (left === null) return over ? ': over quota' : ''
   return left > 0 && !over
-    ? `; ${formatSize(left)} are left`
-    : `: OVER by ${formatSize(left < 0 ? -left : 0)}`
+    ? `; ${formatSizeFixed(left)} are left`
+    : `: OVER by ${formatSizeFixed(left < 0 ? -left : 0)}`
 }
 
 const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
@@ -82,7 +82,7 @@ const partsOf = ({ used: { size } }: QuotaInfo): string[] => {
   return chart(
     parts.map(([label, bytes]) => ({
       label,
-      amount: formatSize(bytes),
+      amount: formatSizeFixed(bytes),
       share: share(bytes),
       words: percent(share(bytes)),
     })),
@@ -108,7 +108,7 @@ const groupsOf = ({ subject, groups }: Explained, isAsked: boolean): string[] =>
 
 const measureOf = (rule: Rule, isBeside: boolean): ChartRow => ({
   label: escapeControl(rule.name ?? rule.subjects.join('+')),
-  amount: `${formatSize(rule.used)} of ${formatLimit(rule.limit)}`,
+  amount: `${formatSizeFixed(rule.used)} of ${formatLimit(rule.limit)}`,
   share: rule.limit === -1 ? undefined : shareOf(rule),
   words: verdict(rule) + (isBeside ? ' (not asked here)' : ''),
 })
@@ -118,8 +118,8 @@ const shareOf = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : Number(used
 
 const verdict = (rule: Rule): string => {
   if (rule.left === null) return 'no limit'
-  if (rule.stands) return `${percent(shareOf(rule))}, ${formatSize(rule.left)} left`
-  return `${rule.limit > 0 ? `${percent(shareOf(rule))}, ` : ''}OVER by ${formatSize(-rule.left)}`
+  if (rule.stands) return `${percent(shareOf(rule))}, ${formatSizeFixed(rule.left)} left`
+  return `${rule.limit > 0 ? `${percent(shareOf(rule))}, ` : ''}OVER by ${formatSizeFixed(-rule.left)}`
 }
 
 const reasonOf = ({ subject, over, groups }: Explained): string => {

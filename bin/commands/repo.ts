@@ -2,7 +2,7 @@ import type { Organization } from '../../lib/api/organization-schema.ts'
 import type { Repository } from '../../lib/api/repository-schema.ts'
 import type { AccessToken } from '../../lib/api/token-schema.ts'
 import type { User } from '../../lib/api/user-schema.ts'
-import { formatSize } from '../../lib/byte-sizes.ts'
+import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type PrintFlags, printPages } from '../terminal/print.ts'
@@ -55,7 +55,7 @@ export const listTokens = (user: string, flags: Flags): Promise<void> =>
 
 const REPOSITORIES: readonly Column<Repository>[] = [
   id,
-  { title: 'SIZE', cell: ({ size }) => formatSize(size * 1024) },
+  { title: 'SIZE', cell: ({ size }) => formatSizeFixed(size * 1024) },
   { title: 'SEEN BY', cell: (one) => (one.private ? 'members' : 'readers') },
   { title: 'CHANGED', cell: ({ updated_at }) => updated_at.slice(0, 10) },
   { title: 'NAME', cell: ({ full_name }) => full_name },

@@ -1,4 +1,4 @@
-import { formatSize } from '../../lib/byte-sizes.ts'
+import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { invalid } from '../../lib/errors.ts'
 import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
 import type { Repository } from '../../lib/records/schema/index.ts'
@@ -46,7 +46,7 @@ const refuseLarge = ({ size }: SourceRepository, largest: number | undefined) =>
   const bytes = size * 1024
   if (largest !== undefined && bytes > largest)
     throw invalid(
-      `it has ${formatSize(bytes)}, and git.largest_push lets ${formatSize(largest)} come at once`,
+      `it has ${formatSizeFixed(bytes)}, and git.largest_push lets ${formatSizeFixed(largest)} come at once`,
     )
 }
 

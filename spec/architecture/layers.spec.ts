@@ -14,6 +14,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/clock.ts': { rank: 0 },
   'lib/version.ts': { rank: 0 },
   'lib/integers.ts': { rank: 0 },
+  'lib/byte-sizes.ts': { rank: 0, imports: ['lib/integers.ts'] },
   'lib/low-priority.ts': { rank: 0 },
   'lib/client-budget.ts': { rank: 0, imports: ['lib/errors.ts'] },
   'lib/storage': { rank: 1 },

@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatSize } from '../../byte-sizes.ts'
 import { type Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
-import { formatCount, formatSize } from '../format.ts'
+import { formatCount } from '../format.ts'
 import type { PageContext, View } from '../route.ts'
 import type { SubjectStatus } from '../usage-breakdown.ts'
 import { Legend, PartsBar, Size, StateWord } from './bar.tsx'

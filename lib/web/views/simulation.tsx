@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatSize } from '../../byte-sizes.ts'
 import type { ChangedAnswer } from '../../quota/plans.ts'
-import { formatCount, formatSize } from '../format.ts'
+import { formatCount } from '../format.ts'
 import type { PageContext, View } from '../route.ts'
 import { Size } from './bar.tsx'
 import { Notice, Post } from './document.tsx'

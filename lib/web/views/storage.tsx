@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import { formatSize } from '../../byte-sizes.ts'
 import type { Usage } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { formatList, formatSize } from '../format.ts'
+import { formatList } from '../format.ts'
 import type { PageContext, View } from '../route.ts'
 import { type SubjectStatus, usageParts } from '../usage-breakdown.ts'
 import type { HistorySpan } from '../usage-history.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { dateOf } from '../../api/time.ts'
-import { formatSize } from '../format.ts'
+import { formatSize } from '../../byte-sizes.ts'
 import type { SubjectStatus } from '../usage-breakdown.ts'
 import { CANVAS, type HistoryChart, type HistorySpan, historyChart } from '../usage-history.ts'
 import { Size } from './bar.tsx'

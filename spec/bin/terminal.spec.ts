@@ -1,36 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { formatBytes, formatLimit, formatSize } from '../../lib/byte-sizes.ts'
 import { chart, shareBar } from '../../bin/terminal/chart.ts'
 import { escapeControl } from '../../bin/terminal/print.ts'
-
-describe('Bytes in words', () => {
-  const WORDS: [bytes: number, words: string][] = [
-    [0, '0 B'],
-    [1023, '1023 B'],
-    [1024, '1.0 KiB'],
-    [1024 ** 2 - 1, '1.0 MiB'],
-    [1.5 * 1024 ** 3, '1.5 GiB'],
-    [-2 * 1024 ** 2, '-2.0 MiB'],
-    [Number.MAX_SAFE_INTEGER, '8.0 PiB'],
-  ]
-  it('are those that people say', () => {
-    for (const [bytes, words] of WORDS) assert.equal(formatSize(bytes), words)
-    assert.deepEqual([formatBytes(1), formatBytes(1_234_567)], ['1 byte', '1,234,567 bytes'])
-    assert.deepEqual([formatLimit(-1), formatLimit(null), formatLimit(0)], ['unlimited', 'unlimited', '0 B'])
-  })
-
-  it('never say 1024 of a unit, and are right to a twentieth of it', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1024, max: Number.MAX_SAFE_INTEGER }), (bytes) => {
-        const [, number, unit] = /^([\d.]+) (\w+)$/.exec(formatSize(bytes))!
-        const size = 1024 ** (['KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit!) + 1)
-        assert.ok(Number(number) < 1024 && Math.abs(Number(number) - bytes / size) <= 0.0501)
-      }),
-    )
-  })
-})
 
 describe('A bar', () => {
   it('is as wide as it should be, grows with its share, and shows the least that there is', () => {
