@@ -1,5 +1,5 @@
 import type { Collection, IndexEntry } from '../records/collection.ts'
-import type { SearchResult } from '../records/inverted-index.ts'
+import type { SearchResult } from '../search/inverted-index.ts'
 import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

@@ -11,7 +11,7 @@ import type { Jobs } from '../records/jobs.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { tokenize } from '../records/tokenize.ts'
+import { tokenize } from '../search/tokenize.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {
   type InRepository,

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { decodeValue } from '../records/codec.ts'
-import { type InvertedIndexOptions, postingKeysOf } from '../records/inverted-index.ts'
+import { type InvertedIndexOptions, postingKeysOf } from '../search/inverted-index.ts'
 import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
 import { collections } from '../records/schema/index.ts'

@@ -1,4 +1,4 @@
-import { decodeVersionedCount, encodeVersionedCount } from '../records/inverted-index.ts'
+import { decodeVersionedCount, encodeVersionedCount } from '../search/inverted-index.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { counterKey, counterName, orderedKey, uniqueKey } from '../records/keys.ts'
 import type { AmountSource, Fault, LookupValue, Recount } from './checks.ts'

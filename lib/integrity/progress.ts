@@ -1,4 +1,4 @@
-import { decodeVersionedCount } from '../records/inverted-index.ts'
+import { decodeVersionedCount } from '../search/inverted-index.ts'
 import { rangeBelow } from '../records/key-codec.ts'
 import { counterName } from '../records/keys.ts'
 import type { ReadTransaction } from '../storage/driver.ts'

@@ -8,7 +8,7 @@ import {
   invertedIndex,
   type SearchResult,
   type VersionedCount,
-} from './inverted-index.ts'
+} from '../search/inverted-index.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './keys.ts'
 

@@ -25,7 +25,7 @@ import { pendingIds } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
 import { recordKeyText } from '../records/merge.ts'
-import { containsWord } from '../records/posting-list.ts'
+import { containsWord } from '../search/posting-list.ts'
 import {
   type Account,
   type Audience,
@@ -34,7 +34,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { folded, isTrigram, queryTrigrams } from '../records/trigrams.ts'
+import { folded, isTrigram, queryTrigrams } from '../search/tokens.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 

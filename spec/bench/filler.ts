@@ -1,10 +1,10 @@
 import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/integrity/counters.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { createCompactor } from '../../lib/records/compactor.ts'
-import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/records/inverted-index.ts'
+import { createCompactor } from '../../lib/search/compactor.ts'
+import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/search/inverted-index.ts'
 import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
 import { compactionMarkKey, recordKey } from '../../lib/records/keys.ts'
-import { COMPACTION_START } from '../../lib/records/posting-list.ts'
+import { COMPACTION_START } from '../../lib/search/posting-list.ts'
 import { createStore } from '../../lib/records/store.ts'
 import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
 

@@ -7,7 +7,7 @@ import { sequenceKey } from '../../lib/records/keys.ts'
 import { migrateStore } from '../../lib/records/migrate.ts'
 import { type Repository, repositories } from '../../lib/records/schema/index.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
-import { agrees, faultsOf, packAll, repository } from '../records/posting-fixture.ts'
+import { agrees, faultsOf, packAll, repository } from '../search/posting-fixture.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './shared.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { tupleOf } from '../../lib/integrity/collections.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { decodeVersionedCount } from '../../lib/records/inverted-index.ts'
+import { decodeVersionedCount } from '../../lib/search/inverted-index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 

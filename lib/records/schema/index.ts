@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { add, type Sum } from '../../integers.ts'
 import { collection } from '../collection.ts'
-import type { InvertedIndexOptions } from '../inverted-index.ts'
-import { tokenize } from '../tokenize.ts'
-import { folded, trigramsOf } from '../trigrams.ts'
+import type { InvertedIndexOptions } from '../../search/inverted-index.ts'
+import { tokenize } from '../../search/tokenize.ts'
+import { folded, trigramsOf } from '../../search/tokens.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/write-buffer.ts'
-import { decodeValue, encodeValue } from './codec.ts'
-import type { IndexEntry } from './collection.ts'
-import { type KeyTuple, lookupKey } from './key-codec.ts'
-import { compactionMarkKey, counterKey, counterName, orderedKey } from './keys.ts'
+import { decodeValue, encodeValue } from '../records/codec.ts'
+import type { IndexEntry } from '../records/collection.ts'
+import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
+import { compactionMarkKey, counterKey, counterName, orderedKey } from '../records/keys.ts'
 import {
   addPosting,
   COMPACTION_START,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { verifyRecords } from '../../lib/integrity/verify.ts'
-import { createCompactor } from '../../lib/records/compactor.ts'
+import { createCompactor } from '../../lib/search/compactor.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
 import { compactionMarkKey } from '../../lib/records/keys.ts'
-import { COMPACTION_START } from '../../lib/records/posting-list.ts'
+import { COMPACTION_START } from '../../lib/search/posting-list.ts'
 import { type Audience, type Repository, repositories } from '../../lib/records/schema/index.ts'
 import type { Store } from '../../lib/records/store.ts'
-import { trigramsOf } from '../../lib/records/trigrams.ts'
+import { trigramsOf } from '../../lib/search/tokens.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** So small that a handful of names makes several packs, each step takes a few, and many steps are needed. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { repairRecords } from '../../lib/integrity/repair.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { createCompactor } from '../../lib/records/compactor.ts'
+import { createCompactor } from '../../lib/search/compactor.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
 import { recordKey, sequenceKey } from '../../lib/records/keys.ts'
 import { schemaVersion } from '../../lib/records/metadata.ts'
@@ -13,7 +13,7 @@ import { type Audience, type Repository, repositories } from '../../lib/records/
 import { createStore, type Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'
-import { exactly } from './raw.ts'
+import { exactly } from '../records/raw.ts'
 
 type Step =
   | { do: 'save'; id: number; name: string; audience: Audience }

@@ -1,11 +1,11 @@
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type CompactionLimits, compactNext } from './compaction-step.ts'
 import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
-import { decodeKey, rangeBelow } from './key-codec.ts'
-import { pauseSince } from './pacing.ts'
+import { decodeKey, rangeBelow } from '../records/key-codec.ts'
+import { pauseSince } from '../records/pacing.ts'
 import { type PostingList, postingList } from './posting-list.ts'
-import { collections } from './schema/index.ts'
-import type { Store } from './store.ts'
+import { collections } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
 
 /** Packs the lists that have grown (posting-list.ts), a step at a time, so that others have their turn between. */
 export interface Compactor {

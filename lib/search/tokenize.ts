@@ -1,4 +1,4 @@
-import { folded } from './trigrams.ts'
+import { folded } from './tokens.ts'
 
 /** Characters of a word that count: what follows them tells no word from another. */
 const MAX_LENGTH = 64

@@ -1,9 +1,9 @@
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/write-buffer.ts'
-import type { IndexEntry } from './collection.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import type { SearchResult } from './inverted-index.ts'
-import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
-import { blocksPrefix, compactionMarkKey } from './keys.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
+import { blocksPrefix, compactionMarkKey } from '../records/keys.ts'
 import { PostingBlock } from './posting-block.ts'
 
 /**
