@@ -18,13 +18,14 @@ import { openLocalStorage, pushedTo } from './local-storage.ts'
 import { createMarkdown } from './markdown/index.ts'
 import { type AllotOptions, checked, Options } from './options.ts'
 import { createQuota } from './quota/index.ts'
-import { createCompactor } from './search/compactor.ts'
 import { createJobRunner } from './records/job-runner.ts'
 import { createJobs } from './records/jobs.ts'
 import { migrateStore } from './records/migrate.ts'
+import { searchIndexes } from './records/schema/index.ts'
 import { createStore } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-ledger.ts'
 import { keepLfs } from './repositories/repositories.ts'
+import { createCompactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
 import { type Verification, verify } from './verify.ts'
@@ -95,7 +96,11 @@ export const createAllot = async ({
   const jobRunner = createJobRunner(store, jobs, (error, job) =>
     log.error({ err: error, errand: job }, 'what a change has left to do failed; it will be tried again'),
   )
-  const compactor = createCompactor(store, failing('names could not be packed; it will be tried again'))
+  const compactor = createCompactor(
+    store,
+    searchIndexes,
+    failing('names could not be packed; it will be tried again'),
+  )
   const quota = createQuota(
     store,
     jobs,

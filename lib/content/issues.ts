@@ -9,9 +9,8 @@ import { AllotError, invalid } from '../errors.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
-import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
+import { type Issue, issueSequences, issues, issueTitles, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { tokenize } from '../search/tokenize.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {
   type InRepository,
@@ -19,6 +18,7 @@ import {
   type SignedIn,
   writeAccess,
 } from '../repositories/write-access.ts'
+import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 
@@ -250,12 +250,10 @@ const byAuthor = (tx: ReadTransaction, repository: number, states: States, autho
 
 const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition => ({
   entries: newest(
-    states.map((state) => issues.entries(tx, 'words', { prefix: [repository, state, word], reverse: true })),
+    states.map((state) => issueTitles.entries(tx, [repository, state, word], { reverse: true })),
   ),
   total: () =>
-    sum(
-      states.map(async (state) => (await issues.countPostings(tx, 'words', [repository, state, word])).count),
-    ),
+    sum(states.map(async (state) => (await issueTitles.count(tx, [repository, state, word])).count)),
 })
 
 const newest = (listings: AsyncIterable<IndexEntry>[]): AsyncIterable<IndexEntry> =>

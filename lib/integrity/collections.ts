@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { decodeValue } from '../records/codec.ts'
-import { type InvertedIndexOptions, postingKeysOf } from '../search/inverted-index.ts'
 import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
 import { collections } from '../records/schema/index.ts'
+import { type InvertedIndex, postingKeysOf } from '../search/inverted-index.ts'
 import type { Bytes } from '../storage/driver.ts'
 
 /** A collection as a recount sees it: its records are of no type until they are read. */
@@ -35,14 +35,12 @@ type Places = Readonly<Record<string, (record: never) => KeyTuple | undefined>>
 const placedBy = (places: Places = {}): CheckedIndex[] =>
   Object.entries(places).map(([index, place]) => ({ index, place: (record) => place(record as never) }))
 
-const scatteredBy = (
-  spreads: Readonly<Record<string, InvertedIndexOptions<never>>> = {},
-): CheckedInvertedIndex[] =>
-  Object.entries(spreads).map(([index, spread]) => ({
-    index,
-    places: lastKnown((record) => postingKeysOf(spread, record as never)),
-    counted: spread.counted,
-    isPacked: spread.isCompacted ?? false,
+const scatteredBy = (indexes: readonly InvertedIndex<never>[] = []): CheckedInvertedIndex[] =>
+  indexes.map(({ options }) => ({
+    index: options.name,
+    places: lastKnown((record) => postingKeysOf(options, record as never)),
+    counted: options.listDepth,
+    isPacked: options.isCompacted ?? false,
   }))
 
 /** Entries and counters ask for the places of one record after each other. */
@@ -63,7 +61,7 @@ export const checkedCollections: readonly CheckedCollection[] = collections.map(
     unique: placedBy(unique),
     ordered: placedBy(ordered),
     counted: placedBy(counted),
-    spread: scatteredBy('spread' in options ? (options.spread as never) : undefined),
+    spread: scatteredBy(options.search as never),
   }
 })
 

@@ -1,6 +1,6 @@
-import { decodeVersionedCount, encodeVersionedCount } from '../search/inverted-index.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { counterKey, counterName, orderedKey, uniqueKey } from '../records/keys.ts'
+import { decodeVersionedCount, encodeVersionedCount } from '../search/inverted-index.ts'
 import type { AmountSource, Fault, LookupValue, Recount } from './checks.ts'
 import { type CheckedCollection, checkedCollections } from './collections.ts'
 import type { ComparedKey, Comparison } from './fingerprints.ts'

@@ -1,7 +1,13 @@
 import { rangeBelow } from '../records/key-codec.ts'
-import { blocksPrefix } from '../records/keys.ts'
-import { PostingBlock } from '../search/posting-block.ts'
-import { addPosting, ID_LENGTH, isTombstone, recordKeyOf, removePosting } from '../search/posting-list.ts'
+import {
+  addPosting,
+  blocksPrefix,
+  ID_LENGTH,
+  isTombstone,
+  PostingBlock,
+  recordKeyOf,
+  removePosting,
+} from '../search/posting-list.ts'
 import type { Bytes } from '../storage/driver.ts'
 import type { Fault } from './checks.ts'
 import { describeKey, tupleOf } from './collections.ts'

@@ -3,12 +3,6 @@ import { AllotError } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import { type Counter, counter } from './counter.ts'
-import {
-  type InvertedIndexOptions,
-  invertedIndex,
-  type SearchResult,
-  type VersionedCount,
-} from '../search/inverted-index.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './keys.ts'
 
@@ -16,13 +10,7 @@ import { counterName, orderedKey, recordKey as recordKeyIn, uniqueKey } from './
 type IndexKey<R> = (record: R) => KeyTuple | undefined
 type IndexKeys<R, Name extends string> = Readonly<Record<Name, IndexKey<R>>>
 
-export interface CollectionOptions<
-  R,
-  U extends string,
-  O extends string,
-  C extends string,
-  S extends string,
-> {
+export interface CollectionOptions<R, U extends string, O extends string, C extends string> {
   name: string
   schema: v.GenericSchema<R>
   id: (record: R) => KeyTuple
@@ -32,8 +20,14 @@ export interface CollectionOptions<
   ordered?: IndexKeys<R, O>
   /** How many records share a place. */
   counted?: IndexKeys<R, C>
-  /** Records in many places of one index, in the order of the places, with a count of each. */
-  spread?: Readonly<Record<S, InvertedIndexOptions<R>>>
+  /** Search indexes, which are kept up to date in the same transaction. */
+  search?: readonly MaintainedIndex<R>[]
+}
+
+/** An index that a collection keeps up to date without knowing how it is stored. */
+export interface MaintainedIndex<R> {
+  /** Replaces the entries of one record: `before` is undefined for a new record, `after` for a removed one. */
+  update(tx: WriteTransaction, before: R | undefined, after: R | undefined, recordKey: Bytes): Promise<void>
 }
 
 export interface Listing {
@@ -56,15 +50,14 @@ export interface Collection<
   U extends string = string,
   O extends string = string,
   C extends string = string,
-  S extends string = string,
 > {
-  readonly options: CollectionOptions<R, U, O, C, S>
+  readonly options: CollectionOptions<R, U, O, C>
   get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined>
   /** As many answers as ids, in their order. */
   getMany(tx: ReadTransaction, ids: readonly KeyTuple[]): Promise<(R | undefined)[]>
   findBy(tx: ReadTransaction, index: U, place: KeyTuple): Promise<R | undefined>
   list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]>
-  entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry>
+  entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry>
   /** The entry of a record that is held already, as a listing whose prefix has so many members shows it. */
   entryOf(index: O, depth: number, record: R): IndexEntry
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
@@ -73,23 +66,26 @@ export interface Collection<
   /** The same as the JSON that is kept: to hand on, nothing need be read out of it. */
   allJson(tx: ReadTransaction): AsyncIterable<Bytes>
   count(tx: ReadTransaction, counted: C, place: KeyTuple): Promise<number>
-  /** How many entries of a spread index begin with the place, by as many members as it is counted by. */
-  countPostings(tx: ReadTransaction, index: S, place: KeyTuple): Promise<VersionedCount>
-  /** The entries of one list of a packed index, in their order. */
-  postings(tx: ReadTransaction, index: S, head: KeyTuple): AsyncIterable<IndexEntry>
-  /** The first of them whose texts have the word, as many as `most`, and, where asked, how many have it. */
-  find(
-    tx: ReadTransaction,
-    index: S,
-    head: KeyTuple,
-    word: string,
-    most: number,
-    isCounted: boolean,
-  ): Promise<SearchResult>
   /** Writes the members that the schema has, and the index entries and counts that changed; answers what was there. */
   save(tx: WriteTransaction, record: R): Promise<R | undefined>
   /** Answers what was removed. */
   remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined>
+}
+
+/** The entries of an ordered index, in order. */
+export async function* indexEntries(
+  tx: ReadTransaction,
+  collection: string,
+  index: string,
+  { prefix, reverse = false, offset = 0, limit }: Listing,
+): AsyncGenerator<IndexEntry> {
+  const range = { ...rangeBelow([collection, 'o', index, ...prefix]), reverse }
+  const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
+  let skipped = 0
+  for await (const [key, value] of tx.range(bounded)) {
+    if (skipped++ < offset) continue
+    yield { order: key.subarray(range.start.length), recordKey: value }
+  }
 }
 
 /**
@@ -97,16 +93,10 @@ export interface Collection<
  * one that comes, so that no index can be forgotten. Keys: [name, 'r', …id], [name, 'u', index, …place],
  * [name, 'o', index, …place, …id], and counters named `name:counted`.
  */
-export const collection = <
-  R,
-  U extends string = never,
-  O extends string = never,
-  C extends string = never,
-  S extends string = never,
->(
-  options: CollectionOptions<R, U, O, C, S>,
-): Collection<R, U, O, C, S> => {
-  const { name } = options
+export const collection = <R, U extends string = never, O extends string = never, C extends string = never>(
+  options: CollectionOptions<R, U, O, C>,
+): Collection<R, U, O, C> => {
+  const { name, search = [] } = options
   const recordKey = (id: KeyTuple) => recordKeyIn(name, id)
   /** A record with an id that is too long for a key cannot exist, so a lookup of it finds nothing. */
   const sought = (id: KeyTuple) => recordKeyIn(name, id, lookupKey)
@@ -115,12 +105,6 @@ export const collection = <
   const counted = indexesOf(options.counted)
   const counters = new Map<string, Counter>(
     counted.map(([index]) => [index, counter(counterName(name, index))]),
-  )
-  const spread = new Map(
-    Object.entries<InvertedIndexOptions<R>>(options.spread ?? {}).map(([index, one]) => [
-      index,
-      invertedIndex(name, index, one, options.id),
-    ]),
   )
 
   const uniqueKeys = (record: R) => new Map(keysOf(unique, record, (index, at) => uniqueKey(name, index, at)))
@@ -163,16 +147,7 @@ export const collection = <
     await count(tx, record, 1)
   }
 
-  async function* entries(tx: ReadTransaction, index: O | S, listing: Listing): AsyncIterable<IndexEntry> {
-    const { reverse = false, offset = 0, limit } = listing
-    const range = { ...rangeBelow([name, 'o', index, ...listing.prefix]), reverse }
-    const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
-    let skipped = 0
-    for await (const [key, value] of tx.range(bounded)) {
-      if (skipped++ < offset) continue
-      yield { order: key.subarray(range.start.length), recordKey: value }
-    }
-  }
+  const entries = (tx: ReadTransaction, index: O, listing: Listing) => indexEntries(tx, name, index, listing)
 
   const load = async (tx: ReadTransaction, found: readonly IndexEntry[]) => {
     const values = await tx.getMany(found.map((entry) => entry.recordKey))
@@ -210,9 +185,6 @@ export const collection = <
       for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value
     },
     count: (tx, index, place) => counters.get(index)!.get(tx, place),
-    countPostings: (tx, index, place) => spread.get(index)!.count(tx, place),
-    postings: (tx, index, head) => spread.get(index)!.postings(tx, head),
-    find: (tx, index, head, ...asked) => spread.get(index)!.find(tx, head, ...asked),
     async save(tx, given) {
       const record = v.parse(options.schema, given)
       const key = recordKey(options.id(record))
@@ -220,7 +192,7 @@ export const collection = <
       await updateUnique(tx, before, record, key)
       updateOrdered(tx, before, record, key)
       await recount(tx, before, record)
-      for (const index of spread.values()) await index.update(tx, before, record, key)
+      for (const index of search) await index.update(tx, before, record, key)
       tx.put(key, encodeValue(record))
       return before
     },
@@ -231,7 +203,7 @@ export const collection = <
       for (const held of uniqueKeys(before).values()) tx.delete(held)
       updateOrdered(tx, before, undefined, key)
       await count(tx, before, -1)
-      for (const index of spread.values()) await index.update(tx, before, undefined, key)
+      for (const index of search) await index.update(tx, before, undefined, key)
       tx.delete(key)
       return before
     },

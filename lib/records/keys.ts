@@ -18,15 +18,3 @@ export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): 
 
 /** It holds the first number that is not claimed yet. */
 export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
-
-/** Where the packs of a list lie (see posting-list.ts): beside its entries, in the same order. */
-export const blocksPrefix = (collection: string, index: string, head: KeyTuple): KeyTuple => [
-  collection,
-  'p',
-  index,
-  ...head,
-]
-
-/** There while a list may have grown enough to be packed: the order to go on from, or nothing. */
-export const compactionMarkKey = (collection: string, index: string, head: KeyTuple): Bytes =>
-  encodeKey([collection, 'g', index, ...head])

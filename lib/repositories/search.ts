@@ -20,21 +20,22 @@ import type { Page, Slice } from '../accounts/visible-page.ts'
 import { maxEntries, namedCache } from '../caches.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
-import type { Collection, IndexEntry } from '../records/collection.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'
 import { recordKeyText } from '../records/merge.ts'
-import { containsWord } from '../search/posting-list.ts'
 import {
   type Account,
   type Audience,
+  accountNames,
   accounts,
   type Repository,
   repositories,
+  repositoryNames,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { folded, isTrigram, queryTrigrams } from '../search/tokens.ts'
+import { foldCase, type TrigramIndex, wordMatcher } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
@@ -97,7 +98,7 @@ export const createSearch = (store: Store): Search => {
     users: (viewer, { q = '', id }, slice) =>
       readAndLearn(store, async (tx) => {
         if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }
-        const listings = await openListings(tx, accounts, totals, viewer, q, nobody)
+        const listings = await openListings(tx, accountNames, totals, viewer, q, nobody)
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
       }),
   }
@@ -134,7 +135,7 @@ const repositoryListings = async (
   if (ownerName !== undefined && (named === undefined || named !== (owner ?? named))) return []
   if (named !== undefined) return ownersListings(tx, viewer, named, word)
   return [
-    ...(await openListings(tx, repositories, totals, viewer, word, leftBehind)),
+    ...(await openListings(tx, repositoryNames, totals, viewer, word, leftBehind)),
     ...(await ownListings(tx, viewer, word)),
   ]
 }
@@ -143,7 +144,7 @@ const repositoryListings = async (
  * Totals of words that had to be looked for. Every name that has the word has its rarest gram too, so while the stamp of
  * the gram is the same, so is the total: also where other processes write.
  */
-type Totals = LRUCache<string, { stamp: number; total: number }>
+type Totals = LRUCache<string, { version: number; total: number }>
 const TOTALS = 10_000
 
 /** No name and no full name is longer, so a search for a longer word finds nothing; a key could not hold the word. */
@@ -153,7 +154,7 @@ async function* nothing(): AsyncGenerator<IndexEntry> {}
 /** What the viewer may know without being named. */
 const openListings = async <R>(
   tx: ReadTransaction,
-  collection: Searched<R>,
+  index: TrigramIndex<R>,
   totals: Totals,
   viewer: Viewer,
   word: string,
@@ -161,7 +162,7 @@ const openListings = async <R>(
 ): Promise<SearchListing[]> =>
   Promise.all(
     openAudiences(viewer).map(async (audience) =>
-      without(await gone(tx, audience, word), await openListing(tx, collection, totals, audience, word)),
+      without(await gone(tx, audience, word), await openListing(tx, index, totals, audience, word)),
     ),
   )
 
@@ -179,40 +180,23 @@ const leftBehind: Gone = async (tx, audience, word) => {
   return gone
 }
 
-type Searched<R> = Collection<R, string, string, string, 'grams'>
-
 const openListing = async <R>(
   tx: ReadTransaction,
-  collection: Searched<R>,
+  index: TrigramIndex<R>,
   totals: Totals,
   audience: Audience,
   word: string,
 ): Promise<SearchListing> => {
   if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
-  const { gram, count, stamp } = await rarestGram(tx, collection, audience, word)
-  if (isTrigram(word)) return { entries: collection.postings(tx, 'grams', [gram, audience]), total: count }
-  const key = JSON.stringify([collection.options.name, audience, folded(word)])
+  const { count, version, isExact, entries, find } = await index.candidates(tx, audience, word)
+  if (isExact) return { entries: entries(), total: count }
+  const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
   const known = totals.get(key)
   return {
-    find: (...asked) => collection.find(tx, 'grams', [gram, audience], folded(word), ...asked),
-    total: count === 0 ? 0 : known?.stamp === stamp ? known.total : undefined,
-    learn: (total) => void totals.set(key, { stamp, total }),
+    find,
+    total: count === 0 ? 0 : known?.version === version ? known.total : undefined,
+    learn: (total) => void totals.set(key, { version, total }),
   }
-}
-
-const rarestGram = async <R>(
-  tx: ReadTransaction,
-  collection: Searched<R>,
-  audience: Audience,
-  word: string,
-) => {
-  const counted = await Promise.all(
-    queryTrigrams(word).map(async (trigram) => ({
-      gram: trigram,
-      ...(await collection.countPostings(tx, 'grams', [trigram, audience])),
-    })),
-  )
-  return counted.reduce((rarest, one) => (one.count < rarest.count ? one : rarest))
 }
 
 /** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
@@ -241,7 +225,7 @@ const ownersListings = async (
 const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
-  const texts = [folded(self.name), folded(self.fullName)]
+  const texts = [foldCase(self.name), foldCase(self.fullName)]
   const entry = {
     order: encodeKey([...texts, self.id]),
     recordKey: recordKey(accounts.options.name, [self.id]),
@@ -253,7 +237,7 @@ const oneUser = async (tx: ReadTransaction, viewer: Viewer, id: number, word: st
   const account = await accounts.get(tx, [id])
   if (account?.kind !== 'user' || !(await canSee(tx, viewer, account))) return undefined
   const texts = [account.name, account.fullName]
-  return texts.some((text) => folded(text).includes(folded(word))) ? account : undefined
+  return texts.some((text) => foldCase(text).includes(foldCase(word))) ? account : undefined
 }
 
 /** The entries whose texts have the word. */
@@ -262,6 +246,6 @@ async function* holding(
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {
   if (word.length > MAX_LENGTH) return
-  const bytes = Buffer.from(encodeKey([folded(word)]))
-  for await (const entry of entries) if (word === '' || containsWord(entry.order, bytes)) yield entry
+  const matches = wordMatcher(foldCase(word))
+  for await (const entry of entries) if (matches(entry)) yield entry
 }

@@ -1,90 +1,185 @@
-import type { ReadTransaction } from '../storage/driver.ts'
-import { type CompactionLimits, compactNext } from './compaction-step.ts'
-import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
 import { decodeKey, rangeBelow } from '../records/key-codec.ts'
 import { pauseSince } from '../records/pacing.ts'
-import { type PostingList, postingList } from './posting-list.ts'
-import { collections } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
+import {
+  encodeBlock,
+  isTombstone,
+  orderOf,
+  PostingBlock,
+  type PostingList,
+  postingList,
+} from './posting-list.ts'
 
-/** Packs the lists that have grown (posting-list.ts), a step at a time, so that others have their turn between. */
+/** Moves the loose postings of marked lists into blocks in the background, with a pause after each step. */
 export interface Compactor {
-  /** Looks for such lists now, and every minute from now on. */
+  /** Looks for marked lists now, and every minute from now on. */
   start(): void
-  /** One step. @returns whether there was something to do */
+  /** Runs one step. @returns whether there was a marked list */
   step(): Promise<boolean>
-  /** Ends after the step that is under way. */
+  /** Resolves after the current step. */
   stop(): Promise<void>
 }
 
-const DEFAULT_LIMITS: CompactionLimits = { few: MIN_COMPACTED, loose: 1000, packs: 32, size: 512 }
+export interface CompactionLimits {
+  /** A list with fewer loose postings is not compacted. */
+  minLoose: number
+  /** Loose postings that one step moves, at most. */
+  maxLoose: number
+  /** Blocks that one step rewrites, at most. */
+  maxBlocks: number
+  /** Postings in a block, at most. */
+  blockSize: number
+}
 
-const MINUTE = 60_000
-/** @param onError told why a list could not be packed; it is tried again a minute later. */
+const DEFAULT_LIMITS: CompactionLimits = {
+  minLoose: MIN_COMPACTED,
+  maxLoose: 1000,
+  maxBlocks: 32,
+  blockSize: 512,
+}
+
+const INTERVAL_MS = 60_000
+
+type Index = { readonly options: Pick<InvertedIndexOptions<never>, 'collection' | 'name' | 'isCompacted'> }
+
+/** @param onError called when a step fails; the compactor tries again after a minute */
 export const createCompactor = (
   store: Store,
+  indexes: readonly Index[],
   onError: (error: unknown) => void,
-  bounds: CompactionLimits = DEFAULT_LIMITS,
+  limits: CompactionLimits = DEFAULT_LIMITS,
 ): Compactor => {
   const stopping = new AbortController()
+  const { signal } = stopping
+  const compacted = indexes.filter(({ options }) => options.isCompacted)
   let running: Promise<void> | undefined
-  let batcher: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
 
   const step = async (): Promise<boolean> => {
-    const list = await store.read(pickUncompacted)
+    const list = await store.read((tx) => pickMarkedList(tx, compacted))
     if (list === undefined) return false
-    await store.write((tx) => compactNext(tx, list, bounds))
+    await store.write((tx) => compactNext(tx, list, limits))
     return true
   }
 
   const run = async (): Promise<void> => {
     try {
-      for (
-        let begun = performance.now();
-        !stopping.signal.aborted && (await step());
+      let begun = performance.now()
+      while (!signal.aborted && (await step())) {
+        await pauseSince(begun, signal)
         begun = performance.now()
-      )
-        await pauseSince(begun, stopping.signal)
+      }
     } catch (error) {
       onError(error)
     }
     running = undefined
   }
-  const look = () => {
+  const runOnce = () => {
     running ??= run()
   }
 
   return {
     start() {
-      look()
-      batcher = setInterval(look, MINUTE).unref()
+      runOnce()
+      timer = setInterval(runOnce, INTERVAL_MS).unref()
     },
     step,
     async stop() {
-      clearInterval(batcher)
+      clearInterval(timer)
       stopping.abort()
       await running
     },
   }
 }
 
-const compactedIndexes = collections.flatMap(({ options }) => {
-  const spread: Readonly<Record<string, InvertedIndexOptions<never>>> =
-    'spread' in options ? (options.spread as never) : {}
-  return Object.entries(spread)
-    .filter(([, { isCompacted }]) => isCompacted)
-    .map(([index]) => ({ collection: options.name, index }))
-})
-
-/** Of so many lists one is taken by lot, so that several processes do not all begin with the same. */
+/** A random list is taken out of so many, so that several processes rarely begin with the same one. */
 const CANDIDATES = 16
 
-const pickUncompacted = async (tx: ReadTransaction): Promise<PostingList | undefined> => {
-  for (const { collection, index } of compactedIndexes) {
-    const grown: PostingList[] = []
-    for await (const [key] of tx.range({ ...rangeBelow([collection, 'g', index]), limit: CANDIDATES }))
-      grown.push(postingList(collection, index, decodeKey(key).slice(3)))
-    if (grown.length > 0) return grown[Math.floor(Math.random() * grown.length)]
+const pickMarkedList = async (
+  tx: ReadTransaction,
+  indexes: readonly Index[],
+): Promise<PostingList | undefined> => {
+  for (const {
+    options: { collection, name },
+  } of indexes) {
+    const marked: PostingList[] = []
+    for await (const [key] of tx.range({ ...rangeBelow([collection, 'g', name]), limit: CANDIDATES }))
+      marked.push(postingList(collection, name, decodeKey(key).slice(3)))
+    if (marked.length > 0) return marked[Math.floor(Math.random() * marked.length)]
   }
   return undefined
+}
+
+/** Moves the next loose postings of a marked list into blocks. */
+const compactNext = async (
+  tx: WriteTransaction,
+  list: PostingList,
+  limits: CompactionLimits,
+): Promise<void> => {
+  const position = await tx.get(list.compactionMark)
+  if (position === undefined) return
+  const start = Buffer.concat([list.loose.start, position])
+  const loose: Entry[] = []
+  for await (const entry of tx.range({ ...list.loose, start, limit: limits.maxLoose })) loose.push(entry)
+  if (loose.length === 0 || (position.length === 0 && loose.length < limits.minLoose))
+    return tx.delete(list.compactionMark)
+  const { blocks, count } = await affectedBlocks(tx, list, loose, limits.maxBlocks)
+  const moved = loose.slice(0, count)
+  for (const [key] of [...blocks, ...moved]) tx.delete(key)
+  const orders = mergeOrders(
+    blocks.flatMap(([, value]) => [...new PostingBlock(value).orders()]),
+    moved.map((entry) => ({ order: orderOf(list, entry), isRemoved: isTombstone(entry[1]) })),
+  )
+  for (const part of splitEvenly(orders, limits.blockSize))
+    tx.put(Buffer.concat([list.blocks.start, part[0]!]), encodeBlock(part))
+  const isLast = loose.length < limits.maxLoose && count === loose.length
+  if (isLast) tx.delete(list.compactionMark)
+  else tx.put(list.compactionMark, orderOf(list, moved.at(-1)!))
+}
+
+/** The first key after a key is the same with a zero byte at its end. */
+const ZERO = Uint8Array.of(0)
+
+/** The first blocks, at most `limit`, that loose postings fall into, and how many of the loose postings those are. */
+const affectedBlocks = async (
+  tx: ReadTransaction,
+  { loose: { start }, blocks: range }: PostingList,
+  loose: readonly Entry[],
+  limit: number,
+): Promise<{ blocks: Entry[]; count: number }> => {
+  const keys = loose.map(([key]) => Buffer.concat([range.start, key.subarray(start.length)]))
+  const blocks: Entry[] = []
+  // The block that the first posting falls into begins before it, or with it.
+  const upToFirst = { start: range.start, end: Buffer.concat([keys[0]!, ZERO]) }
+  for await (const entry of tx.range({ ...upToFirst, reverse: true, limit: 1 })) blocks.push(entry)
+  const after = { start: upToFirst.end, end: Buffer.concat([keys.at(-1)!, ZERO]) }
+  for await (const entry of tx.range({ ...after, limit: limit + 1 })) blocks.push(entry)
+  const [beyond] = blocks[limit] ?? []
+  if (beyond === undefined) return { blocks, count: loose.length }
+  const count = keys.filter((key) => Buffer.compare(key, beyond) < 0).length
+  return { blocks: blocks.slice(0, limit), count }
+}
+
+/** The orders of blocks, with the loose postings added and those with a tombstone removed; both lists are sorted. */
+const mergeOrders = (
+  stored: readonly Bytes[],
+  loose: readonly { order: Bytes; isRemoved: boolean }[],
+): Bytes[] => {
+  const orders: Bytes[] = []
+  let index = 0
+  for (const { order, isRemoved } of loose) {
+    while (index < stored.length && Buffer.compare(stored[index]!, order) < 0) orders.push(stored[index++]!)
+    if (index < stored.length && Buffer.compare(stored[index]!, order) === 0) index++
+    if (!isRemoved) orders.push(order)
+  }
+  return [...orders, ...stored.slice(index)]
+}
+
+/** Splits a list into parts of about the same length, none longer than `limit`. */
+const splitEvenly = <T>(items: readonly T[], limit: number): T[][] => {
+  const parts = Math.ceil(items.length / limit)
+  const boundary = (part: number) => Math.floor((part * items.length) / parts)
+  return Array.from({ length: parts }, (_, part) => items.slice(boundary(part), boundary(part + 1)))
 }

@@ -1,172 +1,163 @@
 import { randomInt } from 'node:crypto'
+import { decodeValue, encodeValue } from '../records/codec.ts'
+import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/collection.ts'
+import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
+import { counterKey, counterName, orderedKey } from '../records/keys.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/write-buffer.ts'
-import { decodeValue, encodeValue } from '../records/codec.ts'
-import type { IndexEntry } from '../records/collection.ts'
-import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
-import { compactionMarkKey, counterKey, counterName, orderedKey } from '../records/keys.ts'
-import {
-  addPosting,
-  COMPACTION_START,
-  postingList,
-  postingsOf,
-  removePosting,
-  searchPostings,
-} from './posting-list.ts'
+import { addPosting, COMPACTION_START, compactionMarkKey, removePosting } from './posting-list.ts'
 
-/** Many places for one record in one index, such as the parts of its name. */
 export interface InvertedIndexOptions<R> {
-  /** What the places are made from; while it stays the same, nothing is written. Undefined keeps the record out. */
-  from: (record: R) => KeyTuple | undefined
-  places: (from: KeyTuple) => readonly KeyTuple[]
-  /** How many members of a place say what it is counted with. */
-  counted: number
-  /** Whether its lists are packed (posting-list.ts): what they are counted by names them, and the ids are one number. */
+  /** Name of the collection whose records are indexed. */
+  collection: string
+  /** Name of the index, as it is in keys. */
+  name: string
+  /** The values that the postings of a record follow from; undefined keeps the record out of the index. */
+  source: (record: R) => KeyTuple | undefined
+  /** The key of each posting: its list, and after it what sorts the list. */
+  keys: (source: KeyTuple) => readonly KeyTuple[]
+  /** How many leading parts of a key name the list. */
+  listDepth: number
+  /** Whether the compactor moves postings into blocks. The key of a posting then ends with the id, one number. */
   isCompacted?: boolean
 }
 
-/** How many entries begin with a place, and a number that is another one after every change of them. */
+/** The number of postings of a list, and a version that differs after every change of the list. */
 export interface VersionedCount {
   count: number
-  /** 0 where nothing was ever there. */
-  stamp: number
+  /** 0 for a list that never had a posting. */
+  version: number
 }
 
-export interface InvertedIndex<R> {
-  /** Takes the entries and counts from those of one record to those of another in its place. */
-  update(tx: WriteTransaction, before: R | undefined, record: R | undefined, recordKey: Bytes): Promise<void>
-  count(tx: ReadTransaction, place: KeyTuple): Promise<VersionedCount>
-  /** The entries of one list of a packed index, in their order. */
-  postings(tx: ReadTransaction, head: KeyTuple): AsyncIterable<IndexEntry>
-  /** The first entries of one list of a packed index whose texts have the word, and, where asked, how many have it. */
-  find(
-    tx: ReadTransaction,
-    head: KeyTuple,
-    word: string,
-    most: number,
-    isCounted: boolean,
-  ): Promise<SearchResult>
+/** Lists of postings, one per token: a record has as many postings as `keys` returns for it. */
+export interface InvertedIndex<R> extends MaintainedIndex<R> {
+  readonly options: InvertedIndexOptions<R>
+  count(tx: ReadTransaction, list: KeyTuple): Promise<VersionedCount>
+  /** The postings of one list, in order. Not for a compacted index. */
+  entries(tx: ReadTransaction, list: KeyTuple, options?: { reverse?: boolean }): AsyncIterable<IndexEntry>
 }
 
-export interface SearchResult {
-  entries: IndexEntry[]
-  total: number
-}
+/** A list with fewer postings is not compacted. */
+export const MIN_COMPACTED = 256
+/** A long list is marked for compaction after about this many changes. Chance decides, so that no change has to count. */
+const CHANGES_PER_COMPACTION = 1024
 
-const NOTHING: VersionedCount = { count: 0, stamp: 0 }
-
-/** Stamps are drawn by lot, so that no two processes need to agree on the next one. */
-const STAMPS = 2 ** 48 - 1
-
-/** Entries lie where those of an ordered index of the same name would: [collection, 'o', index, …place, …id]. */
-export const invertedIndex = <R>(
-  collection: string,
-  index: string,
-  spread: InvertedIndexOptions<R>,
-  id: (record: R) => KeyTuple,
+export const invertedIndex = <R extends { id: number }>(
+  options: InvertedIndexOptions<R>,
 ): InvertedIndex<R> => {
-  const { from, counted, isCompacted = false } = spread
-  const keysOf = (record: R | undefined) =>
-    new Map(
-      postingKeysOf(spread, record).map((place) => {
-        const key = orderedKey(collection, index, place, id(record!))
-        return [keyText(key), { key, head: place.slice(0, counted) }]
-      }),
-    )
-  const countKey = (place: KeyTuple) => counterKey(counterName(collection, index), place)
+  const { collection, name, source, isCompacted = false } = options
+  const counter = counterName(collection, name)
 
-  /** Where it is said already, it may be said from where to go on. */
-  const sayGrown = async (tx: WriteTransaction, head: KeyTuple) => {
-    const key = compactionMarkKey(collection, index, head)
-    if ((await tx.get(key)) === undefined) tx.put(key, COMPACTION_START)
-  }
-
-  const recount = async (
+  const updateCounts = async (
     tx: WriteTransaction,
-    changed: readonly Changed[],
-    held: readonly (Bytes | undefined)[],
+    changes: readonly CountChange[],
+    before: readonly (Bytes | undefined)[],
   ) => {
-    for (const [at, { by, head }] of changed.entries()) {
-      const key = countKey(head)
-      const count = stamped(held[at]).count + by
-      if (count < 0)
-        throw new Error(`counter ${collection}:${index} of ${head.join('/')} would become ${count}`)
+    for (const [index, { key, list, by }] of changes.entries()) {
+      const count = versionedCount(before[index]).count + by
+      if (count < 0) throw new Error(`counter ${counter} of ${list.join('/')} would become ${count}`)
       if (count === 0) tx.delete(key)
       else tx.put(key, encodeVersionedCount(count))
-      if (isCompacted && count >= MIN_COMPACTED && randomInt(SELDOM) === 0) await sayGrown(tx, head)
+      if (isCompacted && count >= MIN_COMPACTED && randomInt(CHANGES_PER_COMPACTION) === 0)
+        await markForCompaction(tx, compactionMarkKey(collection, name, list))
     }
   }
 
   return {
-    async update(tx, before, record, recordKey) {
-      if (JSON.stringify(before && from(before)) === JSON.stringify(record && from(record))) return
-      const [held, wanted] = [keysOf(before), keysOf(record)]
-      const lost = [...held].flatMap(([text, entry]) => (wanted.has(text) ? [] : [entry]))
-      const gained = [...wanted].flatMap(([text, entry]) => (held.has(text) ? [] : [entry]))
-      const changed = changesOf(lost, gained)
-      // What is there already tells whether an entry is in a pack.
-      const entries = isCompacted ? [...lost, ...gained].map(({ key }) => key) : []
-      const found = await tx.getMany([...entries, ...changed.map(({ head }) => countKey(head))])
-      for (const [at, { key }] of lost.entries())
-        if (isCompacted) removePosting(tx, key, found[at])
+    options,
+    async update(tx, before, after, recordKey) {
+      if (JSON.stringify(before && source(before)) === JSON.stringify(after && source(after))) return
+      const [old, current] = [postingsByKey(options, before), postingsByKey(options, after)]
+      const removed = [...old].flatMap(([text, posting]) => (current.has(text) ? [] : [posting]))
+      const added = [...current].flatMap(([text, posting]) => (old.has(text) ? [] : [posting]))
+      const changes = countChanges(counter, removed, added)
+      // What is stored at the key of a posting tells whether the posting is in a block.
+      const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
+      const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
+      for (const [index, { key }] of removed.entries())
+        if (isCompacted) removePosting(tx, key, found[index])
         else tx.delete(key)
-      for (const [at, { key }] of gained.entries())
-        if (isCompacted) addPosting(tx, key, found[lost.length + at], recordKey)
+      for (const [index, { key }] of added.entries())
+        if (isCompacted) addPosting(tx, key, found[removed.length + index], recordKey)
         else tx.put(key, recordKey)
-      await recount(tx, changed, found.slice(entries.length))
+      await updateCounts(tx, changes, found.slice(probed.length))
     },
-    count: async (tx, place) =>
-      stamped(await tx.get(counterKey(counterName(collection, index), place, lookupKey))),
-    postings: (tx, head) => postingsOf(tx, postingList(collection, index, head)),
-    find: (tx, head, ...asked) => searchPostings(tx, postingList(collection, index, head), ...asked),
+    count: async (tx, list) => versionedCount(await tx.get(counterKey(counter, list, lookupKey))),
+    entries: (tx, list, { reverse = false } = {}) =>
+      indexEntries(tx, collection, name, { prefix: list, reverse }),
   }
 }
 
-/** A list is looked at again after so many changes, more or less; by lot, so that nobody need count them. */
-const SELDOM = 1024
-/** A shorter list is not worth it. */
-export const MIN_COMPACTED = 256
+interface Posting {
+  key: Bytes
+  list: KeyTuple
+}
 
-interface Changed {
-  head: KeyTuple
+const postingsByKey = <R extends { id: number }>(
+  options: InvertedIndexOptions<R>,
+  record: R | undefined,
+): Map<string, Posting> =>
+  new Map(
+    postingKeysOf(options, record).map((place) => {
+      const key = orderedKey(options.collection, options.name, place, [record!.id])
+      return [keyText(key), { key, list: place.slice(0, options.listDepth) }]
+    }),
+  )
+
+/** The keys of a record's postings, without its id. */
+export const postingKeysOf = <R>(
+  { source, keys }: InvertedIndexOptions<R>,
+  record: R | undefined,
+): readonly KeyTuple[] => {
+  const values = record === undefined ? undefined : source(record)
+  return values === undefined ? [] : keys(values)
+}
+
+interface CountChange {
+  key: Bytes
+  list: KeyTuple
   by: number
 }
 
-const changesOf = (lost: readonly { head: KeyTuple }[], gained: readonly { head: KeyTuple }[]): Changed[] => {
-  const changes = new Map<string, Changed>()
-  const note = ({ head }: { head: KeyTuple }, by: number) => {
-    const text = JSON.stringify(head)
-    changes.set(text, { head, by: (changes.get(text)?.by ?? 0) + by })
+const countChanges = (
+  counter: string,
+  removed: readonly Posting[],
+  added: readonly Posting[],
+): CountChange[] => {
+  const changes = new Map<string, CountChange>()
+  const note = ({ list }: Posting, by: number) => {
+    const text = JSON.stringify(list)
+    const change = changes.get(text)
+    if (change === undefined) changes.set(text, { key: counterKey(counter, list), list, by })
+    else change.by += by
   }
-  for (const entry of lost) note(entry, -1)
-  for (const entry of gained) note(entry, 1)
+  for (const posting of removed) note(posting, -1)
+  for (const posting of added) note(posting, 1)
   return [...changes.values()]
 }
 
-export const postingKeysOf = <R>(
-  { from, places }: InvertedIndexOptions<R>,
-  record: R | undefined,
-): readonly KeyTuple[] => {
-  const source = record === undefined ? undefined : from(record)
-  return source === undefined ? [] : places(source)
+/** A mark that exists may hold the position of a compaction under way, so it stays as it is. */
+const markForCompaction = async (tx: WriteTransaction, mark: Bytes) => {
+  if ((await tx.get(mark)) === undefined) tx.put(mark, COMPACTION_START)
 }
 
-/** What is kept of a place: its count, and a new stamp. */
-export const encodeVersionedCount = (count: number): Bytes => encodeValue([count, randomInt(1, STAMPS)])
+const MAX_VERSION = 2 ** 48 - 1
 
-/** The count in what is kept of a place; undefined when it is none. */
+/** The stored form of a counter, with a new version. Versions are random, so that processes need not agree on the next. */
+export const encodeVersionedCount = (count: number): Bytes => encodeValue([count, randomInt(1, MAX_VERSION)])
+
+const versionedCount = (bytes: Bytes | undefined): VersionedCount => {
+  const [count, version] = bytes === undefined ? [0, 0] : decodeValue<[number, number]>(bytes)
+  return { count, version }
+}
+
+/** The count of a stored counter; undefined when the bytes are not a counter. */
 export const decodeVersionedCount = (value: Bytes): number | undefined => {
   try {
-    const [count, stamp, ...rest] = decodeValue<unknown[]>(value)
-    const isWhole = [count, stamp].every((one) => Number.isSafeInteger(one) && (one as number) > 0)
-    return isWhole && rest.length === 0 ? (count as number) : undefined
+    const [count, version, ...rest] = decodeValue<unknown[]>(value)
+    const isValid = [count, version].every((part) => Number.isSafeInteger(part) && (part as number) > 0)
+    return isValid && rest.length === 0 ? (count as number) : undefined
   } catch {
     return undefined
   }
-}
-
-const stamped = (bytes: Bytes | undefined): VersionedCount => {
-  if (bytes === undefined) return NOTHING
-  const [count, stamp] = decodeValue<[number, number]>(bytes)
-  return { count, stamp }
 }

@@ -1,23 +1,15 @@
+import { endianness } from 'node:os'
+import type { IndexEntry } from '../records/collection.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/write-buffer.ts'
-import type { IndexEntry } from '../records/collection.ts'
-import type { SearchResult } from './inverted-index.ts'
-import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
-import { blocksPrefix, compactionMarkKey } from '../records/keys.ts'
-import { PostingBlock } from './posting-block.ts'
 
-/**
- * A list of an index whose entries are gone through by the hundred thousand, to look for a word in each. What changes is
- * written entry by entry, as in every index: these are **loose**. When many are, they are moved into **packs** in steps
- * of their own (compactor.ts), which no change waits for. What is looked for is looked for in both. An entry is in one of
- * them; one that is in a pack, and is gone, has a loose entry that says so and nothing else.
- */
+/** Where the parts of one list of a compacted index are stored: see index.ts. */
 export interface PostingList {
   readonly loose: Range
   readonly blocks: Range
-  /** There while the list may have grown enough to be packed: the order to go on from, or nothing. */
   readonly compactionMark: Bytes
-  /** What the keys of the records begin with. */
+  /** The beginning of the keys of the collection's records. */
   readonly records: Bytes
 }
 
@@ -26,132 +18,227 @@ interface Range {
   readonly end: Bytes
 }
 
-export const postingList = (collection: string, index: string, head: KeyTuple): PostingList => ({
-  loose: rangeBelow([collection, 'o', index, ...head]),
-  blocks: rangeBelow(blocksPrefix(collection, index, head)),
-  compactionMark: compactionMarkKey(collection, index, head),
+export const postingList = (collection: string, index: string, list: KeyTuple): PostingList => ({
+  loose: rangeBelow([collection, 'o', index, ...list]),
+  blocks: rangeBelow(blocksPrefix(collection, index, list)),
+  compactionMark: compactionMarkKey(collection, index, list),
   records: rangeBelow([collection, 'r']).start,
 })
 
-/** What is said of a list that has grown, and of which nothing is packed yet. */
+export const blocksPrefix = (collection: string, index: string, list: KeyTuple): KeyTuple => [
+  collection,
+  'p',
+  index,
+  ...list,
+]
+
+export const compactionMarkKey = (collection: string, index: string, list: KeyTuple): Bytes =>
+  encodeKey([collection, 'g', index, ...list])
+
+/** The value of a compaction mark at which the compactor begins with the first posting. */
 export const COMPACTION_START: Bytes = new Uint8Array(0)
 
-/** Says of an entry that is in a pack that it is gone. */
-export const TOMBSTONE: Bytes = new Uint8Array(0)
+const TOMBSTONE: Bytes = new Uint8Array(0)
 export const isTombstone = (value: Bytes): boolean => value.length === 0
 
-/** Bytes at the end of an order that are the id of its record: one number. */
+/** Bytes at the end of an order that are the id of the record: one number. */
 export const ID_LENGTH = encodeKey([1]).length
 
 export const recordKeyOf = (records: Bytes, order: Bytes): Bytes =>
   Buffer.concat([records, order.subarray(order.length - ID_LENGTH)])
 
-const entryOf = ({ records }: PostingList, order: Bytes): IndexEntry => ({
+const indexEntryOf = ({ records }: PostingList, order: Bytes): IndexEntry => ({
   order,
   recordKey: recordKeyOf(records, order),
 })
 
 export const orderOf = ({ loose }: PostingList, [key]: Entry): Bytes => key.subarray(loose.start.length)
 
-/** All entries, in their order. */
+/** Adds a posting: where a tombstone says that a block still has it, removing the tombstone is enough. */
+export const addPosting = (
+  tx: WriteTransaction,
+  key: Bytes,
+  stored: Bytes | undefined,
+  recordKey: Bytes,
+): void => {
+  if (stored !== undefined && isTombstone(stored)) tx.delete(key)
+  else tx.put(key, recordKey)
+}
+
+/** Removes a posting: one that is not loose is in a block, where only a tombstone can hide it. */
+export const removePosting = (tx: WriteTransaction, key: Bytes, stored: Bytes | undefined): void => {
+  if (stored === undefined) tx.put(key, TOMBSTONE)
+  else if (!isTombstone(stored)) tx.delete(key)
+}
+
+/** All postings of a list, in order: a merge of its blocks with its loose postings and tombstones. */
 export async function* postingsOf(tx: ReadTransaction, list: PostingList): AsyncGenerator<IndexEntry> {
   const loose = tx.range(list.loose)[Symbol.asyncIterator]()
   try {
     let next = await loose.next()
     for await (const [, value] of tx.range(list.blocks))
       for (const order of new PostingBlock(value).orders()) {
-        let isThere = true
+        let isRemoved = false
         for (; !next.done; next = await loose.next()) {
-          const own = orderOf(list, next.value)
-          const difference = Buffer.compare(own, order)
+          const looseOrder = orderOf(list, next.value)
+          const difference = Buffer.compare(looseOrder, order)
           if (difference > 0) break
-          if (difference === 0) isThere = false
-          else if (!isTombstone(next.value[1])) yield entryOf(list, own)
+          if (difference === 0) isRemoved = true
+          else if (!isTombstone(next.value[1])) yield indexEntryOf(list, looseOrder)
         }
-        if (isThere) yield entryOf(list, order)
+        if (!isRemoved) yield indexEntryOf(list, order)
       }
     for (; !next.done; next = await loose.next())
-      if (!isTombstone(next.value[1])) yield entryOf(list, orderOf(list, next.value))
+      if (!isTombstone(next.value[1])) yield indexEntryOf(list, orderOf(list, next.value))
   } finally {
     await loose.return?.()
   }
 }
 
-/**
- * The first entries whose texts have the word, as many as `most`, and how many have it in all: where that is not asked
- * for, no more is read than the first ones take.
- */
-export const searchPostings = async (
-  tx: ReadTransaction,
-  list: PostingList,
-  word: string,
-  most: number,
-  isCounted: boolean,
-): Promise<SearchResult> => {
-  const asked = { list, word: Buffer.from(encodeKey([word])), most, isCounted }
-  const loose = await searchLoose(tx, asked)
-  const packed = await searchBlocks(tx, asked, loose.gone)
-  const orders = [...loose.first, ...packed.first].sort(Buffer.compare).slice(0, most)
-  return { entries: orders.map((order) => entryOf(list, order)), total: loose.total + packed.total }
+export interface SearchResult {
+  entries: IndexEntry[]
+  /** The number of all matches; only where counting was asked for. */
+  total: number
 }
 
-interface PostingQuery {
-  list: PostingList
-  word: Buffer
-  most: number
+export interface PostingQuery {
+  /** In the case of the indexed texts. */
+  word: string
+  /** Matches to return. */
+  limit: number
+  /** Whether to read on after `limit` matches, to count all of them. */
   isCounted: boolean
 }
 
-const searchLoose = async (tx: ReadTransaction, { list, word, most, isCounted }: PostingQuery) => {
+/** The first postings of a list that contain the word. */
+export const searchPostings = async (
+  tx: ReadTransaction,
+  list: PostingList,
+  query: PostingQuery,
+): Promise<SearchResult> => {
+  const loose = await searchLoose(tx, list, query)
+  const blocks = await searchBlocks(tx, list, query, loose.removed)
+  const orders = [...loose.first, ...blocks.first].sort(Buffer.compare).slice(0, query.limit)
+  return { entries: orders.map((order) => indexEntryOf(list, order)), total: loose.total + blocks.total }
+}
+
+const searchLoose = async (
+  tx: ReadTransaction,
+  list: PostingList,
+  { word, limit, isCounted }: PostingQuery,
+) => {
   const first: Bytes[] = []
-  const gone = new Set<string>()
+  const removed = new Set<string>()
+  const bytes = encodedWord(word)
   let total = 0
   for await (const entry of tx.range(list.loose)) {
     const order = orderOf(list, entry)
-    if (isTombstone(entry[1])) gone.add(keyText(order))
-    else if (containsWord(order, word) && total++ < most) first.push(order)
-    // Whatever comes behind these is not among the first, be it gone or not.
-    if (!isCounted && total >= most) break
+    if (isTombstone(entry[1])) removed.add(keyText(order))
+    else if (containsWord(order, bytes) && total++ < limit) first.push(order)
+    // Later tombstones concern postings that sort after the first `limit` matches.
+    if (!isCounted && total >= limit) break
   }
-  return { first, total, gone }
+  return { first, total, removed }
 }
 
 const searchBlocks = async (
   tx: ReadTransaction,
-  { list, word, most, isCounted }: PostingQuery,
-  gone: ReadonlySet<string>,
+  list: PostingList,
+  { word, limit, isCounted }: PostingQuery,
+  removed: ReadonlySet<string>,
 ) => {
   const first: Bytes[] = []
   let total = 0
-  const text = word.toString('latin1')
+  const text = encodedWord(word).toString('latin1')
   for await (const [, value] of tx.range(list.blocks)) {
-    const pack = new PostingBlock(value)
-    const found = pack.search(text, ID_LENGTH)
-    const there = gone.size === 0 ? found : found.filter((at) => !gone.has(keyText(pack.order(at))))
-    for (const at of there.slice(0, Math.max(0, most - total))) first.push(pack.order(at))
-    total += there.length
-    if (!isCounted && total >= most) break
+    const block = new PostingBlock(value)
+    const matches = block
+      .search(text)
+      .filter((index) => removed.size === 0 || !removed.has(keyText(block.order(index))))
+    for (const index of matches.slice(0, Math.max(0, limit - total))) first.push(block.order(index))
+    total += matches.length
+    if (!isCounted && total >= limit) break
   }
   return { first, total }
 }
 
-/** Whether the texts of an entry have the word. Keys hold the bytes of texts as they are, so nothing is decoded. */
-export const containsWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer): boolean =>
+/** A word as it is in keys. Keys hold the bytes of texts unchanged, so nothing is decoded to search them. */
+const encodedWord = (word: string): Buffer => Buffer.from(encodeKey([word]))
+
+const containsWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer): boolean =>
   Buffer.from(buffer, byteOffset, length - ID_LENGTH).includes(word)
 
-/** What is loose of an entry that comes: it may be in a pack still, from before it was gone. */
-export const addPosting = (
-  tx: WriteTransaction,
-  key: Bytes,
-  held: Bytes | undefined,
-  recordKey: Bytes,
-): void => {
-  if (held !== undefined && isTombstone(held)) tx.delete(key)
-  else tx.put(key, recordKey)
+/** Tells whether the texts of an index entry contain the word, which must be in the case of the texts. */
+export const wordMatcher = (word: string): ((entry: IndexEntry) => boolean) => {
+  const bytes = encodedWord(word)
+  return ({ order }) => word === '' || containsWord(order, bytes)
 }
 
-/** What is loose of an entry that goes: where it is in a pack, that it is gone. */
-export const removePosting = (tx: WriteTransaction, key: Bytes, held: Bytes | undefined): void => {
-  if (held === undefined) tx.put(key, TOMBSTONE)
-  else if (!isTombstone(held)) tx.delete(key)
+const UINT32_LENGTH = 4
+
+/** The offset of the first order in a block of this size; also where the end of the order of this index is stored. */
+const bodyOffset = (size: number): number => UINT32_LENGTH + size * UINT32_LENGTH
+
+/** The stored form of a block: the number of orders, the end of each, and then the orders one after another. */
+export const encodeBlock = (orders: readonly Bytes[]): Bytes => {
+  const start = bodyOffset(orders.length)
+  const block = Buffer.allocUnsafe(orders.reduce((size, { length }) => size + length, start))
+  block.writeUInt32LE(orders.length)
+  let end = 0
+  for (const [index, order] of orders.entries()) {
+    block.set(order, start + end)
+    end += order.length
+    block.writeUInt32LE(end, bodyOffset(index))
+  }
+  return block
+}
+
+/** A block as it is read. */
+export class PostingBlock {
+  readonly size: number
+  readonly #bytes: Buffer
+  /** Offset of the orders, and the end of each, counted from there. */
+  readonly #start: number
+  readonly #ends: Uint32Array
+
+  /** @throws RangeError when the bytes are not a block */
+  constructor({ buffer, byteOffset, byteLength }: Bytes) {
+    this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
+    this.size = this.#bytes.readUInt32LE()
+    this.#start = bodyOffset(this.size)
+    if (this.size === 0 || this.#start > byteLength) throw new RangeError('the bytes are not a posting block')
+    // Copied, since a Uint32Array must begin at a multiple of four bytes.
+    const ends = Buffer.from(new Uint8Array(this.#bytes.subarray(UINT32_LENGTH, this.#start)).buffer)
+    if (endianness() === 'BE') ends.swap32()
+    this.#ends = new Uint32Array(ends.buffer)
+    if (this.#start + this.#ends.at(-1)! !== byteLength)
+      throw new RangeError('the posting block is truncated')
+  }
+
+  /** The order of this index, counted from 0; it shares the memory of the block. */
+  order(index: number): Bytes {
+    const start = index === 0 ? 0 : this.#ends[index - 1]!
+    return this.#bytes.subarray(this.#start + start, this.#start + this.#ends[index]!)
+  }
+
+  *orders(): Generator<Bytes> {
+    for (let index = 0; index < this.size; index++) yield this.order(index)
+  }
+
+  /**
+   * The indexes of the orders whose texts contain the word.
+   * @param word one character per byte
+   */
+  search(word: string): number[] {
+    const matches: number[] = []
+    const text = this.#bytes.toString('latin1', this.#start)
+    let index = 0
+    for (let found = text.indexOf(word); found !== -1; ) {
+      while (this.#ends[index]! <= found) index++
+      const isInTexts = found + word.length <= this.#ends[index]! - ID_LENGTH
+      if (isInTexts) matches.push(index)
+      found = text.indexOf(word, isInTexts ? this.#ends[index]! : found + 1)
+    }
+    return matches
+  }
 }

@@ -1,31 +1,39 @@
-/** Characters in the longest gram. */
-const MAX_LENGTH = 3
+/** Splits texts into the tokens that they are indexed and searched by: trigrams for names, words for titles. */
 
-/** As names and words are compared: without case. */
-export const folded = (text: string): string => text.toLowerCase()
+/** Characters of the longest token of a trigram index; shorter tokens are indexed too, so that short words are found. */
+const TRIGRAM_LENGTH = 3
 
-/** Every part of the texts that has at most three characters, the empty one included: what a search is narrowed by. */
+/** Characters of a word that are indexed; two words that differ only after them are the same token. */
+const MAX_WORD_LENGTH = 64
+
+/** The form in which texts are indexed and compared: without case. */
+export const foldCase = (text: string): string => text.toLowerCase()
+
+/** Every substring of the texts of at most three characters, including the empty one, which every text contains. */
 export const trigramsOf = (texts: readonly string[]): string[] => {
-  const grams = new Set([''])
+  const trigrams = new Set([''])
   for (const text of texts) {
-    const characters = [...folded(text)]
-    for (let from = 0; from < characters.length; from++)
-      for (let length = 1; length <= MAX_LENGTH && from + length <= characters.length; length++)
-        grams.add(characters.slice(from, from + length).join(''))
+    const characters = [...foldCase(text)]
+    for (let start = 0; start < characters.length; start++)
+      for (let length = 1; length <= TRIGRAM_LENGTH && start + length <= characters.length; length++)
+        trigrams.add(characters.slice(start, start + length).join(''))
   }
-  return [...grams]
+  return [...trigrams]
 }
 
-/** The longest grams of a word: a text that has the word has each of them. One that is the word itself says it all. */
+/** The longest trigrams of a word: a text that contains the word contains each of them. */
 export const queryTrigrams = (word: string): string[] => {
-  const characters = [...folded(word)]
-  if (characters.length <= MAX_LENGTH) return [characters.join('')]
-  return [
-    ...new Set(
-      characters.slice(MAX_LENGTH - 1).map((_, from) => characters.slice(from, from + MAX_LENGTH).join('')),
-    ),
-  ]
+  const characters = [...foldCase(word)]
+  if (characters.length <= TRIGRAM_LENGTH) return [characters.join('')]
+  const starts = characters.slice(TRIGRAM_LENGTH - 1)
+  return [...new Set(starts.map((_, start) => characters.slice(start, start + TRIGRAM_LENGTH).join('')))]
 }
 
-/** Whether a gram of the word is the word. */
-export const isTrigram = (word: string): boolean => [...folded(word)].length <= MAX_LENGTH
+/** Whether the word is itself a token, so that its list holds exactly the texts that contain it. */
+export const isTrigram = (word: string): boolean => [...foldCase(word)].length <= TRIGRAM_LENGTH
+
+/** The different words of a text, without case: runs of letters, marks and digits. */
+export const tokenize = (text: string): string[] => {
+  const words = foldCase(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  return [...new Set(words.map((word) => [...word].slice(0, MAX_WORD_LENGTH).join('')))]
+}

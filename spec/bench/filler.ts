@@ -1,18 +1,19 @@
 import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/integrity/counters.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
+import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
+import { recordKey } from '../../lib/records/keys.ts'
+import { searchIndexes } from '../../lib/records/schema/index.ts'
+import { createStore } from '../../lib/records/store.ts'
 import { createCompactor } from '../../lib/search/compactor.ts'
 import { encodeVersionedCount, MIN_COMPACTED } from '../../lib/search/inverted-index.ts'
-import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
-import { compactionMarkKey, recordKey } from '../../lib/records/keys.ts'
-import { COMPACTION_START } from '../../lib/search/posting-list.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { COMPACTION_START, compactionMarkKey } from '../../lib/search/posting-list.ts'
 import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
 
 /** Entries in one write. */
 const BATCH_SIZE = 20_000
 
 /** Larger steps than a server takes, which has others to serve. */
-const PACKED_AT_ONCE = { few: MIN_COMPACTED, loose: BATCH_SIZE, packs: 256, size: 512 }
+const PACKED_AT_ONCE = { minLoose: MIN_COMPACTED, maxLoose: BATCH_SIZE, maxBlocks: 256, blockSize: 512 }
 
 const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).endsWith(':grams')
 
@@ -72,6 +73,7 @@ export class Filler {
     await this.flush()
     const compactor = createCompactor(
       createStore(this.#driver),
+      searchIndexes,
       (error) => Promise.reject(error),
       PACKED_AT_ONCE,
     )

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { verifyRecords } from '../../lib/integrity/verify.ts'
-import { createCompactor } from '../../lib/search/compactor.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
-import { compactionMarkKey } from '../../lib/records/keys.ts'
-import { COMPACTION_START } from '../../lib/search/posting-list.ts'
-import { type Audience, type Repository, repositories } from '../../lib/records/schema/index.ts'
+import { type Audience, type Repository, repositoryNames } from '../../lib/records/schema/index.ts'
 import type { Store } from '../../lib/records/store.ts'
+import { createCompactor } from '../../lib/search/compactor.ts'
+import {
+  COMPACTION_START,
+  compactionMarkKey,
+  postingList,
+  searchPostings,
+} from '../../lib/search/posting-list.ts'
 import { trigramsOf } from '../../lib/search/tokens.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** So small that a handful of names makes several packs, each step takes a few, and many steps are needed. */
-export const TINY = { few: 2, loose: 3, packs: 2, size: 3 }
+export const TINY = { minLoose: 2, maxLoose: 3, maxBlocks: 2, blockSize: 3 }
 
 export const repository = (id: number, name: string, audience: Audience): Repository => ({
   ...{ id, owner: id, name, description: '', website: '', private: audience === 2, audience },
@@ -29,7 +33,7 @@ export const packAll = async (store: Store): Promise<void> => {
     for (const list of lists)
       tx.put(compactionMarkKey('repository', 'grams', JSON.parse(list)), COMPACTION_START)
   })
-  const compactor = createCompactor(store, fail, TINY)
+  const compactor = createCompactor(store, [repositoryNames], fail, TINY)
   while (await compactor.step());
 }
 
@@ -49,24 +53,27 @@ export const agrees = async (
       const names = theirs.map((one) => one.name)
       for (const trigram of trigramsOf(names)) {
         const expected = theirs.filter((one) => one.name.toLowerCase().includes(trigram)).map((one) => one.id)
+        const list = await repositoryNames.candidates(tx, audience, trigram)
         const listed: number[] = []
-        for await (const entry of repositories.postings(tx, 'grams', [trigram, audience]))
-          listed.push(idOf(entry))
+        for await (const entry of list.entries()) listed.push(idOf(entry))
         assert.deepEqual(listed, expected, `the list of ${trigram}`)
-        assert.equal(
-          (await repositories.countPostings(tx, 'grams', [trigram, audience])).count,
-          expected.length,
-        )
+        assert.deepEqual([list.count, list.isExact], [expected.length, true])
       }
-      for (const word of words)
-        for (const most of [0, 1, 3, 100]) {
-          const expected = theirs.filter((one) => one.name.toLowerCase().includes(word)).map((one) => one.id)
-          const counted = await repositories.find(tx, 'grams', ['', audience], word, most, true)
-          assert.deepEqual(counted.entries.map(idOf), expected.slice(0, most))
-          assert.equal(counted.total, expected.length, `how many have ${word}`)
-          const first = await repositories.find(tx, 'grams', ['', audience], word, most, false)
-          assert.deepEqual(first.entries.map(idOf), expected.slice(0, most))
-        }
+      const all = postingList('repository', 'grams', ['', audience])
+      for (const word of words) {
+        const expected = theirs.filter((one) => one.name.toLowerCase().includes(word)).map((one) => one.id)
+        const shortest = await repositoryNames.candidates(tx, audience, word)
+        for (const limit of [0, 1, 3, 100])
+          for (const find of [
+            shortest.find,
+            (limit: number, isCounted: boolean) => searchPostings(tx, all, { word, limit, isCounted }),
+          ]) {
+            const counted = await find(limit, true)
+            assert.deepEqual(counted.entries.map(idOf), expected.slice(0, limit))
+            assert.equal(counted.total, expected.length, `how many have ${word}`)
+            assert.deepEqual((await find(limit, false)).entries.map(idOf), expected.slice(0, limit))
+          }
+      }
     }
   })
 }

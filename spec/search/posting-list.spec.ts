@@ -4,16 +4,21 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { repairRecords } from '../../lib/integrity/repair.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { createCompactor } from '../../lib/search/compactor.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
 import { recordKey, sequenceKey } from '../../lib/records/keys.ts'
 import { schemaVersion } from '../../lib/records/metadata.ts'
 import { migrateStore } from '../../lib/records/migrate.ts'
-import { type Audience, type Repository, repositories } from '../../lib/records/schema/index.ts'
+import {
+  type Audience,
+  type Repository,
+  repositories,
+  repositoryNames,
+} from '../../lib/records/schema/index.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
+import { createCompactor } from '../../lib/search/compactor.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'
 import { exactly } from '../records/raw.ts'
+import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'
 
 type Step =
   | { do: 'save'; id: number; name: string; audience: Audience }
@@ -144,7 +149,7 @@ describe('A store of the layout before there were packs', () => {
       schemaVersion.set(tx, 3)
     })
     await migrateStore(store.driver)
-    const compactor = createCompactor(store, fail)
+    const compactor = createCompactor(store, [repositoryNames], fail)
     while (await compactor.step());
     const packed = new Set<string>()
     for (const [key] of await exactly(store.driver)) {

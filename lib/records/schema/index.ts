@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { add, type Sum } from '../../integers.ts'
+import { invertedIndex, tokenize, trigramIndex } from '../../search/index.ts'
 import { collection } from '../collection.ts'
-import type { InvertedIndexOptions } from '../../search/inverted-index.ts'
-import { tokenize } from '../../search/tokenize.ts'
-import { folded, trigramsOf } from '../../search/tokens.ts'
 
 /**
  * Every collection and counter of a store, in one place. Times are whole seconds since 1970, sizes are bytes.
@@ -31,19 +29,6 @@ export type Visibility = v.InferOutput<typeof Visibility>
 /** What a visibility says of who may know. */
 export const audienceOf: Readonly<Record<Visibility, Audience>> = { public: 0, limited: 1, private: 2 }
 
-/** A place for every gram of the texts, below who may know of it and in the order of the texts. */
-const trigramIndex = <R>(
-  of: (record: R) => [Audience, texts: string[]] | undefined,
-): InvertedIndexOptions<R> => ({
-  from(record) {
-    const [audience, texts] = of(record) ?? []
-    return texts && [audience!, ...texts.map(folded)]
-  },
-  places: (from) => trigramsOf(from.slice(1) as string[]).map((gram) => [gram, ...from]),
-  counted: 2,
-  isCompacted: true,
-})
-
 const Account = v.object({
   id,
   kind: v.picklist(['user', 'organization']),
@@ -63,6 +48,14 @@ const Account = v.object({
 })
 export type Account = v.InferOutput<typeof Account>
 
+/** Finds users by a part of their login or full name. */
+export const accountNames = trigramIndex<Account>({
+  collection: 'account',
+  name: 'grams',
+  of: (account) =>
+    account.kind === 'user' ? [audienceOf[account.visibility], [account.name, account.fullName]] : undefined,
+})
+
 export const accounts = collection({
   name: 'account',
   schema: Account,
@@ -74,13 +67,7 @@ export const accounts = collection({
   },
   ordered: { name: (account) => [account.kind, account.name.toLowerCase()] },
   counted: { kind: (account) => [account.kind] },
-  spread: {
-    grams: trigramIndex((account: Account) =>
-      account.kind === 'user'
-        ? [audienceOf[account.visibility], [account.name, account.fullName]]
-        : undefined,
-    ),
-  },
+  search: [accountNames],
 })
 
 const Membership = v.object({
@@ -181,6 +168,13 @@ export type Repository = v.InferOutput<typeof Repository>
 /** A repository's place among its owner's, for whoever may see it. */
 const ownersPlace = (repository: Repository) => [repository.owner, repository.audience] as const
 
+/** Finds repositories by a part of their name. */
+export const repositoryNames = trigramIndex<Repository>({
+  collection: 'repository',
+  name: 'grams',
+  of: (repository) => [repository.audience, [repository.name]],
+})
+
 export const repositories = collection({
   name: 'repository',
   schema: Repository,
@@ -199,7 +193,7 @@ export const repositories = collection({
   counted: {
     owner: (repository) => [...ownersPlace(repository)],
   },
-  spread: { grams: trigramIndex((repository: Repository) => [repository.audience, [repository.name]]) },
+  search: [repositoryNames],
 })
 
 const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
@@ -565,6 +559,16 @@ const Issue = v.object({
 })
 export type Issue = v.InferOutput<typeof Issue>
 
+/** Finds issues by the words of their title. */
+export const issueTitles = invertedIndex<Issue>({
+  collection: 'issue',
+  name: 'words',
+  source: (issue) => [issue.repository, issue.state, issue.number, issue.title],
+  keys: ([repository, state, number, title]) =>
+    tokenize(title as string).map((word) => [repository!, state!, word, number!]),
+  listDepth: 3,
+})
+
 export const issues = collection({
   name: 'issue',
   schema: Issue,
@@ -579,14 +583,7 @@ export const issues = collection({
     state: (issue) => [issue.repository, issue.state],
     author: (issue) => [issue.repository, issue.author, issue.state],
   },
-  spread: {
-    words: {
-      from: (issue) => [issue.repository, issue.state, issue.number, issue.title],
-      places: ([repository, state, number, title]) =>
-        tokenize(title as string).map((word) => [repository!, state!, word, number!]),
-      counted: 3,
-    } satisfies InvertedIndexOptions<Issue>,
-  },
+  search: [issueTitles],
 })
 
 const Comment = v.object({
@@ -728,6 +725,9 @@ export const jobs = collection({
   ordered: { kind: (errand) => [errand.kind] },
   counted: { kind: (errand) => [errand.kind] },
 })
+
+/** All search indexes. */
+export const searchIndexes = [accountNames, repositoryNames, issueTitles] as const
 
 export const collections = [
   accounts,
