@@ -1,7 +1,7 @@
 import { attachmentsIntegrity } from './content/attachments-integrity.ts'
-import { contentIntegrity } from './content/content-integrity.ts'
 import { checkFiles, type FileFault } from './content/file-check.ts'
 import { filesIntegrity } from './content/files-integrity.ts'
+import { contentIntegrity } from './content/integrity.ts'
 import type { FileStore } from './files/index.ts'
 import { repairRecords } from './integrity/repair.ts'
 import { type OnProgress, type Totals, verifyRecords } from './integrity/verify.ts'

@@ -10,10 +10,10 @@ import {
 } from '../search/posting-list.ts'
 import type { Bytes } from '../storage/driver.ts'
 import type { Fault } from './checks.ts'
-import { describeKey, tupleOf } from './collections.ts'
-import type { ActualSource } from './counters.ts'
-import type { ComparedKey } from './fingerprints.ts'
-import { explainEntry } from './messages.ts'
+import type { ComparedKey } from './comparison.ts'
+import type { ActualSource } from './derivations.ts'
+import { explainEntry } from './faults.ts'
+import { describeKey, tupleOf } from './records.ts'
 
 /** What is kept of a packed index: entries that are loose and entries in packs, which together are those there are. */
 export const postingSources = (

@@ -2,7 +2,7 @@ import { rangeBelow } from '../records/key-codec.ts'
 import { counterName } from '../records/keys.ts'
 import { decodeVersionedCount } from '../search/inverted-index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type CheckedCollection, checkedCollections } from './collections.ts'
+import { type CheckedCollection, checkedCollections } from './records.ts'
 import { wholeNumber } from './sequences.ts'
 
 /**

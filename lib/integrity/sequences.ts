@@ -3,7 +3,7 @@ import { sequenceKey } from '../records/keys.ts'
 import { numbered } from '../records/schema/index.ts'
 import type { Bytes } from '../storage/driver.ts'
 import { type Fault, putAction } from './checks.ts'
-import { describeKey } from './collections.ts'
+import { describeKey } from './records.ts'
 
 interface Kept {
   key: Bytes

@@ -1,4 +1,4 @@
-import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/integrity/counters.ts'
+import { type ActualSource, derivedStates, type ExpectedSource } from '../../lib/integrity/derivations.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
 import { recordKey } from '../../lib/records/keys.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { tupleOf } from '../../lib/integrity/collections.ts'
+import { tupleOf } from '../../lib/integrity/records.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import { decodeVersionedCount } from '../../lib/search/inverted-index.ts'

@@ -1,8 +1,8 @@
 import type { Sum } from '../integers.ts'
 import { encodeValue } from '../records/codec.ts'
 import { deleteAction, type Fault, putAction } from './checks.ts'
-import { describeKey } from './collections.ts'
-import type { ComparedKey } from './fingerprints.ts'
+import type { ComparedKey } from './comparison.ts'
+import { describeKey } from './records.ts'
 
 export const explainEntry = (index: string, { key, expectedValues, actualValue }: ComparedKey): Fault => {
   const [due, another] = expectedValues

@@ -2,10 +2,10 @@ import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { counterKey, counterName, orderedKey, uniqueKey } from '../records/keys.ts'
 import { decodeVersionedCount, encodeVersionedCount } from '../search/inverted-index.ts'
 import type { AmountSource, Fault, LookupValue, Recount } from './checks.ts'
-import { type CheckedCollection, checkedCollections } from './collections.ts'
-import type { ComparedKey, Comparison } from './fingerprints.ts'
-import { explainCounter, explainEntry } from './messages.ts'
+import type { ComparedKey, Comparison } from './comparison.ts'
+import { explainCounter, explainEntry } from './faults.ts'
 import { postingSources } from './postings.ts'
+import { type CheckedCollection, checkedCollections } from './records.ts'
 import { wholeNumber } from './sequences.ts'
 
 /** Something that is kept and follows from records: an index, a counter, or a recount that a floor declares. */
