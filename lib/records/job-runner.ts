@@ -1,6 +1,5 @@
-import { type Jobs, runStep } from './jobs.ts'
+import { type Job, type Jobs, jobs as records, runStep } from './jobs.ts'
 import { pause, pauseSince } from './pacing.ts'
-import { type Job, jobs as records } from './schema/index.ts'
 import type { Store } from './store.ts'
 
 /** Does the jobs that changes have left (see jobs.ts), a step at a time, so that others have their turn between. */

@@ -1,6 +1,32 @@
+import * as v from 'valibot'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Job, jobs } from './schema/index.ts'
+import { collection } from './collection.ts'
+import { id } from './fields.ts'
 import type { Store, WriteContext } from './store.ts'
+
+/**
+ * What is left to do, and for which record:
+ * - `entries`: ledger entries of a deleted repository
+ * - `relations`: stars and watches of a repository that was deleted, or whose visibility changed
+ * - `follows`: the same for the follows of an account
+ * - `owner`: everything that a deleted account had
+ * - `files`, `contents`: files, and issues and releases, of a deleted repository
+ * - `comments`: comments of a deleted issue
+ * - `package`: files of a deleted package version
+ */
+const Job = v.object({
+  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments', 'package']),
+  id,
+})
+export type Job = v.InferOutput<typeof Job>
+
+export const jobs = collection({
+  name: 'errand',
+  schema: Job,
+  id: (job) => [job.kind, job.id],
+  ordered: { kind: (job) => [job.kind] },
+  counted: { kind: (job) => [job.kind] },
+})
 
 /**
  * Deferred work. A change that concerns very many records (the deletion of a repository with a million ledger entries, of

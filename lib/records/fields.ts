@@ -1,0 +1,26 @@
+import * as v from 'valibot'
+import type { Sum } from '../integers.ts'
+
+/**
+ * Types of the fields that records share. Times are whole seconds since 1970, sizes are bytes. Names are stored as they
+ * were given, and compared in lower case.
+ */
+export const integer = v.pipe(v.number(), v.safeInteger())
+export const id = v.pipe(integer, v.minValue(1))
+export const bytes = v.pipe(integer, v.minValue(0))
+export const count = v.pipe(integer, v.minValue(0))
+/** Bytes of many records together, which may exceed 2^53. */
+export const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.minValue(2n ** 53n))])
+export const seconds = integer
+
+/**
+ * Who may see a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A relation stores the audience of
+ * both sides, so that lists and their totals come from an index of what the viewer may see.
+ */
+export type Audience = 0 | 1 | 2
+export const audience = v.picklist([0, 1, 2])
+
+export const Visibility = v.picklist(['public', 'limited', 'private'])
+export type Visibility = v.InferOutput<typeof Visibility>
+
+export const audienceOf: Readonly<Record<Visibility, Audience>> = { public: 0, limited: 1, private: 2 }

@@ -1,0 +1,150 @@
+import * as v from 'valibot'
+import { collection } from '../collection.ts'
+import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
+
+const Rule = v.object({ name: v.string(), limit: integer, subjects: v.array(v.string()), sequence: id })
+export type Rule = v.InferOutput<typeof Rule>
+
+export const rules = collection({
+  name: 'rule',
+  schema: Rule,
+  id: (rule) => [rule.name],
+  ordered: { sequence: (rule) => [rule.sequence] },
+  counted: { all: () => [] },
+})
+
+const Group = v.object({ name: v.string(), rules: v.array(v.string()), sequence: id })
+export type Group = v.InferOutput<typeof Group>
+
+export const groups = collection({
+  name: 'group',
+  schema: Group,
+  id: (group) => [group.name],
+  ordered: { sequence: (group) => [group.sequence] },
+  counted: { all: () => [] },
+})
+
+const Assignment = v.object({ owner: id, group: v.string() })
+export type Assignment = v.InferOutput<typeof Assignment>
+
+export const assignments = collection({
+  name: 'assignment',
+  schema: Assignment,
+  id: (assignment) => [assignment.owner, assignment.group],
+  ordered: {
+    owner: (assignment) => [assignment.owner],
+    group: (assignment) => [assignment.group],
+  },
+  counted: { group: (assignment) => [assignment.group] },
+})
+
+const sizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum }
+
+/** Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request sums them. */
+const OwnerUsage = v.object({
+  owner: id,
+  reposPublic: sum,
+  reposPrivate: sum,
+  ...sizes,
+  /** The day of the last change, in days since 1970 (UTC). */
+  day: count,
+  /** Number of earlier days that are stored (lib/quota/history.ts). */
+  days: count,
+})
+export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
+
+export const ownerUsages = collection({
+  name: 'usage',
+  schema: OwnerUsage,
+  id: (usage) => [usage.owner],
+})
+
+/** Usage at the end of an earlier day with a change. */
+const DailyUsage = v.omit(OwnerUsage, ['days'])
+export type DailyUsage = v.InferOutput<typeof DailyUsage>
+
+export const dailyUsages = collection({
+  name: 'pastUsage',
+  schema: DailyUsage,
+  id: (usage) => [usage.owner, usage.day],
+})
+
+const largest = v.nullable(bytes)
+
+/** A repository as quota sees it: its owner, and the bytes that it and its contents use. */
+const RepositoryUsage = v.object({
+  id,
+  owner: id,
+  private: v.boolean(),
+  git: bytes,
+  ...sizes,
+  /** Ledger entries in the owner's partition, and in the repository's own partition (lib/quota/ledger.ts). */
+  lent: count,
+  kept: count,
+  /** Upper bound of the entry sizes in the own partition, by kind; null if it had no entry since it was last empty. */
+  largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
+})
+export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
+
+/** The fields of a repository without a partition of its own. */
+export const noOwnEntries = { kept: 0, largest: { attachments: null, artifacts: null, packages: null } }
+
+/** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
+const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
+  const size = usage.largest[kind]
+  return size === null ? undefined : ([usage.owner, 0 - size] as const)
+}
+
+export const repositoryUsages = collection({
+  name: 'container',
+  schema: RepositoryUsage,
+  id: (usage) => [usage.id],
+  ordered: {
+    attachments: byLargest('attachments'),
+    artifacts: byLargest('artifacts'),
+    packages: byLargest('packages'),
+  },
+})
+
+export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
+export type LedgerKind = v.InferOutput<typeof LedgerKind>
+
+const LedgerEntry = v.object({
+  kind: LedgerKind,
+  /** Stable name that the caller gave to the entry. */
+  key: v.string(),
+  /** The owner whose partition has the entry; null when the entry is in the partition of its repository. */
+  owner: v.nullable(id),
+  /** Id of the repository; null for a package that belongs to an owner only. */
+  container: v.nullable(id),
+  name: v.string(),
+  size: bytes,
+  /** Attachments: what they are attached to. */
+  on: v.nullable(v.picklist(['issue', 'release'])),
+  index: v.nullable(integer),
+  /** Artifacts: the run that created them. */
+  run: v.nullable(integer),
+  /** Packages only. */
+  type: v.nullable(v.string()),
+  version: v.nullable(v.string()),
+  createdAt: seconds,
+})
+export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
+
+/** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
+const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
+
+export const ledgerEntries = collection({
+  name: 'ledger',
+  schema: LedgerEntry,
+  id: (entry) => [entry.kind, entry.key],
+  ordered: {
+    size: (entry) => (entry.owner === null ? undefined : [entry.owner, ...bySize(entry)]),
+    shelf: (entry) => (entry.owner === null ? [entry.container!, ...bySize(entry)] : undefined),
+    container: (entry) => (entry.owner === null || entry.container === null ? undefined : [entry.container]),
+  },
+  counted: {
+    owner: (entry) => (entry.owner === null ? undefined : [entry.owner, entry.kind]),
+    shelf: (entry) => (entry.owner === null ? [entry.container!, entry.kind] : undefined),
+  },
+})

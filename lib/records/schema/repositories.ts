@@ -1,0 +1,99 @@
+import * as v from 'valibot'
+import { add } from '../../integers.ts'
+import { trigramIndex } from '../../search/index.ts'
+import { collection } from '../collection.ts'
+import { audience, bytes, id, integer, seconds, sum } from '../fields.ts'
+
+const Repository = v.object({
+  id,
+  owner: id,
+  name: v.string(),
+  description: v.string(),
+  website: v.string(),
+  private: v.boolean(),
+  audience,
+  empty: v.boolean(),
+  mirror: v.boolean(),
+  archived: v.boolean(),
+  parent: v.nullable(id),
+  defaultBranch: v.string(),
+  /** Bytes of git data, without LFS. */
+  size: bytes,
+  /** Bytes of LFS objects. */
+  lfs: sum,
+  stars: integer,
+  forks: integer,
+  watchers: integer,
+  createdAt: seconds,
+  updatedAt: seconds,
+})
+export type Repository = v.InferOutput<typeof Repository>
+
+/** Beginning of the keys that list an owner's repositories by who may see them. */
+const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
+
+/** Finds repositories by a part of their name. */
+export const repositoryNames = trigramIndex<Repository>({
+  collection: 'repository',
+  name: 'grams',
+  of: (repository) => [repository.audience, [repository.name]],
+})
+
+export const repositories = collection({
+  name: 'repository',
+  schema: Repository,
+  id: (repository) => [repository.id],
+  unique: { name: (repository) => [repository.owner, repository.name.toLowerCase()] },
+  ordered: {
+    id: (repository) => ownerAndAudience(repository),
+    name: (repository) => [...ownerAndAudience(repository), repository.name.toLowerCase()],
+    // A sum beyond 2^53 is rounded, which may swap repositories of nearly the same size.
+    size: (repository) => [...ownerAndAudience(repository), Number(add(repository.size, repository.lfs))],
+    updated: (repository) => [...ownerAndAudience(repository), repository.updatedAt],
+    stars: (repository) => [...ownerAndAudience(repository), repository.stars],
+    forks: (repository) => [...ownerAndAudience(repository), repository.forks],
+    parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
+  },
+  counted: {
+    owner: ownerAndAudience,
+  },
+  search: [repositoryNames],
+})
+
+const Redirect = v.object({ owner: id, name: v.string(), repository: id, createdAt: seconds })
+export type Redirect = v.InferOutput<typeof Redirect>
+
+/** Former names of repositories, in lower case (lib/repositories/redirects.ts). */
+export const redirects = collection({
+  name: 'redirect',
+  schema: Redirect,
+  id: (redirect) => [redirect.owner, redirect.name],
+  ordered: { repository: (redirect) => [redirect.repository, redirect.createdAt] },
+  counted: { repository: (redirect) => [redirect.repository] },
+})
+
+const PendingFolder = v.object({ id, since: seconds })
+export type PendingFolder = v.InferOutput<typeof PendingFolder>
+
+/** Repositories whose folder may exist without a record (lib/repositories/storage.ts). */
+export const pendingFolders = collection({
+  name: 'stray',
+  schema: PendingFolder,
+  id: (folder) => [folder.id],
+})
+
+const PushJournalEntry = v.object({
+  id,
+  repository: id,
+  /** Process id of the git command that changes the repository. */
+  pid: v.nullable(integer),
+  since: seconds,
+})
+export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
+
+/** Pushes in progress, whose git data may differ from the size in the record (lib/repositories/push-journal.ts). */
+export const pushJournal = collection({
+  name: 'landing',
+  schema: PushJournalEntry,
+  id: (push) => [push.id],
+})
