@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { accountIds } from './accounts/accounts.ts'
 import { clientOf } from './accounts/client-address.ts'
 import type { Identity } from './accounts/identity.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
@@ -101,22 +102,21 @@ export const createAllot = async ({
     searchIndexes,
     failing('names could not be packed; it will be tried again'),
   )
-  const quota = createQuota(
-    store,
-    jobs,
-    { groups, total },
-    {
+  const quota = createQuota(store, jobs, {
+    defaults: { groups, total },
+    owners: accountIds,
+    listener: {
       share,
       isListening: () => events.listenerCount('quota') > 0,
-      async notify({ owner, ...crossing }) {
+      async notify({ owner, ...event }) {
         const account = await hosting.accounts.byId(owner)
-        // Whoever was deleted crossed nothing.
-        if (account !== undefined) events.emit('quota', { owner: account.name, ...crossing })
+        // A deleted owner has no name to notify the host about.
+        if (account !== undefined) events.emit('quota', { owner: account.name, ...event })
       },
       onError: failed,
     },
-    keepLfs,
-  )
+    lfsChanged: keepLfs,
+  })
   const hosting = createHosting({
     store,
     quota,

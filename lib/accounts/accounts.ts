@@ -136,6 +136,11 @@ export const createAccounts = (store: Store, jobs: Jobs, changed: (account: Acco
     })),
 })
 
+/** Ids of all users and organizations, in ascending order. */
+export async function* accountIds(tx: ReadTransaction): AsyncGenerator<number> {
+  for await (const { id } of accounts.all(tx)) yield id
+}
+
 /** Users and organizations share their names. */
 export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
   await refuseTaken(tx, account)

@@ -1,5 +1,5 @@
 import { add, type Sum, subtract } from '../integers.ts'
-import { lineOf, type Subject, type Usage, usedBy } from './subjects.ts'
+import { type Subject, type Usage, usedBy, withAncestors } from './subjects.ts'
 
 /** "Rule: a name, a limit and a list of subjects." The limit is bytes; -1 is unlimited. */
 export interface QuotaRule {
@@ -16,7 +16,7 @@ export interface QuotaGroup {
 
 const UNLIMITED = -1
 
-/** Bytes that a rule measures: a subject that is listed twice, or within another, counts each time it is listed. */
+/** Bytes that a rule measures. A subject that the rule lists twice, or together with its parent, counts twice. */
 export const measure = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
@@ -24,21 +24,21 @@ export const measure = (rule: QuotaRule, usage: Usage): Sum =>
 export const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
   rule.limit === UNLIMITED || measure(rule, usage) < rule.limit
 
-/** Whether the rule lists the subject, or one above it. */
+/** Whether the rule lists the subject or a subject that includes it. */
 export const covers = (rule: QuotaRule, subject: Subject): boolean =>
-  lineOf(subject).some((above) => rule.subjects.includes(above))
+  withAncestors(subject).some((ancestor) => rule.subjects.includes(ancestor))
 
-/** "A group stands when ALL of its rules stand": of those that cover the subject; when none does, it stands. */
+/** "A group stands when ALL of its rules stand": only rules that cover the subject count. */
 export const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
   group.rules.every((rule) => !covers(rule, subject) || isRuleWithin(rule, usage))
 
-/** "A group list stands when ANY of its groups stands"; without any group nothing limits the owner. */
+/** "A group list stands when ANY of its groups stands"; an owner without groups has no limit. */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
   subject === 'size:wiki' ||
   groups.length === 0 ||
   groups.some((group) => isGroupWithin(group, subject, usage))
 
-/** What still fits below a limit. */
+/** A limit and what remains below it. */
 export interface LimitStatus {
   /** Bytes. */
   limit: number
@@ -47,8 +47,9 @@ export interface LimitStatus {
 }
 
 /**
- * The limit that binds: the tightest rule of each group holds that group, and the loosest group holds the owner, for ANY
- * group is enough. Undefined when nothing limits; else the owner is over exactly when nothing is left.
+ * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands is enough,
+ * the loosest group decides. The owner is over quota exactly when `remaining` is 0 or less.
+ * @returns undefined when no rule limits the subject
  */
 export const bindingLimit = (
   groups: readonly QuotaGroup[],
@@ -58,19 +59,19 @@ export const bindingLimit = (
   if (subject === 'size:wiki') return undefined
   let loosest: LimitStatus | undefined
   for (const group of groups) {
-    const tightest = tightestRoom(group, subject, usage)
+    const tightest = tightestRule(group, subject, usage)
     if (tightest === undefined) return undefined
     if (loosest === undefined || tightest.remaining > loosest.remaining) loosest = tightest
   }
   return loosest
 }
 
-const tightestRoom = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
+const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
-    const left = subtract(rule.limit, measure(rule, usage))
-    if (tightest === undefined || left < tightest.remaining) tightest = { limit: rule.limit, remaining: left }
+    const remaining = subtract(rule.limit, measure(rule, usage))
+    if (tightest === undefined || remaining < tightest.remaining) tightest = { limit: rule.limit, remaining }
   }
   return tightest
 }
@@ -94,13 +95,13 @@ export interface GroupExplanation {
   rules: RuleExplanation[]
 }
 
-/** Why an owner is, or is not, over quota for a subject. */
+/** Why an owner is over quota for a subject, or is not. */
 export interface QuotaExplanation {
   subject: Subject
   over: boolean
   /** Bytes that count toward the subject. */
   used: Sum
-  /** The limit that would be met first in the group that leaves the most room; null when nothing limits. */
+  /** The binding limit in bytes, see {@link bindingLimit}; null when no rule limits the subject. */
   limit: number | null
   left: Sum | null
   groups: GroupExplanation[]
@@ -131,6 +132,6 @@ const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExpla
     covers: covers(rule, subject),
     stands: isRuleWithin(rule, usage),
     used,
-    left: rule.limit === -1 ? null : subtract(rule.limit, used),
+    left: rule.limit === UNLIMITED ? null : subtract(rule.limit, used),
   }
 }

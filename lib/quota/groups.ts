@@ -3,10 +3,10 @@ import { assignments, type Group, groups, rules } from '../records/schema/index.
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaGroup } from './evaluate.ts'
-import { checkName, checkRule, toRule } from './rules.ts'
+import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
-/** An owner by id, or how to find one within the transaction that gives it a group. */
+/** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
 export type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
 
 /** Quota groups, and which owners they are assigned to. */
@@ -15,20 +15,20 @@ export interface Groups {
   get(name: string): Promise<QuotaGroup | undefined>
   /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
   create(group: NewGroup): Promise<QuotaGroup>
-  /** Removes the group and takes it from every owner; answers whether there was one. */
+  /** Removes the group from the store and from every owner. @returns whether it existed */
   remove(name: string): Promise<boolean>
-  /** @throws AllotError not_found for an unknown group or rule, conflict when the rule is in the group already. */
+  /** @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already */
   addRule(group: string, rule: string): Promise<void>
-  /** @throws AllotError not_found for an unknown group, or a rule that is not in it. */
+  /** @throws AllotError not_found for an unknown group, or a rule that the group does not have */
   removeRule(group: string, rule: string): Promise<void>
-  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already. */
+  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already */
   assign(owner: OwnerReference, group: string): Promise<void>
-  /** @throws AllotError not_found when the owner or the group is unknown, or not assigned. */
+  /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
   unassign(owner: OwnerReference, group: string): Promise<void>
-  /** Sets the whole list of an owner. @throws AllotError invalid for an unknown or repeated name; nothing changes then. */
+  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
   setFor(owner: OwnerReference, names: readonly string[]): Promise<void>
   assignedTo(owner: number): Promise<string[]>
-  /** Ids of the owners that the group is assigned to; undefined when there is no such group. */
+  /** Ids of the owners that the group is assigned to; undefined when the group does not exist */
   members(
     group: string,
     at: { offset: number; limit: number },
@@ -37,7 +37,7 @@ export interface Groups {
 
 export interface NewGroup {
   name: string
-  /** Names of rules that exist; or whole ones, which are created where there is none of that name. */
+  /** Names of existing rules, or whole rules, which are created unless a rule of that name exists. */
   rules?: readonly (string | NewRule)[] | undefined
 }
 
@@ -47,12 +47,12 @@ interface NewRule {
   subjects?: readonly Subject[] | undefined
 }
 
-/** @param onChange called after a change is durable: it may concern every owner. */
+/** @param onChange called after a durable change, which can concern every owner */
 export const createGroups = (store: Store, onChange: () => void): Groups => {
-  const write = <T>(work: (tx: WriteContext) => Promise<T>) =>
+  const write = <T>(body: (tx: WriteContext) => Promise<T>) =>
     store.write((tx) => {
       tx.afterCommit(onChange)
-      return work(tx)
+      return body(tx)
     })
 
   return {
@@ -68,23 +68,24 @@ export const createGroups = (store: Store, onChange: () => void): Groups => {
     async create(group) {
       checkName(group.name)
       const sequence = await store.sequences.next('group')
-      const named = (group.rules ?? []).map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
-      for (const rule of named) checkRule(rule)
-      const ruleSequences = await Promise.all(named.map(() => store.sequences.next('rule')))
-      const made = named.map((rule, at) => ({ ...rule, sequence: ruleSequences[at]! }))
+      const given = (group.rules ?? []).map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
+      for (const rule of given) checkRule(rule)
+      const numbered = await Promise.all(
+        given.map(async (rule) => ({ ...rule, sequence: await store.sequences.next('rule') })),
+      )
       return write(async (tx) => {
         await refuseTaken(tx, group.name)
-        const rules = made.map((rule) => rule.name)
-        refuseRepeated('rule', rules)
-        for (const rule of made) await createMissingRule(tx, rule)
+        const rules = numbered.map((rule) => rule.name)
+        refuseRepeated('rules', rules)
+        for (const rule of numbered) await createMissingRule(tx, rule)
         await groups.save(tx, { name: group.name, rules, sequence })
         return withRules(tx, { name: group.name, rules, sequence })
       })
     },
     remove: (name) =>
       write(async (tx) => {
-        for (const one of await assignments.list(tx, 'group', { prefix: [name] }))
-          await assignments.remove(tx, [one.owner, name])
+        for (const { owner } of await assignments.list(tx, 'group', { prefix: [name] }))
+          await assignments.remove(tx, [owner, name])
         return (await groups.remove(tx, [name])) !== undefined
       }),
     addRule: (name, rule) =>
@@ -101,16 +102,16 @@ export const createGroups = (store: Store, onChange: () => void): Groups => {
         if (!group.rules.includes(rule)) throw missing('rule', rule)
         await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== rule) })
       }),
-    assign: (given, name) =>
+    assign: (reference, name) =>
       write(async (tx) => {
-        const owner = await ownerIn(tx, given)
+        const owner = await ownerIn(tx, reference)
         await existing(tx, name)
-        const before = await assignments.save(tx, { owner, group: name })
-        if (before !== undefined) throw new AllotError('conflict', `the group ${name} is already assigned`)
+        if ((await assignments.save(tx, { owner, group: name })) !== undefined)
+          throw new AllotError('conflict', `the group ${name} is already assigned`)
       }),
-    unassign: (given, name) =>
+    unassign: (reference, name) =>
       write(async (tx) => {
-        const owner = await ownerIn(tx, given)
+        const owner = await ownerIn(tx, reference)
         if ((await assignments.remove(tx, [owner, name])) === undefined) throw missing('group', name)
       }),
     setFor: (owner, names) => write(async (tx) => setFor(tx, await ownerIn(tx, owner), names)),
@@ -119,15 +120,15 @@ export const createGroups = (store: Store, onChange: () => void): Groups => {
       store.read(async (tx) => {
         if ((await groups.get(tx, [name])) === undefined) return undefined
         const found = await assignments.list(tx, 'group', { prefix: [name], ...at })
-        return { items: found.map((one) => one.owner), total: await assignments.count(tx, 'group', [name]) }
+        return { items: found.map(({ owner }) => owner), total: await assignments.count(tx, 'group', [name]) }
       }),
   }
 }
 
-/** A group must not be given to whoever is deleted meanwhile. */
-const ownerIn = async (tx: ReadTransaction, given: OwnerReference): Promise<number> => {
-  if (typeof given === 'number') return given
-  const owner = await given(tx)
+/** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
+const ownerIn = async (tx: ReadTransaction, reference: OwnerReference): Promise<number> => {
+  if (typeof reference === 'number') return reference
+  const owner = await reference(tx)
   if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
   return owner.id
 }
@@ -140,7 +141,7 @@ export const readGroup = async (tx: ReadTransaction, name: string): Promise<Quot
   return group && withRules(tx, group)
 }
 
-/** Takes every group from an owner that is deleted. */
+/** Removes a deleted owner from every group. */
 export const unassignAll = async (tx: WriteContext, owner: number): Promise<void> => {
   for (const name of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, name])
 }
@@ -158,7 +159,7 @@ const refuseTaken = async (tx: ReadTransaction, name: string) => {
     throw new AllotError('conflict', `a group named ${name} already exists`)
 }
 
-/** A rule that exists stays as it is, whatever limit and subjects come with its name. */
+/** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */
 const createMissingRule = async (
   tx: WriteContext,
   { name, limit, subjects, sequence }: NewRule & { sequence: number },
@@ -170,18 +171,12 @@ const createMissingRule = async (
 }
 
 const setFor = async (tx: WriteContext, owner: number, names: readonly string[]) => {
-  refuseRepeated('group', names)
+  refuseRepeated('groups', names)
   await unassignAll(tx, owner)
   for (const name of names) {
     if ((await groups.get(tx, [name])) === undefined) throw invalid(`there is no group named ${name}`)
     await assignments.save(tx, { owner, group: name })
   }
-}
-
-const refuseRepeated = (what: string, names: readonly string[]) => {
-  const seen = new Set<string>()
-  const repeated = names.find((name) => seen.size === seen.add(name).size)
-  if (repeated !== undefined) throw invalid(`the ${what} ${repeated} is named twice`)
 }
 
 const existing = async (tx: WriteContext, name: string): Promise<Group> => {

@@ -2,19 +2,19 @@ import { type DailyUsage, dailyUsages, type OwnerUsage, ownerUsages } from '../r
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** Days since 1970, of UTC. */
+/** Days since 1970-01-01 UTC. */
 export const today = (): number => Math.floor(Date.now() / 86_400_000)
 
-/** So many days back is known what an owner used; of what is older nothing is kept. */
+/** Days of history that are kept. */
 export const HISTORY_DAYS = 400
 
-/** With each day that comes to the series one falls out of it, and some more where there were days without a change. */
-const FALLING = 3
+/** Records that are checked for their age whenever one is added; more than one, because there are days without a record. */
+const EXPIRY_BATCH = 3
 
 /**
- * Before usage changes for the first time on a day, what it was is kept as what it came to on the day of the change
- * before: exact, and on days without a change it was the same. Every other change of the day costs nothing.
- * @returns how many days are kept then
+ * Saves the usage of an earlier day before the first change of a new day. The present record is exact for its own day and
+ * for the days without a change after it, so further changes on the same day cost nothing.
+ * @returns number of records in the history afterwards
  */
 export const recordDay = async (
   tx: WriteContext,
@@ -25,28 +25,29 @@ export const recordDay = async (
   const { days, ...past } = before
   if (before.day >= day) return days
   await dailyUsages.save(tx, past)
-  const fallen = (await first(tx, before.owner, FALLING)).filter((one) => one.day < day - HISTORY_DAYS)
-  for (const one of fallen) await dailyUsages.remove(tx, [one.owner, one.day])
-  return days + 1 - fallen.length
+  const oldest = await readOldest(tx, before.owner, EXPIRY_BATCH)
+  const expired = oldest.filter((usage) => usage.day < day - HISTORY_DAYS)
+  for (const usage of expired) await dailyUsages.remove(tx, [usage.owner, usage.day])
+  return days + 1 - expired.length
 }
 
-/** What an owner used at the end of days on which that changed, the oldest first; without the last such day. */
+/** Usage at the end of each day on which it changed, oldest first, without the last such day. */
 export const readHistory = async (tx: ReadTransaction, owner: number): Promise<DailyUsage[]> =>
-  (await first(tx, owner, Number.POSITIVE_INFINITY)).filter(({ day }) => day >= today() - HISTORY_DAYS)
+  (await readOldest(tx, owner, Number.POSITIVE_INFINITY)).filter(({ day }) => day >= today() - HISTORY_DAYS)
 
-/** Of an owner that is gone, at most so many. @returns how many */
+/** Removes the history of a deleted owner, `limit` records at most. @returns how many were removed */
 export const removeHistory = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
   const usage = await ownerUsages.get(tx, [owner])
-  const past = await first(tx, owner, limit)
+  const past = await readOldest(tx, owner, limit)
   if (usage === undefined || past.length === 0) return 0
   for (const { day } of past) await dailyUsages.remove(tx, [owner, day])
   await ownerUsages.save(tx, { ...usage, days: usage.days - past.length })
   return past.length
 }
 
-const first = async (tx: ReadTransaction, owner: number, most: number): Promise<DailyUsage[]> => {
+const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Promise<DailyUsage[]> => {
   const found: DailyUsage[] = []
-  if (most <= 0) return found
-  for await (const past of dailyUsages.all(tx, [owner])) if (found.push(past) >= most) break
+  if (limit <= 0) return found
+  for await (const usage of dailyUsages.all(tx, [owner])) if (found.push(usage) >= limit) break
   return found
 }

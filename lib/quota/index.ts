@@ -9,15 +9,15 @@ import { listOverQuota, type OverQuotaQuery, type OwnerOverQuota } from './over-
 import { createPlans, type Plans } from './plans.ts'
 import { createRepositories, type Repositories, removeEntriesJob } from './repositories.ts'
 import { createRules, type Rules } from './rules.ts'
-import { totalUsage } from './scan.ts'
+import { type OwnerIds, totalUsage } from './scan.ts'
 import { createStatusCache, type QuotaDefaults, type QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
-import { createThresholdEvents, type ThresholdEvent } from './threshold-events.ts'
+import { createThresholdEvents, type ThresholdListener } from './threshold-events.ts'
 import { createUsageCounters } from './usage.ts'
 
 /**
- * The quota engine: it counts, and judges; it refuses nothing. Owners and containers (repositories) are numbers to it,
- * so that it can be used without the rest of the house.
+ * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
+ * over quota. Owners and repositories are ids here; names, accounts and git belong to the layers above.
  */
 export interface QuotaEngine {
   readonly rules: Rules
@@ -25,50 +25,50 @@ export interface QuotaEngine {
   readonly ledger: Ledger
   readonly repositories: Repositories
   readonly plans: Plans
-  /** Usage and groups of an owner; the answer itself when it is memoized. */
-  status(owner: number): QuotaStatus | Promise<QuotaStatus>
+  /** Usage and groups of an owner, memoized until the usage, a rule or a group changes. */
+  status(owner: number): Promise<QuotaStatus>
   /** "Whether the user is over quota for that subject." */
-  isOver(owner: number, subject: Subject): boolean | Promise<boolean>
+  isOver(owner: number, subject: Subject): Promise<boolean>
   explain(owner: number, subject: Subject): Promise<QuotaExplanation>
-  /** The owners that are over quota for a subject, and those near it when asked for: largest excess first. */
+  /** Owners that are over quota for a subject, and those near it when the query asks for them: largest excess first. */
   overQuota(
     query: OverQuotaQuery,
     at: { offset: number; limit: number },
   ): Promise<{ items: OwnerOverQuota[]; total: number }>
-  /** What an owner used at the end of each day on which that changed, the oldest first, up to now. */
+  /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
   history(owner: number): Promise<DailyUsage[]>
-  /** What all owners use together. */
+  /** Sum of the usage of all owners. */
   totals(): Promise<Usage>
-  /** Takes an owner that is being deleted out of every group. */
+  /** Removes an owner that is being deleted from every group. */
   unassignOwner(tx: WriteContext, owner: number): Promise<void>
-  /** Removes at most so many entries of such an owner, whose containers are gone already. @returns how many */
+  /**
+   * Removes the entries and the history of a deleted owner whose repositories are removed already.
+   * @param limit records to remove at most
+   * @returns how many were removed
+   */
   removeOwnerEntries(tx: WriteContext, owner: number, limit: number): Promise<number>
-  /** Resolves when every crossing of what is durable has been told. */
+  /** Resolves when the listener has been called for every threshold event so far. */
   idle(): Promise<void>
 }
 
-/** Whoever wants to hear of crossings. */
-export interface ThresholdListener {
-  /** The share of a limit, between 0 and 1, that counts as near it. */
-  share: number
-  /** False while nobody listens: crossings then cost nothing. */
-  isListening: () => boolean
-  notify: (event: ThresholdEvent) => void | Promise<void>
-  onError: (error: unknown) => void
+export interface QuotaOptions {
+  defaults: QuotaDefaults
+  /** Ids of all owners in ascending order, for reports about every owner. */
+  owners: OwnerIds
+  listener?: ThresholdListener | undefined
+  lfsChanged?: LfsChanged | undefined
 }
 
 export const createQuota = (
   store: Store,
   jobs: Jobs,
-  defaults: QuotaDefaults,
-  listener: ThresholdListener = nobody,
-  lfsChanged: LfsChanged = async () => undefined,
+  { defaults, owners, listener = silent, lfsChanged = async () => undefined }: QuotaOptions,
 ): QuotaEngine => {
   const usageCounters = createUsageCounters((owner, before, after, isKnown) => {
     statuses.drop(owner)
-    if (isKnown && listener.isListening()) crossings.changed(owner, before, after)
+    if (isKnown && listener.isListening()) events.usageChanged(owner, before, after)
   })
-  const crossings = createThresholdEvents((owner) => statuses.of(owner), listener)
+  const events = createThresholdEvents((owner) => statuses.of(owner), listener)
   const statuses = createStatusCache(store, usageCounters, defaults)
   const ledger = createLedger(usageCounters, jobs, lfsChanged)
   jobs.handle('entries', removeEntriesJob)
@@ -78,42 +78,38 @@ export const createQuota = (
     groups: createGroups(store, statuses.dropAll),
     ledger,
     repositories: createRepositories(usageCounters, jobs),
-    plans: createPlans(store, defaults, statuses.dropAll),
+    plans: createPlans(store, defaults, owners, statuses.dropAll),
     status: statuses.of,
-    isOver(owner, subject) {
-      const standing = statuses.of(owner)
-      return standing instanceof Promise
-        ? standing.then((it) => isOver(it, subject))
-        : isOver(standing, subject)
+    async isOver(owner, subject) {
+      const { groups, usage } = await statuses.of(owner)
+      return !isWithin(groups, subject, usage)
     },
     async explain(owner, subject) {
       const { groups, usage } = await statuses.of(owner)
       return explain(groups, subject, usage)
     },
-    overQuota: (query, at) => store.read((tx) => listOverQuota(tx, defaults, query, at)),
+    overQuota: (query, at) => store.read((tx) => listOverQuota(tx, owners, defaults, query, at)),
     history: (owner) =>
-      store.read(async (tx) => [
-        ...(await readHistory(tx, owner)),
-        ...(await ownerUsages.getMany(tx, [[owner]])).filter((one) => one !== undefined),
-      ]),
-    totals: () => store.read(totalUsage),
+      store.read(async (tx) => {
+        const current = await ownerUsages.get(tx, [owner])
+        const past = await readHistory(tx, owner)
+        return current === undefined ? past : [...past, current]
+      }),
+    totals: () => store.read((tx) => totalUsage(tx, owners)),
     unassignOwner: unassignAll,
     async removeOwnerEntries(tx, owner, limit) {
       const entries = await ledger.removeOwned(tx, owner, limit)
-      const did = entries + (await removeHistory(tx, owner, limit - entries))
-      if (did < limit) await usageCounters.forget(tx, owner)
-      return did
+      const removed = entries + (await removeHistory(tx, owner, limit - entries))
+      if (removed < limit) await usageCounters.forget(tx, owner)
+      return removed
     },
-    idle: crossings.idle,
+    idle: events.idle,
   }
 }
 
-const nobody: ThresholdListener = {
+const silent: ThresholdListener = {
   share: 1,
   isListening: () => false,
   notify: () => undefined,
   onError: () => undefined,
 }
-
-const isOver = ({ groups, usage }: QuotaStatus, subject: Subject): boolean =>
-  !isWithin(groups, subject, usage)

@@ -19,20 +19,20 @@ import type { UsageCounters } from './usage.ts'
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
-/** An entry as it is put: where it lies is the ledger's own affair. */
+/** An entry as callers put it; the ledger chooses its partition. */
 export type NewEntry = Omit<LedgerEntry, 'owner'> & {
-  /** The owner of the container, or of the entry itself when it is in none. */
+  /** Owner of the repository, or of the entry itself when it belongs to no repository. */
   owner: number
 }
 
-/** The record of what counts toward quota and is not git data. */
+/** Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and package. */
 export interface Ledger {
   get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined>
-  /** Writes the entry in the place of one with its kind and key, so the same entry twice counts once. */
+  /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
   put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }>
-  /** Removes at most so much of what an owner has outside of any container. @returns how many */
+  /** Removes entries of an owner that belong to no repository, `limit` at most. @returns how many were removed */
   removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number>
-  /** Answers whether there was such an entry. */
+  /** @returns whether the entry existed */
   remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean>
   /** "Lists of what counts are ordered largest first, then by name." */
   list(
@@ -44,64 +44,72 @@ export interface Ledger {
   count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number>
 }
 
-/** Called in the transaction that changes how many bytes of LFS objects a container has. */
-export type LfsChanged = (tx: WriteContext, container: number, lfs: Sum) => Promise<void>
+/**
+ * Called in the transaction that changes the LFS objects of a repository.
+ * @param lfs bytes of LFS objects that the repository has now
+ */
+export type LfsChanged = (tx: WriteContext, repository: number, lfs: Sum) => Promise<void>
 
 export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChanged: LfsChanged): Ledger => {
-  const account = async (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => {
-    const container = await containerOf(tx, entry)
-    // Its repository is gone, and what was in it was taken off the owner's usage then.
-    if (container === undefined && entry.container !== null) return
+  /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
+  const count = async (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => {
+    const repository = await repositoryOf(tx, entry)
+    // The usage of a deleted repository was subtracted as a whole when it was deleted.
+    if (repository === undefined && entry.container !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await usageCounters.add(tx, container?.owner ?? entry.owner!, { [kind]: bytes })
-    if (container === undefined) return
-    const counted =
-      entry.owner === null ? countOwnEntries(container, entry, sign) : { lent: container.lent + sign }
-    const sum = add(container[kind], bytes)
-    await repositoryUsages.save(tx, { ...container, ...counted, [kind]: sum })
-    if (kind === 'lfs') await lfsChanged(tx, container.id, sum)
+    await usageCounters.add(tx, repository?.owner ?? entry.owner!, { [kind]: bytes })
+    if (repository === undefined) return
+    const entries =
+      entry.owner === null ? countOwnEntries(repository, entry, sign) : { lent: repository.lent + sign }
+    const sum = add(repository[kind], bytes)
+    await repositoryUsages.save(tx, { ...repository, ...entries, [kind]: sum })
+    if (kind === 'lfs') await lfsChanged(tx, repository.id, sum)
   }
 
-  /** What a removal under way has not come to yet is no entry any more. */
-  const stands = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
-    const owner = entry.container === null ? entry.owner! : (await containerOf(tx, entry))?.owner
+  /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
+  const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
+    const owner = entry.container === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
     return owner !== undefined && !(await isPending(tx, 'owner', owner))
   }
 
-  const take = async (tx: WriteContext, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> => {
+  const uncount = async (
+    tx: WriteContext,
+    kind: LedgerKind,
+    key: string,
+  ): Promise<LedgerEntry | undefined> => {
     const before = await ledgerEntries.get(tx, [kind, key])
     if (before === undefined) return undefined
-    const stood = await stands(tx, before)
-    await account(tx, before, -1)
-    return stood ? before : undefined
+    const wasLive = await isLive(tx, before)
+    await count(tx, before, -1)
+    return wasLive ? before : undefined
   }
 
   return {
     async get(tx, kind, key) {
       const entry = await ledgerEntries.get(tx, [kind, key])
-      return entry !== undefined && (await stands(tx, entry)) ? entry : undefined
+      return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
     },
     async put(tx, entry) {
-      const before = await take(tx, entry.kind, entry.key)
-      const container = await containerOf(tx, entry)
-      if (container === undefined && entry.container !== null)
-        throw new Error(`no container ${entry.container}`)
+      const before = await uncount(tx, entry.kind, entry.key)
+      const repository = await repositoryOf(tx, entry)
+      if (repository === undefined && entry.container !== null)
+        throw new Error(`the repository ${entry.container} has no usage record`)
       const owner =
-        container === undefined ? entry.owner : partitionFor(container, jobs.bounds.maxPerTransaction)
-      await account(tx, { ...entry, owner }, 1)
+        repository === undefined ? entry.owner : partitionFor(repository, jobs.bounds.maxPerTransaction)
+      await count(tx, { ...entry, owner }, 1)
       await ledgerEntries.save(tx, { ...entry, owner })
       return { replaced: before !== undefined }
     },
     async remove(tx, kind, key) {
-      const before = await take(tx, kind, key)
+      const before = await uncount(tx, kind, key)
       await ledgerEntries.remove(tx, [kind, key])
       return before !== undefined
     },
     async removeOwned(tx, owner, limit) {
       const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
       for await (const entry of paced(owned)) {
-        await account(tx, entry, -1)
+        await count(tx, entry, -1)
         await ledgerEntries.remove(tx, [entry.kind, entry.key])
       }
       return owned.length
@@ -111,7 +119,7 @@ export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChange
   }
 }
 
-const containerOf = async (
+const repositoryOf = async (
   tx: ReadTransaction,
   { container }: Pick<LedgerEntry, 'container'>,
 ): Promise<RepositoryUsage | undefined> =>
@@ -124,65 +132,64 @@ export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
   return entry.on === 'issue' ? 'issues' : 'releases'
 }
 
-/**
- * Where the entries of an owner lie, by size. Small repositories lend theirs to the owner's shelf, so that a list reads
- * one index however many repositories there are. A repository that has lent as many as one write may move keeps the
- * rest on a shelf of its own; it goes with the repository, untouched, when that is transferred, and is out of every
- * list, untouched, when that is deleted. A list of an owner merges the owner's shelf with those that its repositories
- * keep, each of which is opened where its largest entry may come first, so that a page opens few of many. So each list
- * and total is exact at every moment, and the cost of a transfer or a deletion is bounded.
+/*
+ * Partitions. The entries of an owner are listed by size, from two kinds of partitions:
+ *
+ *   owner's partition        the first `maxPerTransaction` entries of each repository, and entries of no repository
+ *   repository's partition   the further entries of one repository (`entry.owner` is null)
+ *
+ * Most repositories have few entries, so a list reads one index however many repositories the owner has. A transfer
+ * rewrites the entries in the owner's partition, a bounded number; the repository's own partition goes along unchanged,
+ * and disappears from every list at once when the repository is deleted. A list merges the owner's partition with those
+ * of its repositories; `largest` says where the first entry of a partition can come, so that a page opens few of them.
  */
-export const partitionFor = (container: RepositoryUsage, inOne: number): LedgerEntry['owner'] =>
-  container.lent < inOne ? container.owner : null
+const partitionFor = (repository: RepositoryUsage, maxPerTransaction: number): LedgerEntry['owner'] =>
+  repository.lent < maxPerTransaction ? repository.owner : null
 
-type Kept = Pick<RepositoryUsage, 'kept' | 'largest'>
-
-/** What the container's own shelf holds, with an entry more or an entry less. */
-export const countOwnEntries = (
-  container: RepositoryUsage,
+/** Counts of the repository's own partition with one entry more, or one entry less. */
+const countOwnEntries = (
+  repository: RepositoryUsage,
   { kind, size }: LedgerEntry,
   sign: 1 | -1,
-): Kept => {
-  const kept = container.kept + sign
+): Pick<RepositoryUsage, 'kept' | 'largest'> => {
+  const kept = repository.kept + sign
   if (kept === 0) return noOwnEntries
-  const { largest } = container
-  // The next largest is not looked for: a shelf that is opened too early changes nothing but the time that takes.
+  const { largest } = repository
+  // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
   if (sign === -1 || kind === 'lfs') return { kept, largest }
   return { kept, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
 
-/** "Lists of what counts are ordered largest first, then by name." */
-export const listPartitions = async (
+const listPartitions = async (
   tx: ReadTransaction,
   owner: number,
   kind: ListedKind,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<LedgerEntry[]> => {
-  const most = offset + limit
-  const lent = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit: most })
-  async function* kept() {
-    for await (const [order, id] of keptShelves(tx, owner, kind))
+  const last = offset + limit
+  const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit: last })
+  async function* repositoryPartitions() {
+    for await (const [order, id] of ownPartitions(tx, owner, kind))
       yield {
         from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: most }),
+        entries: ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: last }),
       }
   }
-  return ledgerEntries.load(tx, await pageOf(mergeDeferred([lent], kept()), { offset, limit }))
+  return ledgerEntries.load(
+    tx,
+    await pageOf(mergeDeferred([ownersEntries], repositoryPartitions()), { offset, limit }),
+  )
 }
 
-export const countPartitions = async (
-  tx: ReadTransaction,
-  owner: number,
-  kind: ListedKind,
-): Promise<number> => {
+const countPartitions = async (tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> => {
   let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
-  for await (const [, id] of keptShelves(tx, owner, kind))
+  for await (const [, id] of ownPartitions(tx, owner, kind))
     count += await ledgerEntries.count(tx, 'shelf', [id, kind])
   return count
 }
 
-/** The containers of an owner that keep entries of a kind, each with how an entry of its largest size begins. */
-async function* keptShelves(
+/** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */
+async function* ownPartitions(
   tx: ReadTransaction,
   owner: number,
   kind: ListedKind,

@@ -2,7 +2,7 @@ import { compare, type Sum } from '../integers.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { bindingLimit, type LimitStatus } from './evaluate.ts'
 import { groupResolver, readPolicy } from './policy.ts'
-import { scanOwners } from './scan.ts'
+import { type OwnerIds, scanOwners } from './scan.ts'
 import type { QuotaDefaults } from './status.ts'
 import { type Subject, usedBy } from './subjects.ts'
 
@@ -16,39 +16,41 @@ export interface OwnerOverQuota extends LimitStatus {
 
 export interface OverQuotaQuery {
   subject: Subject
-  /** Those with no more than this share of their limit left are listed too: from 0 to 1. */
+  /** Lists owners too that have at most this share of their limit left: 0 to 1. */
   within?: number | undefined
 }
 
-/** Owners that are over, and those near it when asked for: the largest excess first, which is the least left. */
+/** Owners that are over quota, and those near it when the query asks for them: least remaining bytes first. */
 export const listOverQuota = async (
   tx: ReadTransaction,
+  owners: OwnerIds,
   defaults: QuotaDefaults,
   { subject, within = 0 }: OverQuotaQuery,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ items: OwnerOverQuota[]; total: number }> => {
-  const judge = groupResolver(await readPolicy(tx, defaults))
-  const top = topOf(offset + limit)
-  for await (const { owner, usage, assigned } of scanOwners(tx)) {
-    const room = bindingLimit(judge(assigned), subject, usage)
-    if (room === undefined || room.remaining > Math.max(0, room.limit * within)) continue
-    top.add({ owner, over: room.remaining <= 0, used: usedBy(subject, usage), ...room })
+  const groupsFor = groupResolver(await readPolicy(tx, defaults))
+  const top = createTop(offset + limit)
+  for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
+    const binding = bindingLimit(groupsFor(assigned), subject, usage)
+    if (binding === undefined || binding.remaining > Math.max(0, binding.limit * within)) continue
+    top.add({ owner, over: binding.remaining <= 0, used: usedBy(subject, usage), ...binding })
   }
-  return { items: top.sorted().slice(offset, offset + limit), total: top.total }
+  return { items: top.sorted().slice(offset, offset + limit), total: top.total() }
 }
 
-/** Keeps the first so many of what is added, in an order, and counts all of it. */
-const topOf = (most: number) => {
-  let kept: OwnerOverQuota[] = []
-  const top = {
-    total: 0,
-    add(one: OwnerOverQuota) {
-      top.total++
-      kept.push(one)
-      if (kept.length >= 2 * most + 100) kept = top.sorted().slice(0, most)
+/** Keeps the first `limit` owners in their order and counts all of them, in memory that `limit` bounds. */
+const createTop = (limit: number) => {
+  let first: OwnerOverQuota[] = []
+  let total = 0
+  const sorted = () =>
+    first.sort((left, right) => compare(left.remaining, right.remaining) || left.owner - right.owner)
+  return {
+    add(owner: OwnerOverQuota) {
+      total++
+      first.push(owner)
+      if (first.length >= 2 * limit + 100) first = sorted().slice(0, limit)
     },
-    sorted: () =>
-      kept.sort((one, other) => compare(one.remaining, other.remaining) || one.owner - other.owner),
+    sorted,
+    total: () => total,
   }
-  return top
 }

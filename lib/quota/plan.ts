@@ -4,34 +4,34 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
 import type { Policy } from './policy.ts'
-import { checkName, checkRule } from './rules.ts'
+import { checkName, checkRule, refuseRepeated } from './rules.ts'
 
-/** Rules, groups and assignments as somebody wants them to be. What is not named stays, unless the plan prunes. */
+/** The wanted rules, groups and assignments. Everything else stays, unless `prune` is set. */
 export interface QuotaPlan {
   rules?: readonly QuotaRule[] | undefined
   /** The names of each group's rules. */
   groups?: readonly { name: string; rules: readonly string[] }[] | undefined
-  /** The whole list of groups of each owner that is named. */
+  /** Complete list of groups for each owner in the list. */
   assignments?: readonly { owner: number; groups: readonly string[] }[] | undefined
-  /** Removes rules and groups that the plan does not name, and takes the groups from owners that it does not name. */
+  /** Removes rules and groups that are not in the plan, and the assignments of owners that are not in it. */
   prune?: boolean | undefined
 }
 
-/** One thing before and after; undefined where it is not there. */
+/** A value before and after; undefined where it does not exist. */
 export interface Difference<K, T> {
   key: K
   before: T | undefined
   after: T | undefined
 }
 
-/** What a plan changes, and nothing that is so already. */
+/** What a plan changes; what is as the plan wants it already is left out. */
 export interface Differences {
   rules: Difference<string, QuotaRule>[]
   groups: Difference<string, readonly string[]>[]
   assignments: Difference<number, readonly string[]>[]
 }
 
-/** The policy as it would be. @throws AllotError invalid for what is named twice, or not there to be named. */
+/** @returns the policy with the plan applied. @throws AllotError invalid for repeated and unknown names */
 export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
   refuseRepeated(
     'rules',
@@ -70,13 +70,13 @@ export const differencesOf = async (
 })
 
 const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
-  const wanted = new Map((plan.assignments ?? []).map((one) => [one.owner, [...one.groups].sort()]))
+  const wanted = new Map((plan.assignments ?? []).map(({ owner, groups }) => [owner, [...groups].sort()]))
   const before = await assignedBefore(tx, plan, wanted.keys())
   const after = new Map([...before.keys()].map((owner) => [owner, wanted.get(owner) ?? []]))
   return differing(before, after)
 }
 
-/** Of the owners that are named; of every owner, when the plan prunes. */
+/** Present groups of the owners in the plan, or of all owners when the plan prunes. */
 const assignedBefore = async (tx: ReadTransaction, plan: QuotaPlan, named: Iterable<number>) => {
   const before = new Map<number, string[]>()
   for (const owner of named) before.set(owner, (await assignedTo(tx, owner)).sort())
@@ -89,20 +89,14 @@ const assignedBefore = async (tx: ReadTransaction, plan: QuotaPlan, named: Itera
 const differing = <K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>): Difference<K, T>[] =>
   [...new Set([...before.keys(), ...after.keys()])]
     .map((key) => ({ key, before: before.get(key), after: after.get(key) }))
-    .filter((one) => JSON.stringify(one.before) !== JSON.stringify(one.after))
-
-const refuseRepeated = (where: string, names: readonly string[] = []) => {
-  const seen = new Set<string>()
-  const repeated = names.find((name) => seen.size === seen.add(name).size)
-  if (repeated !== undefined) throw invalid(`${where}: ${repeated} is named twice`)
-}
+    .filter((value) => JSON.stringify(value.before) !== JSON.stringify(value.after))
 
 const refuseUnknown = (
-  where: string,
+  member: string,
   what: string,
   names: readonly string[],
   known: ReadonlyMap<string, unknown>,
 ) => {
   const unknown = names.find((name) => !known.has(name))
-  if (unknown !== undefined) throw invalid(`${where}: there is no ${what} named ${unknown}`)
+  if (unknown !== undefined) throw invalid(`${member}: there is no ${what} named ${unknown}`)
 }

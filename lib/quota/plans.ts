@@ -5,11 +5,11 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
 import { applyPlan, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
 import { type GroupResolver, groupResolver, readPolicy } from './policy.ts'
-import { scanOwners } from './scan.ts'
+import { type OwnerIds, scanOwners } from './scan.ts'
 import type { QuotaDefaults } from './status.ts'
 import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 
-/** How a plan would change the answer for one subject. */
+/** A subject for which a plan would change whether the owner is over quota. */
 export interface ChangedAnswer {
   subject: Subject
   /** Bytes that count toward the subject. */
@@ -18,10 +18,10 @@ export interface ChangedAnswer {
   after: Answer
 }
 
-/** Undefined where nothing limits. */
 interface Answer {
   over: boolean
-  room: LimitStatus | undefined
+  /** The binding limit; undefined when no rule limits the subject. */
+  binding: LimitStatus | undefined
 }
 
 export interface ChangedOwner {
@@ -30,15 +30,15 @@ export interface ChangedOwner {
 }
 
 export interface Plans {
-  /** What carrying the plan out would change. */
+  /** What applying the plan would change. */
   differences(tx: ReadTransaction, plan: QuotaPlan): Promise<Differences>
-  /** Numbers for what the plan may create; they cannot be drawn within a transaction. */
+  /** Sequence numbers for the rules and groups that the plan can create, since a transaction cannot draw them itself. */
   numbers(plan: QuotaPlan): Promise<PlanNumbers>
-  /** Makes everything as the plan says, and answers what that changed. */
+  /** Applies the plan. @returns what it changed */
   apply(tx: WriteContext, plan: QuotaPlan, numbers: PlanNumbers): Promise<Differences>
   /**
-   * The owners who would be over where they are within now, or the other way round. Nothing is stored.
-   * @param defaults stands in the place of the configured default groups.
+   * Lists the owners for whom the plan would change whether they are over quota. Stores nothing.
+   * @param defaults default groups to use instead of the configured ones
    */
   simulate(
     tx: ReadTransaction,
@@ -53,42 +53,48 @@ export interface PlanNumbers {
   groups: ReadonlyMap<string, number>
 }
 
-/** @param onChange called after a change is durable: it may concern every owner. */
-export const createPlans = (store: Store, defaults: QuotaDefaults, onChange: () => void): Plans => {
-  const differences = async (tx: ReadTransaction, plan: QuotaPlan) => {
+/** @param onChange called after a durable change, which can concern every owner */
+export const createPlans = (
+  store: Store,
+  defaults: QuotaDefaults,
+  owners: OwnerIds,
+  onChange: () => void,
+): Plans => {
+  const readDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
     const before = await readPolicy(tx, defaults)
     return differencesOf(tx, plan, before, applyPlan(plan, before))
   }
-  const numbered = async (name: 'rule' | 'group', things: readonly { name: string }[] = []) => {
+  const numbersFor = async (kind: 'rule' | 'group', records: readonly { name: string }[] = []) => {
     const numbers = new Map<string, number>()
-    for (const thing of things) numbers.set(thing.name, await store.sequences.next(name))
+    for (const { name } of records) numbers.set(name, await store.sequences.next(kind))
     return numbers
   }
 
   return {
-    differences,
+    differences: readDifferences,
     numbers: async (plan) => ({
-      rules: await numbered('rule', plan.rules),
-      groups: await numbered('group', plan.groups),
+      rules: await numbersFor('rule', plan.rules),
+      groups: await numbersFor('group', plan.groups),
     }),
     async apply(tx, plan, numbers) {
-      const made = await differences(tx, plan)
-      await setRules(tx, made.rules, numbers.rules)
-      await setGroups(tx, made.groups, numbers.groups)
-      await setAssignments(tx, made.assignments)
+      const differences = await readDifferences(tx, plan)
+      await setRules(tx, differences.rules, numbers.rules)
+      await setGroups(tx, differences.groups, numbers.groups)
+      await setAssignments(tx, differences.assignments)
       tx.afterCommit(onChange)
-      return made
+      return differences
     },
     async simulate(tx, plan, { offset, limit }, defaultGroups = defaults.groups) {
       const before = await readPolicy(tx, defaults)
       const after = { ...applyPlan(plan, before), defaults: { ...defaults, groups: defaultGroups } }
-      const [judged, judge] = [groupResolver(before), groupResolver(after)]
-      const wanted = new Map((plan.assignments ?? []).map((one) => [one.owner, one.groups]))
+      const groupsBefore = groupResolver(before)
+      const groupsAfter = groupResolver(after)
+      const wanted = new Map((plan.assignments ?? []).map(({ owner, groups }) => [owner, groups]))
       const page: ChangedOwner[] = []
       let total = 0
-      for await (const { owner, usage, assigned } of scanOwners(tx)) {
-        const left = plan.prune ? [] : assigned
-        const answers = changedAnswers(judged(assigned), judge(wanted.get(owner) ?? left), usage)
+      for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
+        const planned = wanted.get(owner) ?? (plan.prune ? [] : assigned)
+        const answers = changedAnswers(groupsBefore(assigned), groupsAfter(planned), usage)
         if (answers.length === 0) continue
         if (total++ >= offset && page.length < limit) page.push({ owner, answers })
       }
@@ -112,16 +118,16 @@ const changedAnswers = (
     .filter((answer) => answer.before.over !== answer.after.over)
 
 const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
-  const room = bindingLimit(groups, subject, usage)
-  return { room, over: room !== undefined && room.remaining <= 0 }
+  const binding = bindingLimit(groups, subject, usage)
+  return { binding, over: binding !== undefined && binding.remaining <= 0 }
 }
 
 const setRules = async (
   tx: WriteContext,
-  differing: Differences['rules'],
+  differences: Differences['rules'],
   numbers: ReadonlyMap<string, number>,
 ) => {
-  for (const { key, before, after } of differing) {
+  for (const { key, before, after } of differences) {
     if (after === undefined) await rules.remove(tx, [key])
     else {
       const sequence = before === undefined ? numbers.get(key)! : (await rules.get(tx, [key]))!.sequence
@@ -132,10 +138,10 @@ const setRules = async (
 
 const setGroups = async (
   tx: WriteContext,
-  differing: Differences['groups'],
+  differences: Differences['groups'],
   numbers: ReadonlyMap<string, number>,
 ) => {
-  for (const { key, before, after } of differing) {
+  for (const { key, before, after } of differences) {
     if (after === undefined) await groups.remove(tx, [key])
     else {
       const sequence = before === undefined ? numbers.get(key)! : (await groups.get(tx, [key]))!.sequence
@@ -144,8 +150,8 @@ const setGroups = async (
   }
 }
 
-const setAssignments = async (tx: WriteContext, differing: Differences['assignments']) => {
-  for (const { key: owner, before = [], after = [] } of differing) {
+const setAssignments = async (tx: WriteContext, differences: Differences['assignments']) => {
+  for (const { key: owner, before = [], after = [] } of differences) {
     for (const group of before) if (!after.includes(group)) await assignments.remove(tx, [owner, group])
     for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })
   }

@@ -4,7 +4,7 @@ import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { toRule } from './rules.ts'
 import { effectiveGroups, type QuotaDefaults } from './status.ts'
 
-/** All rules and groups by name, and the defaults: what every owner is judged by, as it is or as somebody proposes it. */
+/** All rules and groups by name, with the defaults: the stored ones, or those that a plan proposes. */
 export interface Policy {
   readonly rules: ReadonlyMap<string, QuotaRule>
   /** The names of each group's rules. */
@@ -23,7 +23,7 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
   return policy
 }
 
-/** Gives the groups that an owner is judged by: the same list for the same names, so that lists can be compared. */
+/** Returns the groups that apply to an owner. Equal names give the same array, so that arrays can be compared by identity. */
 export type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
 export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolver => {
@@ -32,13 +32,13 @@ export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolve
     const names = groups.get(name)
     return names === undefined ? [] : [{ name, rules: names.flatMap((rule) => rules.get(rule) ?? []) }]
   }
-  const judge = (assigned: readonly string[]) => {
+  const resolve = (assigned: readonly string[]) => {
     const explicit = assigned.flatMap(groupNamed)
     return effectiveGroups(explicit.length > 0 ? explicit : defaults.groups.flatMap(groupNamed), defaults)
   }
   return (assigned) => {
     const key = JSON.stringify(assigned)
-    const list = lists.get(key) ?? judge(assigned)
+    const list = lists.get(key) ?? resolve(assigned)
     lists.set(key, list)
     return list
   }

@@ -1,4 +1,4 @@
-import { add, subtract } from '../integers.ts'
+import { subtract } from '../integers.ts'
 import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
@@ -12,25 +12,29 @@ import type { WriteContext } from '../records/store.ts'
 import type { UsageCounters, UsageDelta } from './usage.ts'
 
 /**
- * Repositories as quota sees them. "A repository that turns private, is renamed, transferred or deleted moves or removes
- * its usage in the same atomic write": every operation here works within the caller's transaction, and changes no more
- * entries than one write may, for a repository lends no more to its owner's shelf (see shelves.ts).
+ * The usage of each repository. "A repository that turns private, is renamed, transferred or deleted moves or removes its
+ * usage in the same atomic write": every operation runs in the caller's transaction. The number of ledger entries that it
+ * changes is bounded, because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
  */
 export interface Repositories {
-  /** @param git bytes of git data, without LFS. */
+  /** @param repository `git`: bytes of git data, without LFS objects */
   create(
     tx: WriteContext,
-    container: { id: number; owner: number; private: boolean; git: number },
+    repository: { id: number; owner: number; private: boolean; git: number },
   ): Promise<void>
   resize(tx: WriteContext, id: number, git: number): Promise<void>
   setPrivate(tx: WriteContext, id: number, isPrivate: boolean): Promise<void>
   move(tx: WriteContext, id: number, owner: number): Promise<void>
-  /** Removes the container, and with it every ledger entry in it: at most so many now. @returns how many now */
+  /**
+   * Removes the repository's usage and its ledger entries, the rest of them by a job.
+   * @param limit entries to remove in this transaction at most
+   * @returns how many were removed
+   */
   remove(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
 export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Repositories => {
-  /** Replaces a container and takes the difference to the owner's usage (or both owners', when it moves). */
+  /** Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves. */
   const replace = async (
     tx: WriteContext,
     id: number,
@@ -38,47 +42,44 @@ export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Re
   ) => {
     const before = await existing(tx, id)
     const after = edit(before)
-    if (after.owner === before.owner) {
-      await usageCounters.add(tx, after.owner, plus(usageOf(after), negative(usageOf(before))))
-    } else {
-      await usageCounters.add(tx, before.owner, negative(usageOf(before)))
-      await usageCounters.add(tx, after.owner, usageOf(after))
-    }
+    await usageCounters.add(tx, before.owner, negative(usageOf(before)))
+    await usageCounters.add(tx, after.owner, usageOf(after))
     await repositoryUsages.save(tx, after)
   }
 
   return {
     async create(tx, { id, owner, private: isPrivate, git }) {
-      const container = { id, owner, private: isPrivate, git, ...empty }
-      await repositoryUsages.save(tx, container)
-      await usageCounters.add(tx, owner, usageOf(container))
+      const repository = { id, owner, private: isPrivate, git, ...empty }
+      await repositoryUsages.save(tx, repository)
+      await usageCounters.add(tx, owner, usageOf(repository))
     },
     resize: (tx, id, git) => replace(tx, id, (before) => ({ ...before, git })),
     setPrivate: (tx, id, isPrivate) => replace(tx, id, (before) => ({ ...before, private: isPrivate })),
     async move(tx, id, owner) {
       await replace(tx, id, (before) => ({ ...before, owner }))
-      for await (const entry of paced(await lentBy(tx, id))) await ledgerEntries.save(tx, { ...entry, owner })
+      for await (const entry of paced(await entriesWithOwner(tx, id)))
+        await ledgerEntries.save(tx, { ...entry, owner })
     },
     async remove(tx, id, limit) {
-      const container = await existing(tx, id)
+      const repository = await existing(tx, id)
       await repositoryUsages.remove(tx, [id])
-      await usageCounters.add(tx, container.owner, negative(usageOf(container)))
-      // Nobody reads the shelf of an owner that is gone, so there is no hurry.
-      if (await isPending(tx, 'owner', container.owner)) return jobs.runNow(tx, 'entries', id, limit)
-      const did = await removeAll(tx, await lentBy(tx, id))
-      return did + (await jobs.runNow(tx, 'entries', id, limit - did))
+      await usageCounters.add(tx, repository.owner, negative(usageOf(repository)))
+      // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
+      if (await isPending(tx, 'owner', repository.owner)) return jobs.runNow(tx, 'entries', id, limit)
+      const removed = await removeAll(tx, await entriesWithOwner(tx, id))
+      return removed + (await jobs.runNow(tx, 'entries', id, limit - removed))
     },
   }
 }
 
-/** Removes the entries of a container that is gone. */
+/** Removes the entries of a deleted repository. */
 export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
-    const lent = await removeAll(tx, await lentBy(tx, id, limit))
-    if (lent === limit) return lent
-    const kept = await ledgerEntries.list(tx, 'shelf', { prefix: [id], limit: limit - lent })
-    return lent + (await removeAll(tx, kept))
+    const removed = await removeAll(tx, await entriesWithOwner(tx, id, limit))
+    if (removed === limit) return removed
+    const own = await ledgerEntries.list(tx, 'shelf', { prefix: [id], limit: limit - removed })
+    return removed + (await removeAll(tx, own))
   },
 }
 
@@ -87,16 +88,16 @@ const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Pro
   return entries.length
 }
 
-/** What a container has lent to its owner's shelf. */
-const lentBy = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
+/** Entries of a repository that are in its owner's partition. */
+const entriesWithOwner = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
   ledgerEntries.list(tx, 'container', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
 
 const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
 
 const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {
-  const container = await repositoryUsages.get(tx, [id])
-  if (container === undefined) throw new Error(`no container ${id}`)
-  return container
+  const usage = await repositoryUsages.get(tx, [id])
+  if (usage === undefined) throw new Error(`the repository ${id} has no usage record`)
+  return usage
 }
 
 const usageOf = ({
@@ -105,22 +106,15 @@ const usageOf = ({
   releases,
   artifacts,
   packages,
-  ...container
+  ...repository
 }: RepositoryUsage): UsageDelta => ({
   lfs,
   issues,
   releases,
   artifacts,
   packages,
-  [container.private ? 'reposPrivate' : 'reposPublic']: container.git,
+  [repository.private ? 'reposPrivate' : 'reposPublic']: repository.git,
 })
 
 const negative = (delta: UsageDelta): UsageDelta =>
   Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, subtract(0, size)]))
-
-const plus = (one: UsageDelta, other: UsageDelta): UsageDelta => {
-  const sum: UsageDelta = { ...one }
-  for (const kind of Object.keys(other) as (keyof UsageDelta)[])
-    sum[kind] = add(sum[kind] ?? 0, other[kind] ?? 0)
-  return sum
-}

@@ -3,17 +3,17 @@ import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { QuotaRule } from './evaluate.ts'
-import { isSubject, type Subject } from './subjects.ts'
+import { isSubject, type Subject, subjects } from './subjects.ts'
 
-/** Quota rules as an administrator keeps them. Names are compared exactly, and listed in the order they were made. */
+/** Quota rules. Names are case-sensitive; lists are in the order of creation. */
 export interface Rules {
   list(at: { offset: number; limit: number }): Promise<{ items: QuotaRule[]; total: number }>
   get(name: string): Promise<QuotaRule | undefined>
   /** @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409" */
   create(rule: QuotaRule): Promise<QuotaRule>
-  /** "An omitted member leaves that attribute unchanged." Undefined when there is no such rule. */
+  /** "An omitted member leaves that attribute unchanged." @returns undefined when the rule does not exist */
   edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined>
-  /** Removes the rule, also from every group that has it; answers whether there was one. */
+  /** Removes the rule from the store and from every group. @returns whether it existed */
   remove(name: string): Promise<boolean>
 }
 
@@ -22,8 +22,8 @@ export interface RuleEdit {
   subjects?: readonly Subject[] | undefined
 }
 
-/** @param changed called after a change is durable: it may concern every owner. */
-export const createRules = (store: Store, changed: () => void): Rules => ({
+/** @param onChange called after a durable change, which can concern every owner */
+export const createRules = (store: Store, onChange: () => void): Rules => ({
   list: (at) =>
     store.read(async (tx) => ({
       items: (await rules.list(tx, 'sequence', { prefix: [], ...at })).map(toRule),
@@ -34,7 +34,7 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
     checkRule(rule)
     if (rule.limit === undefined) throw invalid('Limit is required')
     const sequence = await store.sequences.next('rule')
-    return store.write((tx) => createRule(tx, rule, sequence, changed))
+    return store.write((tx) => createRule(tx, rule, sequence, onChange))
   },
   async edit(name, edit) {
     checkLimit(edit.limit)
@@ -48,7 +48,7 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
         subjects: [...(edit.subjects ?? before.subjects)],
       }
       await rules.save(tx, after)
-      tx.afterCommit(changed)
+      tx.afterCommit(onChange)
       return toRule(after)
     })
   },
@@ -56,17 +56,17 @@ export const createRules = (store: Store, changed: () => void): Rules => ({
     store.write(async (tx) => {
       if ((await rules.remove(tx, [name])) === undefined) return false
       await leaveGroups(tx, name)
-      tx.afterCommit(changed)
+      tx.afterCommit(onChange)
       return true
     }),
 })
 
-const createRule = async (tx: WriteContext, rule: QuotaRule, sequence: number, changed: () => void) => {
+const createRule = async (tx: WriteContext, rule: QuotaRule, sequence: number, onChange: () => void) => {
   if ((await rules.get(tx, [rule.name])) !== undefined)
     throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
   const record: Rule = { name: rule.name, limit: rule.limit, subjects: [...rule.subjects], sequence }
   await rules.save(tx, record)
-  tx.afterCommit(changed)
+  tx.afterCommit(onChange)
   return toRule(record)
 }
 
@@ -75,7 +75,7 @@ const readRule = async (tx: ReadTransaction, name: string): Promise<QuotaRule | 
   return rule && toRule(rule)
 }
 
-/** "A rule that is deleted leaves its groups." There are few groups, so each is looked at. */
+/** "A rule that is deleted leaves its groups." A scan is enough, because instances have few groups. */
 const leaveGroups = async (tx: WriteContext, name: string) => {
   for await (const group of groups.all(tx)) {
     if (!group.rules.includes(name)) continue
@@ -89,19 +89,20 @@ export const toRule = (rule: Rule): QuotaRule => ({
   subjects: rule.subjects as Subject[],
 })
 
-/** Each is measured whenever its rule is judged, and a subject may be listed more than once. */
+/** Bounds the cost of an evaluation, since a rule can list a subject more than once. */
 export const MAX_SUBJECTS = 100
-/** Two such names fit into a key of the store, whatever their characters. */
-const LONGEST_NAME = 255
+/** Two names of this length fit into one key of the store. */
+const MAX_NAME_LENGTH = 255
+const MAX_LIMIT = Number.MAX_SAFE_INTEGER
 
-/** What a host hands over in process, where no schema has looked at it. */
+/** A rule that a host passes in process, where no wire schema has checked it. */
 interface UncheckedRule {
   readonly name: string
   readonly limit?: number | undefined
   readonly subjects?: readonly string[] | undefined
 }
 
-/** @throws AllotError invalid, naming the member. */
+/** @throws AllotError invalid, with the name of the member that is wrong */
 export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
   checkName(name)
   checkLimit(limit)
@@ -109,29 +110,38 @@ export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
 }
 
 export const checkName = (name: string, member = 'name'): void => {
-  if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME || !name.isWellFormed())
-    throw invalid(`${member}: must have 1 to ${LONGEST_NAME} characters`)
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
+    throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
   refuseControls(name, member)
 }
 
-/** Names of rules, groups, tokens and ledger keys are shown to people and written into files of lines. */
+/** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
 export const refuseControls = (text: string, member: string): void => {
   if (/\p{Cc}/u.test(text)) throw invalid(`${member}: must not have control characters`)
 }
 
+/** @throws AllotError invalid when the list holds a name twice */
+export const refuseRepeated = (member: string, names: readonly string[] = []): void => {
+  const seen = new Set<string>()
+  const repeated = names.find((name) => seen.size === seen.add(name).size)
+  if (repeated !== undefined) throw invalid(`${member}: ${repeated} is named twice`)
+}
+
 export const checkLimit = (limit: number | undefined): void => {
   if (limit !== undefined && !Number.isSafeInteger(limit))
-    throw invalid('limit: expected whole bytes, between -(2^53-1) and 2^53-1')
+    throw invalid(`limit: must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${limit}`)
 }
 
 export const checkSubjects = (subjects: readonly string[] | undefined): void => {
   if (subjects === undefined) return
   if (!Array.isArray(subjects) || subjects.length > MAX_SUBJECTS)
     throw invalid(`subjects: expected a list of at most ${MAX_SUBJECTS}`)
-  for (const [at, subject] of subjects.entries()) checkSubject(subject, `subjects[${at}]`)
+  for (const [index, subject] of subjects.entries()) checkSubject(subject, `subjects[${index}]`)
 }
 
 export const checkSubject = (subject: string, member = 'subject'): Subject => {
   if (isSubject(subject)) return subject
-  throw invalid(`${member}: ${JSON.stringify(subject)} is no subject`)
+  throw invalid(
+    `${member}: unknown subject ${JSON.stringify(subject)}; expected one of: ${subjects.join(', ')}`,
+  )
 }

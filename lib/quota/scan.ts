@@ -1,36 +1,39 @@
 import { setImmediate } from 'node:timers/promises'
 import { add } from '../integers.ts'
-import { accounts, assignments, type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
+import { assignments, ownerUsages } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { noUsage, type Usage } from './subjects.ts'
+import { usageIn } from './usage.ts'
 
-/** An owner, with all that an evaluation needs but the rules. */
+/** Reads the ids of all owners in ascending order. */
+export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
+
 export interface ScannedOwner {
   owner: number
   usage: Usage
-  /** The names of the groups that are assigned to it. */
+  /** Names of the groups that are assigned to the owner. */
   assigned: string[]
 }
 
-/** So many owners are looked at before others have their turn. */
+/** Owners that are read between two turns of the event loop. */
 const YIELD_EVERY = 200
 
 /**
- * Every owner, in the order of their ids and out of one snapshot. One step for each owner: what it costs does not grow
- * with the repositories and the ledger entries, for usage is kept per owner.
+ * Reads every owner in ascending order of ids from one snapshot. The cost is constant for each owner, however many
+ * repositories and ledger entries the owner has, because usage is counted per owner.
  */
-export async function* scanOwners(tx: ReadTransaction): AsyncGenerator<ScannedOwner> {
-  const usages = byOwner(ownerUsages.all(tx))
-  const assigned = byOwner(assignments.all(tx))
-  let seen = 0
+export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
+  const usages = joinByOwner(ownerUsages.all(tx))
+  const assigned = joinByOwner(assignments.all(tx))
+  let count = 0
   try {
-    for await (const { id } of accounts.all(tx)) {
-      if (++seen % YIELD_EVERY === 0) await setImmediate()
-      const [usage] = await usages.of(id)
+    for await (const owner of owners(tx)) {
+      if (++count % YIELD_EVERY === 0) await setImmediate()
+      const [usage] = await usages.of(owner)
       yield {
-        owner: id,
-        usage: usage === undefined ? noUsage : withoutOwner(usage),
-        assigned: (await assigned.of(id)).map(({ group }) => group),
+        owner,
+        usage: usageIn(usage),
+        assigned: (await assigned.of(owner)).map(({ group }) => group),
       }
     }
   } finally {
@@ -38,27 +41,25 @@ export async function* scanOwners(tx: ReadTransaction): AsyncGenerator<ScannedOw
   }
 }
 
-/** The sum of what every owner uses. */
-export const totalUsage = async (tx: ReadTransaction): Promise<Usage> => {
+/** Sum of the usage of all owners. */
+export const totalUsage = async (tx: ReadTransaction, owners: OwnerIds): Promise<Usage> => {
   const total = { ...noUsage }
-  for await (const { usage } of scanOwners(tx))
+  for await (const { usage } of scanOwners(tx, owners))
     for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] = add(total[kind], usage[kind])
   return total
 }
 
-const withoutOwner = ({ owner: _, day: __, days: ___, ...usage }: OwnerUsage): Usage => usage
-
-/** Steps through records that lie in the order of their owners; owners are asked for in that order. */
-const byOwner = <R extends { owner: number }>(records: AsyncIterable<R>) => {
+/** Merge join: reads records that are ordered by owner, for owners that are asked for in ascending order. */
+const joinByOwner = <R extends { owner: number }>(records: AsyncIterable<R>) => {
   const iterator = records[Symbol.asyncIterator]()
-  let ahead: IteratorResult<R> | undefined
+  let next: IteratorResult<R> | undefined
   return {
     async of(owner: number): Promise<R[]> {
       const found: R[] = []
-      ahead ??= await iterator.next()
-      while (!ahead.done && ahead.value.owner <= owner) {
-        if (ahead.value.owner === owner) found.push(ahead.value)
-        ahead = await iterator.next()
+      next ??= await iterator.next()
+      while (!next.done && next.value.owner <= owner) {
+        if (next.value.owner === owner) found.push(next.value)
+        next = await iterator.next()
       }
       return found
     },

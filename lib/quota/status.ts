@@ -7,43 +7,45 @@ import { assignedTo, readGroup } from './groups.ts'
 import type { Usage } from './subjects.ts'
 import type { UsageCounters } from './usage.ts'
 
-/** All that an evaluation needs to know of one owner. */
+/** Everything that an evaluation needs to know about one owner. */
 export interface QuotaStatus {
   readonly usage: Usage
-  /** The groups that the owner is judged by. */
+  /** Groups that apply to the owner. */
   readonly groups: readonly QuotaGroup[]
-  /** Those of them that are shown: the built-in default group has no name and is not. */
+  /** Groups that apply and have a name: all but the built-in default group. */
   readonly shown: readonly QuotaGroup[]
 }
 
 /** "A user with no explicit assignment is evaluated against the default groups set in the instance configuration." */
 export interface QuotaDefaults {
+  /** Names of the default groups. */
   groups: readonly string[]
-  /** Bytes over everything, for the simple case of neither group; undefined is no limit. */
+  /** Limit in bytes on `size:all` when no group applies; absent: no limit. */
   total?: number | undefined
 }
 
 export interface QuotaStatusCache {
-  /** The answer itself where it is memoized, so that the hot path needs no promise. */
-  of(owner: number): QuotaStatus | Promise<QuotaStatus>
+  of(owner: number): Promise<QuotaStatus>
   drop(owner: number): void
   dropAll(): void
 }
 
 const MAX_CACHED_OWNERS = 20_000
 
+/**
+ * Memoizes the status of owners in an LRU cache. Invariant: a status is never older than the last acknowledged write,
+ * because a change drops it after its commit, and a read that was under way at that moment is not stored.
+ */
 export const createStatusCache = (
   store: Store,
   usageCounters: UsageCounters,
   defaults: QuotaDefaults,
 ): QuotaStatusCache => {
   const read = (owner: number) => store.read((tx) => readStatus(tx, owner, usageCounters, defaults))
-  // Other processes write to a shared store, and what they change is not heard of here: nothing is kept.
+  // Writes of other processes to a shared store are not announced here, so nothing can be memoized.
   if (store.driver.shared) return { of: read, drop: () => undefined, dropAll: () => undefined }
 
-  // fetch() joins readers of one owner, and a fetch that was under way when its owner was dropped is not kept:
-  // so, with the drop after the commit, no answer is older than the last acknowledged write.
-  const memo = namedCache(
+  const cache = namedCache(
     'quota',
     new LRUCache<number, QuotaStatus>({
       ...maxEntries(MAX_CACHED_OWNERS),
@@ -52,9 +54,9 @@ export const createStatusCache = (
     }),
   )
   return {
-    of: (owner) => memo.get(owner) ?? (memo.fetch(owner) as Promise<QuotaStatus>),
-    drop: (owner) => void memo.delete(owner),
-    dropAll: () => memo.clear(),
+    of: async (owner) => cache.get(owner) ?? (cache.fetch(owner) as Promise<QuotaStatus>),
+    drop: (owner) => void cache.delete(owner),
+    dropAll: () => cache.clear(),
   }
 }
 
@@ -65,8 +67,8 @@ const readStatus = async (
   defaults: QuotaDefaults,
 ): Promise<QuotaStatus> => {
   const usage = await usageCounters.of(tx, owner)
-  const explicit = await readGroups(tx, await assignedTo(tx, owner))
-  const shown = explicit.length > 0 ? explicit : await readGroups(tx, defaults.groups)
+  const assigned = await readGroups(tx, await assignedTo(tx, owner))
+  const shown = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
   return { usage, shown, groups: effectiveGroups(shown, defaults) }
 }
 
@@ -75,11 +77,11 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
   return found.filter((group) => group !== undefined)
 }
 
-/** The built-in default group judges where there is no other. */
+/** The given groups, or the built-in default group when there are none. */
 export const effectiveGroups = (
-  shown: readonly QuotaGroup[],
-  defaults: QuotaDefaults,
-): readonly QuotaGroup[] => (shown.length > 0 ? shown : builtIn(defaults))
-
-const builtIn = ({ total }: QuotaDefaults): QuotaGroup[] =>
-  total === undefined ? [] : [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]
+  groups: readonly QuotaGroup[],
+  { total }: QuotaDefaults,
+): readonly QuotaGroup[] => {
+  if (groups.length > 0 || total === undefined) return groups
+  return [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]
+}

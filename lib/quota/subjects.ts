@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
 import type { OwnerUsage } from '../records/schema/index.ts'
 
-/** What an owner uses, in bytes, by the kinds that are counted apart. */
+/** Bytes that an owner uses, by kind. */
 export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>
 
 export const noUsage: Usage = {
@@ -16,7 +16,7 @@ export const noUsage: Usage = {
 }
 
 interface Definition {
-  /** The subject above: a rule on it is a rule on this one too. */
+  /** The subject that includes this one: a rule on the parent covers this subject too. */
   parent?: Subject
   used: (usage: Usage) => Sum
 }
@@ -70,11 +70,11 @@ export const isSubject = (text: string): text is Subject => Object.hasOwn(defini
 /** Bytes that count toward one subject. */
 export const usedBy = (subject: Subject, usage: Usage): Sum => definitions[subject].used(usage)
 
-/** The subject itself, then every subject above it, nearest first. */
-export const lineOf = (subject: Subject): readonly Subject[] => lines.get(subject)!
+/** The subject itself, then every subject that includes it, nearest first. */
+export const withAncestors = (subject: Subject): readonly Subject[] => ancestors.get(subject)!
 
 const climb = (subject: Subject): Subject[] => {
   const { parent } = definitions[subject]
   return parent === undefined ? [subject] : [subject, ...climb(parent)]
 }
-const lines = new Map(subjects.map((subject) => [subject, climb(subject)]))
+const ancestors = new Map(subjects.map((subject) => [subject, climb(subject)]))

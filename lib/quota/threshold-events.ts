@@ -3,23 +3,34 @@ import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
 import type { QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 
-/** An owner's usage passed a rule's limit, or the share of it at which hosts are told, upward or downward. */
+/** An owner's usage crossed a rule's limit, or the configured share of it, upward or downward. */
 export interface ThresholdEvent {
   owner: number
   rule: string
   subjects: readonly Subject[]
   /** Bytes. */
   limit: number
-  /** 1 for the limit itself, less for the share of it. */
+  /** 1 for the limit itself, less for a share of it. */
   share: number
   /** Whether the usage is now at or above `limit * share`. */
   reached: boolean
-  /** Bytes that the rule measured before the change, and measures now. */
+  /** Bytes that the rule measured before the change. */
   before: Sum
+  /** Bytes that the rule measures now. */
   used: Sum
 }
 
-/** What a change of usage crossed, in the order in which it did. */
+export interface ThresholdListener {
+  /** The share of a limit, between 0 and 1, that counts as near it. */
+  share: number
+  /** False while the host has no listener: usage changes then cost nothing here. */
+  isListening: () => boolean
+  notify: (event: ThresholdEvent) => void | Promise<void>
+  /** Called when `notify` or the evaluation failed; the event is lost. */
+  onError: (error: unknown) => void
+}
+
+/** Events of one change of usage, in the order in which the usage crossed the thresholds. */
 export const thresholdEventsBetween = (
   groups: readonly QuotaGroup[],
   before: Usage,
@@ -28,52 +39,53 @@ export const thresholdEventsBetween = (
 ): Omit<ThresholdEvent, 'owner'>[] => {
   const rules = new Map(groups.flatMap((group) => group.rules.map((rule) => [rule.name, rule])))
   return [...rules.values()].flatMap((rule) =>
-    crossedBy(rule, measure(rule, before), measure(rule, after), share),
+    eventsOfRule(rule, measure(rule, before), measure(rule, after), share),
   )
 }
 
-/** Nothing is used up on the way to a limit of 0 or less: its rule never stands. */
-const crossedBy = (rule: QuotaRule, before: Sum, used: Sum, share: number) => {
+/** A limit of 0 or less has no thresholds, because its rule never stands. */
+const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number) => {
   if (rule.limit <= 0 || before === used) return []
   const { name, subjects, limit } = rule
-  const shares = share < 1 ? [share, 1] : [1]
+  const shares = nearShare < 1 ? [nearShare, 1] : [1]
   return (used > before ? shares : shares.reverse())
-    .filter((at) => before >= limit * at !== used >= limit * at)
-    .map((at) => ({ rule: name, subjects, limit, share: at, reached: used >= limit * at, before, used }))
+    .filter((share) => before >= limit * share !== used >= limit * share)
+    .map((share) => ({
+      rule: name,
+      subjects,
+      limit,
+      share,
+      reached: used >= limit * share,
+      before,
+      used,
+    }))
 }
 
 export interface ThresholdEvents {
-  /** Takes note of a change that is durable. */
-  changed(owner: number, before: Usage, after: Usage): void
-  /** Resolves when everything noted has been told. */
+  /** Evaluates a durable change; returns before the listener is called. */
+  usageChanged(owner: number, before: Usage, after: Usage): void
+  /** Resolves when the listener has been called for every change so far. */
   idle(): Promise<void>
 }
 
 /**
- * Tells of every crossing once, in the order of the changes: each transaction's usage begins where the one before it
- * ended, so none is told twice and none is left out.
+ * Calls the listener once for each crossing, in the order of the changes. The usage of each transaction begins where the
+ * one before it ended, so an event is neither repeated nor left out.
  */
 export const createThresholdEvents = (
-  standing: (owner: number) => QuotaStatus | Promise<QuotaStatus>,
-  { share, notify, onError }: ThresholdEventOptions,
+  statusOf: (owner: number) => Promise<QuotaStatus>,
+  { share, notify, onError }: ThresholdListener,
 ): ThresholdEvents => {
   let last: Promise<void> = Promise.resolve()
-  const look = async (owner: number, before: Usage, after: Usage) => {
-    const { groups } = await standing(owner)
+  const evaluate = async (owner: number, before: Usage, after: Usage) => {
+    const { groups } = await statusOf(owner)
     for (const event of thresholdEventsBetween(groups, before, after, share))
       await notify({ owner, ...event })
   }
   return {
-    changed(owner, before, after) {
-      last = last.then(() => look(owner, before, after)).catch(onError)
+    usageChanged(owner, before, after) {
+      last = last.then(() => evaluate(owner, before, after)).catch(onError)
     },
     idle: () => last,
   }
-}
-
-export interface ThresholdEventOptions {
-  share: number
-  notify: (event: ThresholdEvent) => void | Promise<void>
-  /** A crossing that could not be told. */
-  onError: (error: unknown) => void
 }

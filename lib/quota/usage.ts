@@ -5,40 +5,42 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { recordDay, today } from './history.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
-/** Bytes by kind to add to what an owner uses; negative to take away. */
+/** Bytes by kind to add to an owner's usage; negative to subtract. */
 export type UsageDelta = Partial<Usage>
 
+/** The usage of each owner, counted in the transaction that changes it. */
 export interface UsageCounters {
   of(tx: ReadTransaction, owner: number): Promise<Usage>
-  /** Changes what the owner uses in the given transaction; what was memoized of the owner is dropped after the commit. */
   add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void>
-  /** Forgets an owner that is deleted, who must use nothing any more. */
+  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
   forget(tx: WriteContext, owner: number): Promise<void>
 }
 
-/** What an owner used before a transaction, and after it. */
-interface Moved {
+/**
+ * Called once per owner and transaction, after the commit.
+ * @param isKnown false when the outcome of the commit is not known
+ */
+export type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
+
+interface Change {
   readonly before: Usage
   after: Usage
 }
 
-/** Told of each owner whose usage changed, once for each transaction and after it is durable, as far as that is known. */
-export type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
-
-export const createUsageCounters = (changed: UsageListener): UsageCounters => {
-  const moved = new WeakMap<WriteContext, Map<number, Moved>>()
+export const createUsageCounters = (onChange: UsageListener): UsageCounters => {
+  const changes = new WeakMap<WriteContext, Map<number, Change>>()
 
   const note = (tx: WriteContext, owner: number, before: Usage, after: Usage) => {
-    const owners = moved.get(tx) ?? new Map<number, Moved>()
-    moved.set(tx, owners)
-    const noted = owners.get(owner)
-    if (noted !== undefined) {
-      noted.after = after
+    const owners = changes.get(tx) ?? new Map<number, Change>()
+    changes.set(tx, owners)
+    const earlier = owners.get(owner)
+    if (earlier !== undefined) {
+      earlier.after = after
       return
     }
-    const first: Moved = { before, after }
-    owners.set(owner, first)
-    tx.afterCommit((isKnown) => changed(owner, first.before, first.after, isKnown))
+    const change: Change = { before, after }
+    owners.set(owner, change)
+    tx.afterCommit((isKnown) => onChange(owner, change.before, change.after, isKnown))
   }
 
   const of = async (tx: ReadTransaction, owner: number): Promise<Usage> =>
@@ -46,13 +48,13 @@ export const createUsageCounters = (changed: UsageListener): UsageCounters => {
   return {
     of,
     async add(tx, owner, delta) {
-      const found = await ownerUsages.get(tx, [owner])
-      const before = usageIn(found)
-      const usage = sum(before, delta)
-      const day = Math.max(found?.day ?? 0, today())
-      const days = await recordDay(tx, found, day)
-      await ownerUsages.save(tx, { owner, ...usage, day, days })
-      note(tx, owner, before, usage)
+      const record = await ownerUsages.get(tx, [owner])
+      const before = usageIn(record)
+      const after = addDelta(before, delta)
+      const day = Math.max(record?.day ?? 0, today())
+      const days = await recordDay(tx, record, day)
+      await ownerUsages.save(tx, { owner, ...after, day, days })
+      note(tx, owner, before, after)
     },
     async forget(tx, owner) {
       const before = await of(tx, owner)
@@ -62,14 +64,14 @@ export const createUsageCounters = (changed: UsageListener): UsageCounters => {
   }
 }
 
-const usageIn = (found: OwnerUsage | undefined): Usage => {
-  if (found === undefined) return noUsage
-  const { owner: _, day: __, days: ___, ...usage } = found
+export const usageIn = (record: OwnerUsage | undefined): Usage => {
+  if (record === undefined) return noUsage
+  const { owner: _, day: __, days: ___, ...usage } = record
   return usage
 }
 
-const sum = (usage: Usage, delta: UsageDelta): Usage => {
-  const total = { ...usage }
-  for (const kind of Object.keys(delta) as (keyof Usage)[]) total[kind] = add(total[kind], delta[kind] ?? 0)
-  return total
+const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
+  const sum = { ...usage }
+  for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] = add(sum[kind], delta[kind] ?? 0)
+  return sum
 }

@@ -16,7 +16,7 @@ const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
   [
     'an unknown subject',
     wrongly({ subjects: ['size:all', 'size:everything'] }),
-    /^subjects\[1\]: "size:everything"/,
+    /^subjects\[1\]: unknown subject "size:everything"/,
   ],
   ['what every object has for a subject', wrongly({ subjects: ['constructor'] }), /^subjects\[0\]: /],
   ['subjects that are no list', wrongly({ subjects: 'size:all' }), /^subjects: /],

@@ -204,7 +204,7 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
       /^ {2}the repository ann\/gone: its git data did not come: fatal: .*not found$/m,
       /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push lets 1\.0 MiB come at once$/m,
       /^ {2}the SSH key old of ann: .+$/m,
-      /^ {2}the quota rule odd: subjects\[0\]: "size:moon" is no subject$/m,
+      /^ {2}the quota rule odd: subjects\[0\]: unknown subject "size:moon"; expected one of: size:all, .*$/m,
       /^ {2}the quota group g: there is no rule named odd.*$/m,
       /^ {2}no email: .*: zoe$/m,
     ])

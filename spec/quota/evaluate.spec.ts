@@ -3,7 +3,14 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { add, type Sum } from '../../lib/integers.ts'
 import { explain, isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
-import { lineOf, noUsage, type Subject, subjects, type Usage, usedBy } from '../../lib/quota/subjects.ts'
+import {
+  noUsage,
+  type Subject,
+  subjects,
+  type Usage,
+  usedBy,
+  withAncestors,
+} from '../../lib/quota/subjects.ts'
 
 const usage: Usage = {
   reposPublic: 1,
@@ -146,7 +153,8 @@ describe('Laws of the evaluation', () => {
     fc.assert(
       fc.property(anyUsage, subject, (used, asked) => {
         const leaves = subjects.filter(
-          (one) => lineOf(one).includes(asked) && !subjects.some((other) => lineOf(other)[1] === one),
+          (one) =>
+            withAncestors(one).includes(asked) && !subjects.some((other) => withAncestors(other)[1] === one),
         )
         assert.equal(
           usedBy(asked, used),

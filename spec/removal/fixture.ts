@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { accountIds } from '../../lib/accounts/accounts.ts'
 import { createFileStore } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
@@ -31,7 +32,11 @@ export const openFixture = async (
   const jobRunner = createJobRunner(store, jobs, (error) => {
     throw error
   })
-  const quota = createQuota(store, jobs, { groups: [] }, undefined, keepLfs)
+  const quota = createQuota(store, jobs, {
+    defaults: { groups: [] },
+    owners: accountIds,
+    lfsChanged: keepLfs,
+  })
   const hosting = createHosting({
     store,
     quota,

@@ -80,10 +80,10 @@ export const simulationResource = (
     })),
   }))
 
-const answerResource = ({ over, room }: { over: boolean; room: LimitStatus | undefined }) => ({
+const answerResource = ({ over, binding }: { over: boolean; binding: LimitStatus | undefined }) => ({
   over,
-  limit: room?.limit ?? null,
-  left: room?.remaining ?? null,
+  limit: binding?.limit ?? null,
+  left: binding?.remaining ?? null,
 })
 
 export const changeResources = ({ rules, groups, assignments }: NamedDifferences): QuotaChange[] => [

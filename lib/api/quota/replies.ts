@@ -23,22 +23,18 @@ export interface Owner {
 }
 
 /** @param named whether the names of groups and rules are shown, which they are to administrators only. */
-export const replyInfo = ({ quota }: Services, owner: Owner, named: boolean) => {
-  const standing = quota.status(owner.id)
-  const resource = named ? namedQuota : plainQuota
-  return standing instanceof Promise
-    ? standing.then((it) => reply(200, resource(it)))
-    : reply(200, resource(standing))
+export const replyInfo = async ({ quota }: Services, owner: Owner, named: boolean) => {
+  const status = await quota.status(owner.id)
+  return reply(200, (named ? namedQuota : plainQuota)(status))
 }
 
-/** A standing is the same object while it is what it is. */
-const plainQuota = serializeOnce((standing: QuotaStatus) => quotaResource(standing, false))
-const namedQuota = serializeOnce((standing: QuotaStatus) => quotaResource(standing, true))
+/** The memoized status is one object until it changes, so that its JSON is memoized with it. */
+const plainQuota = serializeOnce((status: QuotaStatus) => quotaResource(status, false))
+const namedQuota = serializeOnce((status: QuotaStatus) => quotaResource(status, true))
 
-export const replyCheck = ({ quota, dialect }: Services, owner: Owner, subject: SubjectQuery) => {
-  const answer = (over: boolean) => reply(200, (dialect === 'forgejo' ? !over : over) ? YES : NO)
-  const over = quota.isOver(owner.id, subjectIn(dialect, subject, 'subject'))
-  return over instanceof Promise ? over.then(answer) : answer(over)
+export const replyCheck = async ({ quota, dialect }: Services, owner: Owner, subject: SubjectQuery) => {
+  const over = await quota.isOver(owner.id, subjectIn(dialect, subject, 'subject'))
+  return reply(200, (dialect === 'forgejo' ? !over : over) ? YES : NO)
 }
 
 const [YES, NO] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]

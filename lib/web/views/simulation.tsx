@@ -103,5 +103,5 @@ const Answer = ({ answer: { subject, used, before, after } }: { answer: ChangedA
   </tr>
 )
 
-const limitWords = ({ room }: ChangedAnswer['after']): string =>
-  room === undefined ? 'none' : formatSize(room.limit)
+const limitWords = ({ binding }: ChangedAnswer['after']): string =>
+  binding === undefined ? 'none' : formatSize(binding.limit)
