@@ -4,7 +4,7 @@ import { checkScopes } from '../http/scopes.ts'
 import type { NamedPlan } from '../repositories/named-plans.ts'
 import type { Form } from './form.ts'
 import type { PageContext, PageReply, PageServices, Redirect, View } from './route.ts'
-import { type ChangedOwnerView, simulationView } from './views/simulation.tsx'
+import { type ChangedOwnerView, simulationView } from './simulation.tsx'
 
 /** What a form of an administrator is sent for. */
 export interface AdminAction {

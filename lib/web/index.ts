@@ -1,5 +1,7 @@
 import type { Log } from '../http/index.ts'
 import { createPageDispatcher, type PageDispatcher } from './dispatcher.ts'
+import { documentOf } from './document.tsx'
+import { failureView } from './failure.tsx'
 import type { PageServices } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { groupRoutes } from './routes/groups.ts'
@@ -8,8 +10,6 @@ import { ruleRoutes } from './routes/rules.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { storageRoutes } from './routes/storage.ts'
 import { icon, style } from './style.ts'
-import { documentOf } from './views/document.tsx'
-import { failureView } from './views/failure.tsx'
 
 export interface PagesOptions {
   services: PageServices

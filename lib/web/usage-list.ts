@@ -4,7 +4,7 @@ import { usedArtifactResource, usedAttachmentResource, usedPackageResource } fro
 import type { UsedEntry } from '../content/usage-lists.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
 import type { PageContext, PageServices } from './route.ts'
-import type { Item, UsageKind, UsageListData } from './views/usage-list.tsx'
+import type { Item, UsageKind, UsageListData } from './usage-list.tsx'
 
 /** A page of what an owner has of a kind, largest first. */
 export const usageList = async (

@@ -1,7 +1,7 @@
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
+import { adminView } from '../admin.tsx'
 import { page } from '../route.ts'
 import type { SubjectStatus } from '../usage-breakdown.ts'
-import { adminView } from '../views/admin.tsx'
 import { pageNumber } from './storage.ts'
 
 const PAGE = 50

@@ -1,8 +1,8 @@
 import { AllotError } from '../../errors.ts'
 import { repositoryUsages } from '../../records/schema/index.ts'
 import { accessibleOwner } from '../owner-access.ts'
+import { repositoryView } from '../repository.tsx'
 import { page } from '../route.ts'
-import { repositoryView } from '../views/repository.tsx'
 
 export const repositoryRoutes = [
   page({

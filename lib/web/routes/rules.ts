@@ -1,12 +1,12 @@
-import { parseLimit } from '../../byte-sizes.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError } from '../../errors.ts'
+import type { NamedPlan } from '../../hosting/named-plans.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import type { Subject } from '../../quota/subjects.ts'
-import type { NamedPlan } from '../../repositories/named-plans.ts'
 import { runAdminAction } from '../admin-action.ts'
 import type { Form } from '../form.ts'
 import { type PageServices, page } from '../route.ts'
-import { type RuleFormValues, rulesView, ruleView } from '../views/rules.tsx'
+import { type RuleFormValues, rulesView, ruleView } from '../rules.tsx'
+import { parseLimit } from '../size-input.ts'
 import { change, read } from './admin.ts'
 
 /** There are few rules and groups: all of them are on one page. */
@@ -18,22 +18,10 @@ const givenIn = (form: Form): RuleFormValues => ({
   subjects: form.all('subject'),
 })
 
-/**
- * Also reads `unlimited`, digits in groups (`1,000,000`) and units in any case.
- * @throws AllotError invalid when the text is not a limit
- */
-const limitIn = (text: string): number => {
-  if (/^unlimited$/i.test(text)) return -1
-  const digits = text.replace(/(?<=\d)[,_ ](?=\d{3})/g, '')
-  const limit = parseLimit(digits.replace(/ ?([kmgt])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`))
-  if (limit !== undefined) return limit
-  throw invalid(`limit: expected a size such as 2 GiB, a number of bytes, or unlimited, and not "${text}"`)
-}
-
 /** The engine says which subject it does not know. */
 const ruleIn = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
   name,
-  limit: limitIn(limit),
+  limit: parseLimit(limit),
   subjects: subjects as Subject[],
 })
 

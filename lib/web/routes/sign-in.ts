@@ -3,7 +3,7 @@ import { AllotError } from '../../errors.ts'
 import { newSecret } from '../csrf.ts'
 import { SIGN_IN } from '../dispatcher.ts'
 import { type PageRequest, type PageServices, page } from '../route.ts'
-import { signInView } from '../views/sign-in.tsx'
+import { signInView } from '../sign-in.tsx'
 
 /** Of names alone, and none that leads upward. */
 const PATH = /^\/-(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/

@@ -4,11 +4,11 @@ import { today } from '../../quota/history.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { accessibleOwner, ownedOrganizations } from '../owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from '../route.ts'
+import { storageView } from '../storage.tsx'
 import { subjectStatus, usageParts } from '../usage-breakdown.ts'
 import { historySpans } from '../usage-history.ts'
 import { usageList } from '../usage-list.ts'
-import { storageView } from '../views/storage.tsx'
-import { isUsageKind, usageKinds, usageListView } from '../views/usage-list.tsx'
+import { isUsageKind, usageKinds, usageListView } from '../usage-list.tsx'
 
 /** How much of each list an owner's page shows, and how much a page of the list. */
 const LARGEST = 5

@@ -1,10 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { formatSize } from '../../byte-sizes.ts'
-import { add, type Sum } from '../../integers.ts'
-import type { Repository, RepositoryUsage } from '../../records/schema/index.ts'
-import type { PageContext, View } from '../route.ts'
-import { Size } from './bar.tsx'
+import { add, type Sum } from '../integers.ts'
+import type { Repository, RepositoryUsage } from '../records/schema.ts'
+import { formatSize } from './format.ts'
+import type { PageContext, View } from './route.ts'
+import { Size } from './usage-bar.tsx'
 
 export interface RepositoryData {
   readonly owner: string

@@ -1,12 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { formatSize } from '../../byte-sizes.ts'
-import type { ChangedAnswer } from '../../quota/plans.ts'
-import { formatCount } from '../format.ts'
-import type { PageContext, View } from '../route.ts'
-import { Size } from './bar.tsx'
+import type { ChangedAnswer } from '../quota/plans.ts'
 import { Notice, Post } from './document.tsx'
+import { formatCount, formatSize } from './format.ts'
+import type { PageContext, View } from './route.ts'
 import { SubjectCode } from './subject.tsx'
+import { Size } from './usage-bar.tsx'
 
 /** Whose answer would be another one. */
 export interface ChangedOwnerView {

@@ -1,11 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { formatSize } from '../../byte-sizes.ts'
-import { type Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
-import { formatCount } from '../format.ts'
-import type { PageContext, View } from '../route.ts'
-import type { SubjectStatus } from '../usage-breakdown.ts'
-import { Legend, PartsBar, Size, StateWord } from './bar.tsx'
+import { type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
+import { formatCount, formatSize } from './format.ts'
+import type { PageContext, View } from './route.ts'
+import { Legend, PartsBar, Size, StateWord } from './usage-bar.tsx'
+import type { SubjectStatus } from './usage-breakdown.ts'
 import { Pages } from './usage-list.tsx'
 
 export interface AdminData {

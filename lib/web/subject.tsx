@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Subject } from '../../quota/subjects.ts'
+import type { Subject } from '../quota/subjects.ts'
 
 /** On a narrow screen it is broken between its words. */
 export const SubjectCode = ({ subject }: { subject: Subject }) => (

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { PageContext, View } from '../route.ts'
+
 import { Notice, Post } from './document.tsx'
+import type { PageContext, View } from './route.ts'
 
 export const signInView = (
   frame: PageContext,

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { formatCount } from '../format.ts'
-import type { PageContext, View } from '../route.ts'
-import { Size } from './bar.tsx'
+import { formatCount } from './format.ts'
+import type { PageContext, View } from './route.ts'
+import { Size } from './usage-bar.tsx'
 
 /** What an owner can list, in the order of the page. */
 export const usageKinds = ['repositories', 'attachments', 'packages', 'artifacts'] as const

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import type { PageContext, View } from '../route.ts'
+import type { PageContext, View } from './route.ts'
 
 /** A whole document. What is put into it is escaped, wherever it comes from. */
 export const documentOf = ({ title, body }: View, frame: PageContext): string =>

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { SIMULATE } from '../admin-action.ts'
+import { SIMULATE } from './admin-action.ts'
 import { Notice } from './document.tsx'
 import { sentence } from './sign-in.tsx'
 

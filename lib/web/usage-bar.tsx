@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import { type Sum, subtract } from '../../integers.ts'
-import type { Usage } from '../../quota/subjects.ts'
-import { usageParts as all, type SubjectStatus, type UsagePart, usagePartsOf } from '../usage-breakdown.ts'
+import { type Sum, subtract } from '../integers.ts'
+import type { Usage } from '../quota/subjects.ts'
+import { formatBytes, formatSize } from './format.ts'
+import { usageParts as all, type SubjectStatus, type UsagePart, usagePartsOf } from './usage-breakdown.ts'
 
 /** In percent of the whole, with as many digits as a screen has points. */
 const percent = (bytes: Sum, whole: number): string =>

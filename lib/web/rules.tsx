@@ -1,12 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { formatExactLimit } from '../../byte-sizes.ts'
-import type { QuotaRule } from '../../quota/evaluate.ts'
-import { subjects } from '../../quota/subjects.ts'
-import type { PageContext, View } from '../route.ts'
+import type { QuotaRule } from '../quota/evaluate.ts'
+import { subjects } from '../quota/subjects.ts'
 import { AdminNav } from './admin.tsx'
+import { Buttons, FlashMessage } from './components.tsx'
 import { Post } from './document.tsx'
-import { Buttons, FlashMessage } from './flash.tsx'
+import type { PageContext, View } from './route.ts'
+import { formatLimit } from './size-input.ts'
 import { SubjectCode } from './subject.tsx'
 
 /** A rule as a form has it. */
@@ -63,7 +62,7 @@ const RuleTable = ({ frame, rules }: { frame: PageContext; rules: readonly Quota
             <a href={ruleHref(frame, name)}>{name}</a>
             <div class="small">{covered.join(', ') || 'no subjects'}</div>
           </td>
-          <td class="number">{formatExactLimit(limit)}</td>
+          <td class="number">{formatLimit(limit)}</td>
         </tr>
       ))}
     </tbody>
@@ -101,7 +100,7 @@ export const ruleView = (
       <FlashMessage {...told} />
       <Post frame={frame} to="/-/admin/rule" class="stacked">
         <input type="hidden" name="name" value={rule.name} />
-        <Fields given={given ?? { ...rule, limit: formatExactLimit(rule.limit) }} />
+        <Fields given={given ?? { ...rule, limit: formatLimit(rule.limit) }} />
         <Buttons act="Save" />
       </Post>
       <section aria-labelledby="delete">

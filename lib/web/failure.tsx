@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { View } from '../route.ts'
+import type { View } from './route.ts'
 import { sentence } from './sign-in.tsx'
 
 /** What is hidden and what does not exist are said in the same words. */

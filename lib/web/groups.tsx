@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { QuotaGroup } from '../../quota/evaluate.ts'
-import { formatCount } from '../format.ts'
-import type { PageContext, View } from '../route.ts'
+import type { QuotaGroup } from '../quota/evaluate.ts'
 import { AdminNav } from './admin.tsx'
+import { Buttons, FlashMessage } from './components.tsx'
 import { Post } from './document.tsx'
-import { Buttons, FlashMessage } from './flash.tsx'
+import { formatCount } from './format.ts'
+import type { PageContext, View } from './route.ts'
 import { ruleHref } from './rules.tsx'
 import { Pages } from './usage-list.tsx'
 

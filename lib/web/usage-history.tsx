@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { dateOf } from '../../api/time.ts'
-import { formatSize } from '../../byte-sizes.ts'
-import type { SubjectStatus } from '../usage-breakdown.ts'
-import { CANVAS, type HistoryChart, type HistorySpan, historyChart } from '../usage-history.ts'
-import { Size } from './bar.tsx'
+import { dateOf } from '../api/time.ts'
+import { formatSize } from './format.ts'
+import { Size } from './usage-bar.tsx'
+import type { SubjectStatus } from './usage-breakdown.ts'
+import { CANVAS, type HistoryChart, type HistorySpan, historyChart } from './usage-history.ts'
 
 /** So many of the latest changes are said in figures. */
 const LATEST = 30

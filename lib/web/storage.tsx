@@ -1,15 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { formatSize } from '../../byte-sizes.ts'
-import type { Usage } from '../../quota/subjects.ts'
-import type { Account } from '../../records/schema/index.ts'
-import { formatList } from '../format.ts'
-import type { PageContext, View } from '../route.ts'
-import { type SubjectStatus, usageParts } from '../usage-breakdown.ts'
-import type { HistorySpan } from '../usage-history.ts'
-import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './bar.tsx'
+import type { Usage } from '../quota/subjects.ts'
+import type { Account } from '../records/schema.ts'
 import { Notice, Post } from './document.tsx'
+import { formatList, formatSize } from './format.ts'
 import { groupHref } from './groups.tsx'
+import type { PageContext, View } from './route.ts'
+import { Legend, PartsBar, PlainBar, Size, StateWord, Swatch } from './usage-bar.tsx'
+import { type SubjectStatus, usageParts } from './usage-breakdown.ts'
+import type { HistorySpan } from './usage-history.ts'
 import { UsageHistory } from './usage-history.tsx'
 import { UsageList, type UsageListData } from './usage-list.tsx'
 
