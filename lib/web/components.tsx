@@ -1,7 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import type { Subject } from '../quota/subjects.ts'
 import { SIMULATE } from './admin-action.ts'
 import { Notice } from './document.tsx'
 import { sentence } from './sign-in.tsx'
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** What a form has done, and what was wrong with it. */
 export interface FlashMessage {
@@ -38,4 +40,18 @@ export const Buttons = ({ act, isGrave = false }: { act: string; isGrave?: boole
       See whom it would change
     </button>
   </div>
+)
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** On a narrow screen it is broken between its words. */
+export const SubjectCode = ({ subject }: { subject: Subject }) => (
+  <code>
+    {subject.split(/(?<=:)/).map((word) => (
+      <>
+        {word}
+        <wbr />
+      </>
+    ))}
+  </code>
 )

@@ -1,9 +1,12 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { AllotError } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
-import type { Repository, RepositoryUsage } from '../records/schema.ts'
+import { type Repository, type RepositoryUsage, repositoryUsages } from '../records/schema.ts'
 import { formatSize } from './format.ts'
-import type { PageContext, View } from './route.ts'
+import { accessibleOwner } from './owner-access.ts'
+import { type PageContext, page, type View } from './route.ts'
 import { Size } from './usage-bar.tsx'
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 export interface RepositoryData {
   readonly owner: string
@@ -71,3 +74,23 @@ const sizesOf = ({ container: { git, lfs, issues, releases, artifacts, packages 
     ['Artifacts', artifacts],
     ['Packages', packages],
   ] as const
+
+export const repositoryRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/storage/{owner}/repositories/{repo}',
+    who: 'user',
+    async handle({ user, frame, params }, { store, hosting, settings, ...services }) {
+      const owner = await accessibleOwner({ store, hosting, settings, ...services }, user, params.owner)
+      const repository = await hosting.repositories.find(user, owner.name, params.repo)
+      const container = repository && (await store.read((tx) => repositoryUsages.get(tx, [repository.id])))
+      if (repository === undefined || container === undefined)
+        throw new AllotError('not_found', 'there is no such repository')
+      const clone =
+        settings.clones && frame.site !== undefined
+          ? `${frame.site}/${owner.name}/${repository.name}.git`
+          : undefined
+      return repositoryView(frame, { owner: owner.name, repository, container, clone })
+    },
+  }),
+]

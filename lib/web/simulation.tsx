@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ChangedAnswer } from '../quota/plans.ts'
+import { SubjectCode } from './components.tsx'
 import { Notice, Post } from './document.tsx'
 import { formatCount, formatSize } from './format.ts'
 import type { PageContext, View } from './route.ts'
-import { SubjectCode } from './subject.tsx'
 import { Size } from './usage-bar.tsx'
 
 /** Whose answer would be another one. */
