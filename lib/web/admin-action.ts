@@ -1,53 +1,79 @@
-import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
+import type { Identity } from '../hosting/identity.ts'
+import type { NamedPlan } from '../hosting/named-plans.ts'
 import { checkScopes } from '../http/scopes.ts'
-import type { NamedPlan } from '../repositories/named-plans.ts'
-import type { Form } from './form.ts'
-import type { PageContext, PageReply, PageServices, Redirect, View } from './route.ts'
-import { type ChangedOwnerView, simulationView } from './simulation.tsx'
+import { PREVIEW } from './components.tsx'
+import {
+  type PageReply,
+  type PageRequest,
+  type PageRoute,
+  type PageServices,
+  page,
+  type View,
+} from './route.ts'
+import { simulationView } from './simulation.tsx'
 
-/** What a form of an administrator is sent for. */
+/** Declares that a page is for administrators. */
+export const adminPage = { method: 'GET', who: 'admin', scope: 'read:admin' } as const
+
+/** What a form of an administrator does. */
 export interface AdminAction {
-  readonly form: Form
-  readonly frame: PageContext
-  readonly user: Identity
-  /** Where the form was sent. */
-  readonly path: string
-  /** What it comes to, to see whom that would change before it is done. */
+  /** The change as a plan, to preview which owners it affects. */
   plan(): NamedPlan | Promise<NamedPlan>
-  apply(): Promise<Redirect>
-  /** The form again, with what is wrong. */
+  /** Makes the change. @returns the path to redirect to */
+  apply(): Promise<string>
+  /** The form again, with the message of the error that refused it. */
   showAgain(failure: string): View | Promise<View>
 }
 
-/** The value of the button that only shows what would change. */
-export const SIMULATE = 'simulate'
+type AdminRequest = PageRequest<never, Identity>
 
-/** So many of those who would change are named. */
-const NAMED = 100
+/** Declares the route of a form that an administrator can preview before submitting it. */
+export const adminForm = <const Path extends string>(
+  path: Path,
+  prepare: (request: AdminRequest, services: PageServices) => Promise<AdminAction>,
+): PageRoute =>
+  page({
+    method: 'POST',
+    // A preview only reads; applying the change checks `write:admin`.
+    ...{ who: 'admin', scope: 'read:admin' },
+    path,
+    async handle(request, services) {
+      const action = await prepare(request, services)
+      try {
+        if (request.form.text('do') === PREVIEW) return await preview(request, services, path, action)
+        checkScopes(request.user, { scope: 'write:admin' })
+        return { to: await action.apply() }
+      } catch (error) {
+        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
+        return { ...(await action.showAgain(error.message)), status: error.code === 'conflict' ? 409 : 422 }
+      }
+    },
+  })
 
-/** Does what a form asks for, or shows whom it would change; what is wrong with it is said above the same form. */
-export const runAdminAction = async (services: PageServices, action: AdminAction): Promise<PageReply> => {
-  const isSimulated = action.form.text('do') === SIMULATE
-  if (!isSimulated) checkScopes(action.user, { scope: 'write:admin' })
-  try {
-    return isSimulated ? await simulate(services, action) : await action.apply()
-  } catch (error) {
-    if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
-    return { ...(await action.showAgain(error.message)), status: error.code === 'conflict' ? 409 : 422 }
-  }
-}
-
+/** Errors that the form shows; others get the error page. */
 const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found', 'bad_request'])
 
-const simulate = async ({ hosting }: PageServices, action: AdminAction): Promise<View> => {
-  const { items, total } = await hosting.plans.simulate(await action.plan(), { offset: 0, limit: NAMED })
+/** Affected owners that a preview lists. */
+const MAX_LISTED = 100
+
+const preview = async (
+  { form, frame }: AdminRequest,
+  { hosting }: PageServices,
+  path: string,
+  action: AdminAction,
+): Promise<PageReply> => {
+  const { items, total } = await hosting.plans.simulate(await action.plan(), { offset: 0, limit: MAX_LISTED })
   const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
-  const changed = items.flatMap(({ owner, answers }): ChangedOwnerView[] => {
-    const name = names.get(owner)
-    return name === undefined ? [] : [{ name, answers }]
+  return simulationView(frame, {
+    path,
+    fields: form.entries.filter(([name]) => name !== 'form' && name !== 'do'),
+    // An owner without a name was deleted since the simulation.
+    changed: items.flatMap(({ owner, answers }) => {
+      const name = names.get(owner)
+      return name === undefined ? [] : [{ name, answers }]
+    }),
+    total,
   })
-  const fields = action.form.entries.filter(([name]) => name !== 'form' && name !== 'do')
-  return simulationView(action.frame, { path: action.path, fields, changed, total })
 }

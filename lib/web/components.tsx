@@ -1,18 +1,66 @@
-import type { Subject } from '../quota/subjects.ts'
-import { SIMULATE } from './admin-action.ts'
-import { Notice } from './document.tsx'
-import { sentence } from './sign-in.tsx'
-
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact'
+import type { Slice } from '../hosting/visible-page.ts'
+import type { Sum } from '../integers.ts'
+import type { Subject } from '../quota/subjects.ts'
+import { formatBytes, formatSize, sentence } from './format.ts'
+import type { PageContext } from './route.ts'
 
-/** What a form has done, and what was wrong with it. */
+/** A form that changes something: sends the CSRF token along. */
+export const Post = ({
+  frame,
+  to,
+  children,
+  ...attributes
+}: {
+  frame: PageContext
+  to: string
+  class?: string
+  children: ComponentChildren
+}) => (
+  <form method="post" action={frame.at(to)} {...attributes}>
+    <input type="hidden" name="form" value={frame.formToken} />
+    {children}
+  </form>
+)
+
+/** The value of the button that shows the effect of a form without saving it. */
+export const PREVIEW = 'preview'
+
+/** The buttons of a form whose effect can be previewed. */
+export const ActionButtons = ({ label, isDangerous = false }: { label: string; isDangerous?: boolean }) => (
+  <div class="buttons">
+    <button type="submit" class={isDangerous ? 'danger' : ''}>
+      {label}
+    </button>
+    <button type="submit" class="secondary" name="do" value={PREVIEW}>
+      Preview changes
+    </button>
+  </div>
+)
+
+export const Notice = ({
+  kind,
+  children,
+}: {
+  kind: 'over' | 'near' | 'success'
+  children: ComponentChildren
+}) => (
+  <div class={`notice ${kind}`} role={kind === 'success' ? 'status' : 'note'}>
+    {children}
+  </div>
+)
+
+/** The result of the last form. */
 export interface FlashMessage {
-  readonly said?: string | null | undefined
+  /** A key of DONE, from the query of the redirect. */
+  readonly done?: string | null | undefined
+  /** Message of the error that refused the form. */
   readonly failure?: string | undefined
 }
 
-/** Nothing but these is said, whatever an address has in it. */
-const SAID: Readonly<Record<string, string>> = {
+/** The only messages that a query can select, so that a link cannot put its own text on the page. */
+const DONE: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Saved.',
   deleted: 'Deleted.',
@@ -20,31 +68,49 @@ const SAID: Readonly<Record<string, string>> = {
   removed: 'Removed.',
 }
 
-export const FlashMessage = ({ said, failure }: FlashMessage) => {
-  const words = said && Object.hasOwn(SAID, said) ? SAID[said] : undefined
-  return (
-    <>
-      {words !== undefined && <Notice kind="said">{words}</Notice>}
-      {failure !== undefined && <Notice kind="over">{sentence(failure)}</Notice>}
-    </>
-  )
-}
-
-/** To do it, and to see first whom it would change. */
-export const Buttons = ({ act, isGrave = false }: { act: string; isGrave?: boolean }) => (
-  <div class="buttons">
-    <button type="submit" class={isGrave ? 'grave' : ''}>
-      {act}
-    </button>
-    <button type="submit" class="quiet" name="do" value={SIMULATE}>
-      See whom it would change
-    </button>
-  </div>
+export const FlashMessage = ({ done, failure }: FlashMessage) => (
+  <>
+    {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
+    {failure !== undefined && <Notice kind="over">{sentence(failure)}</Notice>}
+  </>
 )
 
-/** @jsxRuntime automatic @jsxImportSource preact */
+/** A table with one column of text, followed by columns of numbers. */
+export const Table = ({
+  column,
+  numbers,
+  caption,
+  children,
+}: {
+  column: string
+  numbers: readonly string[]
+  caption?: string
+  children: ComponentChildren
+}) => (
+  <table>
+    {caption !== undefined && <caption>{caption}</caption>}
+    <thead>
+      <tr>
+        <th scope="col">{column}</th>
+        {numbers.map((name) => (
+          <th key={name} scope="col" class="number">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+)
 
-/** On a narrow screen it is broken between its words. */
+/** A rounded size, with the exact number of bytes as its value and on hover. */
+export const Size = ({ bytes }: { bytes: Sum }) => (
+  <data value={String(bytes)} title={formatBytes(bytes)}>
+    {formatSize(bytes)}
+  </data>
+)
+
+/** A subject that narrow screens break after its colons. */
 export const SubjectCode = ({ subject }: { subject: Subject }) => (
   <code>
     {subject.split(/(?<=:)/).map((word) => (
@@ -55,3 +121,45 @@ export const SubjectCode = ({ subject }: { subject: Subject }) => (
     ))}
   </code>
 )
+
+const PAGE_SIZE = 50
+const MAX_PAGE = 1_000_000
+
+/** The number in `?page=`, or 1 when it is missing or invalid. */
+export const pageNumber = (query: URLSearchParams): number => {
+  const number = Number(query.get('page') ?? 1)
+  return Number.isInteger(number) && number >= 1 && number <= MAX_PAGE ? number : 1
+}
+
+export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
+
+/** Links to the previous and the next page of a list. */
+export const Pages = ({
+  href,
+  page,
+  total,
+}: {
+  href: (page: number) => string
+  page: number
+  /** Items on all pages. */
+  total: number
+}) => {
+  const last = Math.max(1, Math.ceil(total / PAGE_SIZE))
+  return last === 1 ? null : (
+    <nav class="pages" aria-label="Pages of the list">
+      {page > 1 && (
+        <a rel="prev" href={href(page - 1)}>
+          Previous
+        </a>
+      )}
+      <span>
+        Page {page} of {last}
+      </span>
+      {page < last && (
+        <a rel="next" href={href(page + 1)}>
+          Next
+        </a>
+      )}
+    </nav>
+  )
+}

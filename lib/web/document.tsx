@@ -1,12 +1,11 @@
-import type { ComponentChildren } from 'preact'
-import { renderToString } from 'preact-render-to-string'
-import type { PageContext, View } from './route.ts'
-import { sentence } from './sign-in.tsx'
-
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { renderToString } from 'preact-render-to-string'
+import { Post } from './components.tsx'
+import { sentence } from './format.ts'
+import type { PageContext, View } from './route.ts'
 
-/** A whole document. What is put into it is escaped, wherever it comes from. */
-export const documentOf = ({ title, body }: View, frame: PageContext): string =>
+/** Renders a whole HTML document. Preact escapes every text and attribute. */
+export const renderDocument = ({ title, body }: View, frame: PageContext): string =>
   `<!doctype html>\n${renderToString(
     <html lang="en">
       <head>
@@ -19,7 +18,7 @@ export const documentOf = ({ title, body }: View, frame: PageContext): string =>
       </head>
       <body>
         <a class="skip" href="#content">
-          To the content
+          Skip to content
         </a>
         <Header frame={frame} />
         <main id="content" tabIndex={-1}>
@@ -44,7 +43,7 @@ const Header = ({ frame }: { frame: PageContext }) => {
       )}
       {user !== null && frame.hasSessions && (
         <Post frame={frame} to="/-/sign-out">
-          <button type="submit" class="quiet">
+          <button type="submit" class="secondary">
             Sign out
           </button>
         </Post>
@@ -53,57 +52,27 @@ const Header = ({ frame }: { frame: PageContext }) => {
   )
 }
 
-/** A form that changes something. */
-export const Post = ({
-  frame,
-  to,
-  children,
-  ...more
-}: {
-  frame: PageContext
-  to: string
-  class?: string
-  children: ComponentChildren
-}) => (
-  <form method="post" action={frame.at(to)} {...more}>
-    <input type="hidden" name="form" value={frame.formToken} />
-    {children}
-  </form>
-)
+/** The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists. */
+export const failureView = (status: number, message: string): View => {
+  const title = FAILURE_TITLES[status] ?? 'Request failed'
+  return {
+    title,
+    body: (
+      <>
+        <h1>{title}</h1>
+        <p>
+          {status === 404 ? 'This page does not exist, or you do not have access to it.' : sentence(message)}
+        </p>
+      </>
+    ),
+  }
+}
 
-/** Something that the visitor has to know first. */
-export const Notice = ({
-  kind,
-  children,
-}: {
-  kind: 'over' | 'near' | 'said'
-  children: ComponentChildren
-}) => (
-  <div class={`notice ${kind}`} role={kind === 'said' ? 'status' : 'note'}>
-    {children}
-  </div>
-)
-
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-/** What is hidden and what does not exist are said in the same words. */
-const MISSING = 'There is nothing here, or nothing that you may see.'
-
-export const failureView = (status: number, message: string): View => ({
-  title: titles[status] ?? 'This did not work',
-  body: (
-    <>
-      <h1>{titles[status] ?? 'This did not work'}</h1>
-      <p>{status === 404 ? MISSING : sentence(message)}</p>
-    </>
-  ),
-})
-
-const titles: Record<number, string> = {
-  403: 'Not allowed',
+const FAILURE_TITLES: Readonly<Record<number, string>> = {
+  403: 'Access denied',
   404: 'Not found',
-  409: 'Already there',
-  429: 'Too many tries',
-  500: 'Something failed',
-  503: 'Down for the moment',
+  409: 'Conflict',
+  429: 'Too many attempts',
+  500: 'Something went wrong',
+  503: 'Temporarily unavailable',
 }

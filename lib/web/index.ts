@@ -1,7 +1,7 @@
 import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
 import { createPageDispatcher, type PageDispatcher } from './dispatcher.ts'
-import { documentOf, failureView } from './document.tsx'
+import { failureView, renderDocument } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import { repositoryRoutes } from './repository.tsx'
 import type { PageServices } from './route.ts'
@@ -9,6 +9,7 @@ import { ruleRoutes } from './rules.tsx'
 import { signInRoutes } from './sign-in.tsx'
 import { storageRoutes } from './storage.tsx'
 import { icon, style } from './style.ts'
+import { usageListRoutes } from './usage-list.tsx'
 
 export interface PagesOptions {
   services: PageServices
@@ -18,21 +19,22 @@ export interface PagesOptions {
   log: Log
 }
 
-/** Every page but those of signing in; the specs that walk all pages are made from this list. */
+/** Every page except those to sign in; the specs that walk all pages use this list. */
 export const pageRoutes = [
   ...storageRoutes,
+  ...usageListRoutes,
   ...repositoryRoutes,
   ...adminRoutes,
   ...ruleRoutes,
   ...groupRoutes,
 ]
 
-/** The pages for people: what somebody uses and has left, from the same functions as the API. */
-export const createPages = (facts: PagesOptions): PageDispatcher =>
+/** The web pages: storage of owners and administration of quotas, from the same functions as the API. */
+export const createPages = (options: PagesOptions): PageDispatcher =>
   createPageDispatcher({
-    ...facts,
-    routes: [...pageRoutes, ...(facts.hasOwnLogin ? [] : signInRoutes)],
+    ...options,
+    routes: [...pageRoutes, ...(options.hasOwnLogin ? [] : signInRoutes)],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },
-    failureView: failureView,
-    render: documentOf,
+    failureView,
+    render: renderDocument,
   })

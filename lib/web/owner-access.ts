@@ -5,9 +5,10 @@ import type { Account } from '../records/schema/index.ts'
 import type { PageServices } from './route.ts'
 
 /**
- * Whoever's storage the user may see: their own, that of organizations that they own, and for administrators everyone's.
- * @throws AllotError not_found for what is not there and for what the user may not know of, alike; forbidden for an
- * organization that the user does not own.
+ * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
+ * any owner.
+ * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the user does
+ * not own the organization, or the session lacks the scope
  */
 export const accessibleOwner = async (
   { hosting }: PageServices,
@@ -15,30 +16,31 @@ export const accessibleOwner = async (
   name: string,
 ): Promise<Account> => {
   const account = await hosting.accounts.find(user, name)
-  if (account?.id === user.id) return scoped(user, account, 'read:user')
-  if (account !== undefined && user.admin) return scoped(user, account, 'read:admin')
-  if (account?.kind !== 'organization') throw new AllotError('not_found', 'there is no such owner')
+  if (account?.id === user.id) return withScope(user, account, 'read:user')
+  if (account !== undefined && user.admin) return withScope(user, account, 'read:admin')
+  if (account?.kind !== 'organization') throw new AllotError('not_found', `there is no owner named ${name}`)
   if (!(await hosting.organizations.isOwner(account.id, user.id)))
-    throw new AllotError('forbidden', `the storage of ${account.name} is shown to its owners alone`)
-  return scoped(user, account, 'read:organization')
+    throw new AllotError('forbidden', `only owners of ${account.name} can see its storage`)
+  return withScope(user, account, 'read:organization')
 }
 
-const scoped = (user: Identity, account: Account, scope: string): Account => {
+const withScope = (user: Identity, account: Account, scope: string): Account => {
   checkScopes(user, { scope })
   return account
 }
 
-/** So many organizations are shown beside an owner. */
-const SHOWN = 50
+/** Whether the session has a scope: a session that a token started has the scopes of the token. */
+export const canRead = ({ scopes }: Identity, category: 'organization' | 'admin'): boolean =>
+  ['all', `read:${category}`, `write:${category}`].some((scope) => scopes.has(scope))
 
-/** The organizations that somebody owns, by their names. */
+const MAX_ORGANIZATIONS = 50
+
+/** The organizations that the user owns, by name; at most {@link MAX_ORGANIZATIONS}. */
 export const ownedOrganizations = async ({ hosting }: PageServices, user: Identity): Promise<Account[]> => {
   const { items } = await hosting.organizations.of(user, user.id, { offset: 0, limit: 1000 })
-  const owned = await Promise.all(
-    items.map(async (one) => ((await hosting.organizations.isOwner(one.id, user.id)) ? [one] : [])),
-  )
-  return owned
-    .flat()
-    .sort((one, other) => one.name.localeCompare(other.name, 'en'))
-    .slice(0, SHOWN)
+  const isOwned = await Promise.all(items.map(({ id }) => hosting.organizations.isOwner(id, user.id)))
+  return items
+    .filter((_, index) => isOwned[index])
+    .sort((left, right) => left.name.localeCompare(right.name, 'en'))
+    .slice(0, MAX_ORGANIZATIONS)
 }

@@ -1,25 +1,48 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
-import { type Repository, type RepositoryUsage, repositoryUsages } from '../records/schema.ts'
-import { formatSize } from './format.ts'
+import type { Repository, RepositoryUsage } from '../records/schema.ts'
+import { Size, Table } from './components.tsx'
+import { formatBytes, formatSize } from './format.ts'
 import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, page, type View } from './route.ts'
-import { Size } from './usage-bar.tsx'
 
-/** @jsxRuntime automatic @jsxImportSource preact */
+export const repositoryRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/storage/{owner}/repositories/{repo}',
+    who: 'user',
+    async handle({ user, frame, params }, services) {
+      const { hosting, quota, settings } = services
+      const owner = await accessibleOwner(services, user, params.owner)
+      const repository = await hosting.repositories.find(user, owner.name, params.repo)
+      const usage = repository && (await quota.repositoryUsage(repository.id))
+      if (repository === undefined || usage === undefined)
+        throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
+      const isCloneable = settings.clones && frame.site !== undefined
+      const cloneUrl = isCloneable ? `${frame.site}/${owner.name}/${repository.name}.git` : undefined
+      return repositoryView(frame, { owner: owner.name, repository, usage, cloneUrl })
+    },
+  }),
+]
 
-export interface RepositoryData {
+interface RepositoryData {
   readonly owner: string
   readonly repository: Repository
-  readonly container: RepositoryUsage
-  /** Where it is cloned from; undefined where it is not from here. */
-  readonly clone: string | undefined
+  readonly usage: RepositoryUsage
+  /** Undefined when this server does not serve git. */
+  readonly cloneUrl: string | undefined
 }
 
-/** One repository, with what it and everything in it takes. */
-export const repositoryView = (frame: PageContext, facts: RepositoryData): View => {
-  const { owner, repository, clone } = facts
-  const sizes = sizesOf(facts)
+const repositoryView = (frame: PageContext, { owner, repository, usage, cloneUrl }: RepositoryData): View => {
+  const sizes = [
+    ['Git data', usage.git],
+    ['LFS', usage.lfs],
+    ['Attachments of issues', usage.issues],
+    ['Attachments of releases', usage.releases],
+    ['Artifacts', usage.artifacts],
+    ['Packages', usage.packages],
+  ] as const
   const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
   return {
     title: `${owner}/${repository.name}`,
@@ -32,65 +55,25 @@ export const repositoryView = (frame: PageContext, facts: RepositoryData): View 
           {repository.private ? 'Private' : 'Public'}
           {repository.description !== '' && ` · ${repository.description}`}
         </p>
-        <p class="summary">
-          <strong>{formatSize(total)}</strong> in all ({total.toLocaleString('en')} bytes).
+        <p>
+          <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
         </p>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col" class="number">
-                Size
-              </th>
+        <Table column="Category" numbers={['Size']}>
+          {sizes.map(([name, bytes]) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td class="number">
+                <Size bytes={bytes} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {sizes.map(([name, bytes]) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td class="number">
-                  <Size bytes={bytes} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {clone !== undefined && (
+          ))}
+        </Table>
+        {cloneUrl !== undefined && (
           <p>
-            Clone it with <code>git clone {clone}</code>
+            Clone with <code>git clone {cloneUrl}</code>
           </p>
         )}
       </>
     ),
   }
 }
-
-const sizesOf = ({ container: { git, lfs, issues, releases, artifacts, packages } }: RepositoryData) =>
-  [
-    ['Git data', git],
-    ['LFS', lfs],
-    ['Attachments of issues', issues],
-    ['Attachments of releases', releases],
-    ['Artifacts', artifacts],
-    ['Packages', packages],
-  ] as const
-
-export const repositoryRoutes = [
-  page({
-    method: 'GET',
-    path: '/-/storage/{owner}/repositories/{repo}',
-    who: 'user',
-    async handle({ user, frame, params }, { store, hosting, settings, ...services }) {
-      const owner = await accessibleOwner({ store, hosting, settings, ...services }, user, params.owner)
-      const repository = await hosting.repositories.find(user, owner.name, params.repo)
-      const container = repository && (await store.read((tx) => repositoryUsages.get(tx, [repository.id])))
-      if (repository === undefined || container === undefined)
-        throw new AllotError('not_found', 'there is no such repository')
-      const clone =
-        settings.clones && frame.site !== undefined
-          ? `${frame.site}/${owner.name}/${repository.name}.git`
-          : undefined
-      return repositoryView(frame, { owner: owner.name, repository, container, clone })
-    },
-  }),
-]

@@ -1,258 +1,28 @@
-import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
-import { today } from '../quota/history.ts'
-import type { Usage } from '../quota/subjects.ts'
-import type { Account } from '../records/schema.ts'
-import { Notice, Post } from './document.tsx'
-import { formatList, formatSize } from './format.ts'
-import { groupHref } from './groups.tsx'
-import { accessibleOwner, ownedOrganizations } from './owner-access.ts'
-import { type PageContext, type PageServices, page, type View } from './route.ts'
-import {
-  Legend,
-  PartsBar,
-  PlainBar,
-  Size,
-  StateWord,
-  type SubjectStatus,
-  Swatch,
-  subjectStatus,
-  usageParts,
-} from './usage-bar.tsx'
-import { type HistorySpan, historySpans, UsageHistory } from './usage-history.tsx'
-import {
-  isUsageKind,
-  UsageList,
-  type UsageListData,
-  usageKinds,
-  usageList,
-  usageListView,
-} from './usage-list.tsx'
-
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { Identity } from '../hosting/identity.ts'
+import type { QuotaGroup } from '../quota/evaluate.ts'
+import type { Subject, Usage } from '../quota/subjects.ts'
+import type { Account, DailyUsage } from '../records/schema.ts'
+import { Post } from './components.tsx'
+import { groupPath } from './groups.tsx'
+import { PartLimits, UsageSummary, UsedAndLimit, Warnings } from './limits.tsx'
+import { accessibleOwner, canRead, ownedOrganizations } from './owner-access.ts'
+import { type PageContext, type PageServices, page, type View } from './route.ts'
+import { Legend, StateLabel, type SubjectStatus, subjectStatus, UsageBar, usageParts } from './usage-bar.tsx'
+import { UsageHistory } from './usage-history.tsx'
+import { LargestItems, readUsageList, type UsageList, usageKinds } from './usage-list.tsx'
 
-/** All that is shown of one owner. */
-export interface StorageData {
-  readonly owner: Account
-  readonly usage: Usage
-  readonly total: SubjectStatus
-  /** In the order of the parts. */
-  readonly measures: readonly SubjectStatus[]
-  /** The names of the groups that judge the owner; undefined for those who are not told them. */
-  readonly groups: readonly string[] | undefined
-  readonly growth: readonly HistorySpan[]
-  readonly lists: readonly UsageListData[]
-  /** Organizations whose storage the owner answers for. */
-  readonly organizations: readonly { account: Account; total: SubjectStatus; usage: Usage }[]
-}
-
-export const storageView = (frame: PageContext, facts: StorageData): View => {
-  const { owner, usage, total } = facts
-  return {
-    title: `Storage of ${owner.name}`,
-    body: (
-      <>
-        <h1>Storage of {owner.name}</h1>
-        {owner.fullName !== '' && <p class="subtitle">{owner.fullName}</p>}
-        <Groups frame={frame} facts={facts} />
-        <Over facts={facts} />
-        <section aria-labelledby="used">
-          <h2 id="used">Used and left</h2>
-          <Summary total={total} />
-          <PartsBar usage={usage} measure={total} />
-          <Legend usage={usage} />
-        </section>
-        <Limits facts={facts} />
-        <UsageHistory spans={facts.growth} total={total} />
-        <Organizations frame={frame} facts={facts} />
-        {facts.lists.map((list) => (
-          <UsageList key={list.kind} frame={frame} owner={owner.name} list={list} />
-        ))}
-        {owner.id === frame.user?.id && frame.hasSessions && <Everywhere frame={frame} />}
-      </>
-    ),
-  }
-}
-
-export const Summary = ({ total: { used, room, state } }: { total: SubjectStatus }) => (
-  <p class="summary">
-    <strong>{formatSize(used)}</strong> used ({used.toLocaleString('en')} bytes)
-    {room === undefined && '. There is no limit on the whole.'}
-    {room !== undefined && state === 'over' && (
-      <>
-        , and the limit is {formatSize(room.limit)}: <strong>over</strong> by {formatSize(-room.remaining)}.
-      </>
-    )}
-    {room !== undefined && state !== 'over' && (
-      <>
-        , <strong>{formatSize(room.remaining)}</strong> left of {formatSize(room.limit)}.
-      </>
-    )}
-  </p>
-)
-
-/** Shown to administrators, as the API has it. */
-const Groups = ({ frame, facts: { groups } }: { frame: PageContext; facts: StorageData }) =>
-  groups === undefined ? null : (
-    <p class="subtitle">
-      {groups.length === 0 ? 'Judged by no group.' : 'Judged by: '}
-      {groups.map((name, at) => (
-        <>
-          {at > 0 && ', '}
-          <a href={groupHref(frame, name)}>{name}</a>
-        </>
-      ))}
-    </p>
-  )
-
-const Everywhere = ({ frame }: { frame: PageContext }) => (
-  <section aria-labelledby="signed-in">
-    <h2 id="signed-in">Signed in</h2>
-    <p>A change of the password ends this, too, and so does revoking the token that it was begun with.</p>
-    <Post frame={frame} to="/-/sign-out">
-      <button type="submit" class="quiet" name="everywhere" value="yes">
-        Sign out everywhere
-      </button>
-    </Post>
-  </section>
-)
-
-/** What is over, in words. */
-const Over = ({ facts }: { facts: StorageData }) => {
-  const named = [
-    { name: 'everything together', measure: facts.total },
-    ...facts.measures.map((measure, at) => ({ name: usageParts[at]!.name.toLowerCase(), measure })),
-  ]
-  // What the whole says holds for each kind, too: to say it once is enough.
-  const own = named.filter(({ measure }, at) => at === 0 || isTighter(measure, facts.total))
-  const over = own.filter(({ measure }) => measure.state === 'over')
-  const near = own.filter(({ measure }) => measure.state === 'near')
-  const words = (some: typeof named) => formatList(some.map(({ name }) => name.replace(/^lfs$/, 'LFS')))
-  return (
-    <>
-      {over.length > 0 && (
-        <Notice kind="over">
-          <strong>Over quota</strong> for {words(over)}.
-        </Notice>
-      )}
-      {near.length > 0 && (
-        <Notice kind="near">
-          <strong>Nearly full:</strong> {words(near)}.
-        </Notice>
-      )}
-    </>
-  )
-}
-
-/** Those kinds that have less left than the whole: of the others the whole says all. */
-const Limits = ({ facts: { measures, total } }: { facts: StorageData }) => {
-  const tighter = measures
-    .map((measure, at) => ({ measure, at }))
-    .filter(({ measure }) => isTighter(measure, total))
-  return tighter.length === 0 ? null : (
-    <section aria-labelledby="limits">
-      <h2 id="limits">Limits of their own</h2>
-      <ul class="measures">
-        {tighter.map(({ measure, at }) => (
-          <li key={measure.subject}>
-            <div class="line">
-              <span>
-                <Swatch part={at} />
-                {usageParts[at]!.name}
-              </span>
-              <StateWord measure={measure} />
-            </div>
-            <PlainBar measure={measure} part={at} />
-            <Against measure={measure} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-const isTighter = ({ room }: SubjectStatus, total: SubjectStatus): boolean =>
-  room !== undefined && (total.room === undefined || room.remaining < total.room.remaining)
-
-const Against = ({ measure: { used, room } }: { measure: SubjectStatus }) => (
-  <div class="line small">
-    <span>
-      <Size bytes={used} /> used
-    </span>
-    {room !== undefined && <span>limit {formatSize(room.limit)}</span>}
-  </div>
-)
-
-const Organizations = ({ frame, facts: { organizations } }: { frame: PageContext; facts: StorageData }) =>
-  organizations.length === 0 ? null : (
-    <section aria-labelledby="organizations">
-      <h2 id="organizations">Organizations</h2>
-      <ul class="measures">
-        {organizations.map(({ account, total, usage }) => (
-          <li key={account.id}>
-            <div class="line">
-              <a href={frame.at(`/-/storage/${account.name}`)}>{account.name}</a>
-              <StateWord measure={total} />
-            </div>
-            <PartsBar usage={usage} measure={total} />
-            <Against measure={total} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-
-/** How much of each list an owner's page shows, and how much a page of the list. */
+/** Items that the page shows of each list. */
 const LARGEST = 5
-const PAGE = 50
-
-const measured = async ({ quota, settings }: PageServices, account: Account) => {
-  const standing = await quota.status(account.id)
-  const measure = (subject: Parameters<typeof subjectStatus>[1]) =>
-    subjectStatus(standing, subject, settings.nearAt)
-  return { account, standing, measure, total: measure('size:all'), usage: standing.usage }
-}
-
-const storageOf = async (
-  services: PageServices,
-  frame: PageContext,
-  user: Identity,
-  owner: Account,
-): Promise<View> => {
-  const { usage, total, measure, standing } = await measured(services, owner)
-  const owned =
-    owner.id === user.id && maySee(user, 'organization') ? await ownedOrganizations(services, user) : []
-  return storageView(frame, {
-    owner,
-    usage,
-    total,
-    measures: usageParts.map(({ subject }) => measure(subject)),
-    groups: user.admin && maySee(user, 'admin') ? standing.shown.map(({ name }) => name) : undefined,
-    growth: historySpans(await services.quota.history(owner.id), today()),
-    lists: await Promise.all(
-      usageKinds.map((kind) => usageList(services, frame, user, owner, kind, { offset: 0, limit: LARGEST })),
-    ),
-    organizations: await Promise.all(owned.map((one) => measured(services, one))),
-  })
-}
-
-/** A session that a token has begun may read no more than the token. */
-const maySee = ({ scopes }: Identity, what: 'organization' | 'admin'): boolean =>
-  ['all', `read:${what}`, `write:${what}`].some((one) => scopes.has(one))
-
-export const pageNumber = (query: URLSearchParams): number => {
-  const number = Number(query.get('page') ?? 1)
-  return Number.isInteger(number) && number >= 1 && number <= 1_000_000 ? number : 1
-}
 
 export const storageRoutes = [
   page({
     method: 'GET',
     path: '/',
     who: 'user',
-    handle: async ({ user, frame }, services) =>
-      storageOf(services, frame, user, await accessibleOwner(services, user, user.username)),
+    handle: ({ user, frame }, services) => showStorage(services, frame, user, user.username),
   }),
+  // A form that asks for an owner by name leads here.
   page({
     method: 'GET',
     path: '/-/storage',
@@ -265,20 +35,141 @@ export const storageRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}',
     who: 'user',
-    handle: async ({ user, frame, params }, services) =>
-      storageOf(services, frame, user, await accessibleOwner(services, user, params.owner)),
-  }),
-  page({
-    method: 'GET',
-    path: '/-/storage/{owner}/{kind}',
-    who: 'user',
-    async handle({ user, frame, params: { owner: name, kind }, query }, services) {
-      const owner = await accessibleOwner(services, user, name)
-      if (!isUsageKind(kind)) throw new AllotError('not_found', 'there is no such list')
-      const number = pageNumber(query)
-      const slice = { offset: (number - 1) * PAGE, limit: PAGE }
-      const list = await usageList(services, frame, user, owner, kind, slice)
-      return usageListView(frame, owner.name, list, { number, size: PAGE })
-    },
+    handle: ({ user, frame, params }, services) => showStorage(services, frame, user, params.owner),
   }),
 ]
+
+const showStorage = async (
+  services: PageServices,
+  frame: PageContext,
+  user: Identity,
+  name: string,
+): Promise<View> => {
+  const account = await accessibleOwner(services, user, name)
+  const owner = await readOwner(services, account)
+  const listsOrganizations = account.id === user.id && canRead(user, 'organization')
+  const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
+  return storageView(frame, {
+    owner,
+    groups: user.admin && canRead(user, 'admin') ? owner.groups : undefined,
+    history: await services.quota.history(account.id),
+    lists: await Promise.all(
+      usageKinds.map((kind) =>
+        readUsageList(services, frame, user, account, kind, { offset: 0, limit: LARGEST }),
+      ),
+    ),
+    organizations: await Promise.all(organizations.map((organization) => readOwner(services, organization))),
+  })
+}
+
+/** An owner's usage and limits. */
+interface OwnerStorage {
+  readonly account: Account
+  readonly usage: Usage
+  readonly total: SubjectStatus
+  /** In the order of `usageParts`. */
+  readonly parts: readonly SubjectStatus[]
+  readonly groups: readonly QuotaGroup[]
+}
+
+const readOwner = async ({ quota, settings }: PageServices, account: Account): Promise<OwnerStorage> => {
+  const status = await quota.status(account.id)
+  const statusOf = (subject: Subject) => subjectStatus(status, subject, settings.nearAt)
+  return {
+    account,
+    usage: status.usage,
+    total: statusOf('size:all'),
+    parts: usageParts.map(({ subject }) => statusOf(subject)),
+    groups: status.shown,
+  }
+}
+
+interface StorageData {
+  readonly owner: OwnerStorage
+  /** Undefined for viewers who are not administrators. */
+  readonly groups: readonly QuotaGroup[] | undefined
+  readonly history: readonly DailyUsage[]
+  readonly lists: readonly UsageList[]
+  /** The organizations that the owner owns. */
+  readonly organizations: readonly OwnerStorage[]
+}
+
+const storageView = (frame: PageContext, data: StorageData): View => {
+  const { account, usage, total, parts } = data.owner
+  const title = `Storage of ${account.name}`
+  return {
+    title,
+    body: (
+      <>
+        <h1>{title}</h1>
+        {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
+        {data.groups !== undefined && <Groups frame={frame} groups={data.groups} />}
+        <Warnings total={total} parts={parts} />
+        <section aria-labelledby="usage">
+          <h2 id="usage">Usage</h2>
+          <UsageSummary total={total} />
+          <UsageBar usage={usage} status={total} />
+          <Legend usage={usage} />
+        </section>
+        <PartLimits total={total} parts={parts} />
+        <UsageHistory history={data.history} limit={total.binding?.limit} />
+        <Organizations frame={frame} organizations={data.organizations} />
+        {data.lists.map((list) => (
+          <LargestItems key={list.kind} frame={frame} owner={account.name} list={list} />
+        ))}
+        {account.id === frame.user?.id && frame.hasSessions && <Sessions frame={frame} />}
+      </>
+    ),
+  }
+}
+
+const Groups = ({ frame, groups }: { frame: PageContext; groups: readonly QuotaGroup[] }) => (
+  <p class="subtitle">
+    Groups:{' '}
+    {groups.length === 0
+      ? 'none'
+      : groups.map(({ name }, index) => (
+          <>
+            {index > 0 && ', '}
+            <a href={frame.at(groupPath(name))}>{name}</a>
+          </>
+        ))}
+  </p>
+)
+
+const Organizations = ({
+  frame,
+  organizations,
+}: {
+  frame: PageContext
+  organizations: readonly OwnerStorage[]
+}) =>
+  organizations.length === 0 ? null : (
+    <section aria-labelledby="organizations">
+      <h2 id="organizations">Organizations</h2>
+      <ul class="statuses">
+        {organizations.map(({ account, total, usage }) => (
+          <li key={account.id}>
+            <div class="line">
+              <a href={frame.at(`/-/storage/${account.name}`)}>{account.name}</a>
+              <StateLabel status={total} />
+            </div>
+            <UsageBar usage={usage} status={total} />
+            <UsedAndLimit status={total} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+const Sessions = ({ frame }: { frame: PageContext }) => (
+  <section aria-labelledby="sessions">
+    <h2 id="sessions">Sessions</h2>
+    <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
+    <Post frame={frame} to="/-/sign-out">
+      <button type="submit" class="secondary" name="everywhere" value="yes">
+        Sign out of all devices
+      </button>
+    </Post>
+  </section>
+)

@@ -1,146 +1,144 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { dateOf } from '../api/time.ts'
 import type { Sum } from '../integers.ts'
+import { today } from '../quota/history.ts'
 import { usedBy } from '../quota/subjects.ts'
 import type { DailyUsage } from '../records/schema.ts'
+import { Size, Table } from './components.tsx'
 import { formatSize } from './format.ts'
-import { Size, type SubjectStatus, usagePartsOf } from './usage-bar.tsx'
+import { partSizes } from './usage-bar.tsx'
 
-/** What was used over time: from the begin of one day to the begin of another. */
-export interface HistorySpan {
-  readonly from: number
-  readonly to: number
-  /** Bytes. */
-  readonly used: Sum
-  /** Bytes in the order of the parts, as exact as a drawing needs. */
-  readonly slices: readonly number[]
-}
+/** Rows of the table. */
+const MAX_ROWS = 30
 
-/** Between one day on which it changed and the next it was the same; the last goes on to the end of today. */
-export const historySpans = (series: readonly DailyUsage[], today: number): HistorySpan[] =>
-  series.map((one, at) => ({
-    from: one.day,
-    to: Math.max(one.day + 1, series[at + 1]?.day ?? today + 1),
-    used: usedBy('size:all', one),
-    slices: usagePartsOf(one).map(({ bytes }) => Number(bytes)),
-  }))
-
-/** A drawing has points of this many in its width and its height, whatever size it is shown at. */
-export const CANVAS = { width: 1000, height: 240 }
-
-export interface HistoryChart {
-  /** The outline of each part, standing on the one before. */
-  readonly areas: readonly string[]
-  /** Bytes at the upper edge. */
-  readonly top: number
-  /** How far from the upper edge the limit is; undefined where it is above. */
-  readonly limit: number | undefined
-}
-
-export const historyChart = (spans: readonly HistorySpan[], limit: number | undefined): HistoryChart => {
-  const most = Math.max(1, ...spans.map(({ used }) => Number(used)))
-  const isInSight = limit !== undefined && limit >= 0 && limit <= 2 * most
-  const top = isInSight ? Math.max(most, limit) * 1.05 : most
-  const [begin, end] = [spans[0]?.from ?? 0, spans.at(-1)?.to ?? 1]
-  const x = (day: number) => round((CANVAS.width * (day - begin)) / (end - begin))
-  const y = (bytes: number) => round(CANVAS.height * (1 - bytes / top))
-  const below = (span: HistorySpan, part: number) =>
-    span.slices.slice(0, part).reduce((sum, bytes) => sum + bytes, 0)
-  const area = (part: number): string => {
-    if (spans.every(({ slices }) => slices[part] === 0)) return ''
-    const upper = spans.map((one) => `H${x(one.from)}V${y(below(one, part + 1))}H${x(one.to)}`)
-    const lower = spans.map((one) => `V${y(below(one, part))}H${x(one.from)}`).reverse()
-    return `M0 ${y(below(spans[0]!, part))}${upper.join('')}${lower.join('')}Z`
-  }
-  return {
-    areas: (spans[0]?.slices ?? []).map((_, part) => area(part)),
-    top,
-    limit: isInSight ? y(limit) : undefined,
-  }
-}
-
-const round = (number: number): number => Number(number.toFixed(2))
-
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-/** So many of the latest changes are said in figures. */
-const LATEST = 30
-
-/** How what is used has grown, drawn and in figures. */
-export const UsageHistory = ({ spans, total }: { spans: readonly HistorySpan[]; total: SubjectStatus }) => {
+/** The usage of an owner over time, as a chart and as a table. */
+export const UsageHistory = ({
+  history,
+  limit,
+}: {
+  /** The days on which usage changed, oldest first. */
+  history: readonly DailyUsage[]
+  limit: number | undefined
+}) => {
+  const spans = spansOf(history, today())
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined) return null
-  const limit = total.room?.limit
-  const drawing = historyChart(spans, limit)
-  const most = Math.max(...spans.map(({ used }) => Number(used)))
+  const highest = Math.max(...spans.map(({ used }) => Number(used)))
+  const scale = scaleOf(spans, highest, limit)
   return (
-    <section aria-labelledby="growth">
-      <h2 id="growth">Over time</h2>
+    <section aria-labelledby="history">
+      <h2 id="history">History</h2>
       <figure>
-        <Drawn drawing={drawing} />
+        <Chart spans={spans} scale={scale} />
         <div class="line small" aria-hidden="true">
           <span>{dateOf(first.from)}</span>
           <span>{dateOf(last.to - 1)}</span>
         </div>
         <figcaption>
-          {formatSize(first.used)} on {dateOf(first.from)}, {formatSize(last.used)} today, and never more than{' '}
-          {formatSize(most)}.
-          {drawing.limit !== undefined && ` The broken line is the limit of today, ${formatSize(limit!)}.`}
+          {formatSize(first.used)} on {dateOf(first.from)}, {formatSize(last.used)} today. Highest:{' '}
+          {formatSize(highest)}.
+          {scale.limitY !== undefined && ` The dashed line is the current limit, ${formatSize(limit!)}.`}
         </figcaption>
       </figure>
-      <Figures spans={spans} />
+      <HistoryTable spans={spans} />
     </section>
   )
 }
 
-/** It is stretched to the width that there is; what is written stands below it, where it stays readable. */
-const Drawn = ({ drawing: { areas, limit } }: { drawing: HistoryChart }) => (
+/** Days during which usage did not change. */
+interface Span {
+  /** First day. */
+  readonly from: number
+  /** The day after the last. */
+  readonly to: number
+  /** Bytes. */
+  readonly used: Sum
+  /** Bytes in the order of `usageParts`, rounded to what a chart can show. */
+  readonly parts: readonly number[]
+}
+
+const spansOf = (history: readonly DailyUsage[], lastDay: number): Span[] =>
+  history.map((usage, index) => ({
+    from: usage.day,
+    to: Math.max(usage.day + 1, history[index + 1]?.day ?? lastDay + 1),
+    used: usedBy('size:all', usage),
+    parts: partSizes(usage).map(Number),
+  }))
+
+/** Coordinates inside the SVG; the browser stretches it to the width of the page. */
+const CANVAS = { width: 1000, height: 240 }
+
+interface Scale {
+  x(day: number): number
+  y(bytes: number): number
+  /** Undefined when the limit is so far above the usage that showing it would flatten the chart. */
+  readonly limitY: number | undefined
+}
+
+const scaleOf = (spans: readonly Span[], highest: number, limit: number | undefined): Scale => {
+  const max = Math.max(1, highest)
+  const isLimitShown = limit !== undefined && limit >= 0 && limit <= 2 * max
+  const top = isLimitShown ? Math.max(max, limit) * 1.05 : max
+  const [start, end] = [spans[0]!.from, spans.at(-1)!.to]
+  const y = (bytes: number) => round(CANVAS.height * (1 - bytes / top))
+  return {
+    x: (day) => round((CANVAS.width * (day - start)) / (end - start)),
+    y,
+    limitY: isLimitShown ? y(limit) : undefined,
+  }
+}
+
+const round = (number: number): number => Number(number.toFixed(2))
+
+const Chart = ({ spans, scale }: { spans: readonly Span[]; scale: Scale }) => (
   <svg
-    class="growth"
+    class="chart"
     viewBox={`0 0 ${CANVAS.width} ${CANVAS.height}`}
     preserveAspectRatio="none"
     role="img"
-    aria-label="Storage used over time, in parts; the figures follow"
+    aria-label="Usage over time by part, also shown in the table below"
   >
-    {areas.map((path, part) => path !== '' && <path class={`part${part}`} d={path} />)}
-    {limit !== undefined &&
-      ['halo', 'limit'].map((kind) => (
-        <line key={kind} class={kind} x1="0" x2={CANVAS.width} y1={limit} y2={limit} />
+    {spans[0]!.parts.map(
+      (_, part) =>
+        spans.some(({ parts }) => parts[part] !== 0) && (
+          <path key={part} class={`part${part}`} d={areaPath(spans, part, scale)} />
+        ),
+    )}
+    {scale.limitY !== undefined &&
+      ['halo', 'limit'].map((line) => (
+        <line key={line} class={line} x1="0" x2={CANVAS.width} y1={scale.limitY} y2={scale.limitY} />
       ))}
   </svg>
 )
 
-const Figures = ({ spans }: { spans: readonly HistorySpan[] }) => {
-  const latest = spans.slice(-LATEST).reverse()
-  return (
-    <details>
-      <summary>In figures</summary>
-      <table>
-        <caption>
-          {latest.length < spans.length
-            ? `The latest ${LATEST} days on which it changed`
-            : 'The days on which it changed'}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">At the end of</th>
-            <th scope="col" class="number">
-              Used
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {latest.map(({ from, used }) => (
-            <tr key={from}>
-              <td>{dateOf(from)}</td>
-              <td class="number">
-                <Size bytes={used} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
-  )
+/** The outline of one part, stacked on the parts before it: the upper edge forward, then the lower edge back. */
+const areaPath = (spans: readonly Span[], part: number, { x, y }: Scale): string => {
+  const stacked = ({ parts }: Span, count: number) =>
+    y(parts.slice(0, count).reduce((sum, bytes) => sum + bytes, 0))
+  const upper = spans.map((span) => `H${x(span.from)}V${stacked(span, part + 1)}H${x(span.to)}`)
+  const lower = spans.map((span) => `V${stacked(span, part)}H${x(span.from)}`).reverse()
+  return `M0 ${stacked(spans[0]!, part)}${upper.join('')}${lower.join('')}Z`
 }
+
+const HistoryTable = ({ spans }: { spans: readonly Span[] }) => (
+  <details>
+    <summary>Show as table</summary>
+    <Table
+      column="Day"
+      numbers={['Used']}
+      caption={spans.length > MAX_ROWS ? `The last ${MAX_ROWS} days with a change` : 'The days with a change'}
+    >
+      {spans
+        .slice(-MAX_ROWS)
+        .reverse()
+        .map(({ from, used }) => (
+          <tr key={from}>
+            <td>{dateOf(from)}</td>
+            <td class="number">
+              <Size bytes={used} />
+            </td>
+          </tr>
+        ))}
+    </Table>
+  </details>
+)

@@ -1,61 +1,137 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../api/quota/schema.ts'
+import { AllotError } from '../errors.ts'
 import type { Viewer } from '../hosting/access.ts'
 import type { UsedEntry } from '../hosting/usage-lists.ts'
 import type { Slice } from '../hosting/visible-page.ts'
 import type { Account, Repository } from '../records/schema.ts'
-import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../api/quota/schema.ts'
+import { Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
 import { formatCount } from './format.ts'
-import type { PageContext, PageServices, View } from './route.ts'
-import { Size } from './usage-bar.tsx'
+import { accessibleOwner } from './owner-access.ts'
+import { type PageContext, type PageServices, page, type View } from './route.ts'
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-/** What an owner can list, in the order of the page. */
+/** The lists of an owner's page, in their order. */
 export const usageKinds = ['repositories', 'attachments', 'packages', 'artifacts'] as const
-export type UsageKind = (typeof usageKinds)[number]
-export const isUsageKind = (text: string): text is UsageKind =>
-  (usageKinds as readonly string[]).includes(text)
+type UsageKind = (typeof usageKinds)[number]
 
-/** One thing that counts. */
-export interface Item {
-  /** Tells it from the others of its page. */
-  readonly key: string
-  readonly name: string
-  /** Where it is, or what it is, in a few words. */
-  readonly about: string
-  readonly bytes: number
-  /** Where more of it is shown; undefined where nothing is. */
-  readonly href: string | undefined
-  /** The repository that it is in. */
-  readonly repository: string | undefined
+const SINGULAR: Readonly<Record<UsageKind, string>> = {
+  repositories: 'repository',
+  attachments: 'attachment',
+  packages: 'package',
+  artifacts: 'artifact',
 }
 
-/** A page of what counts, largest first. */
-export interface UsageListData {
+const isUsageKind = (text: string): text is UsageKind => Object.hasOwn(SINGULAR, text)
+
+export const usageListRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/storage/{owner}/{kind}',
+    who: 'user',
+    async handle({ user, frame, params, query }, services) {
+      const owner = await accessibleOwner(services, user, params.owner)
+      if (!isUsageKind(params.kind)) throw new AllotError('not_found', `there is no list of ${params.kind}`)
+      const number = pageNumber(query)
+      const list = await readUsageList(services, frame, user, owner, params.kind, sliceOf(number))
+      return usageListView(frame, owner.name, list, number)
+    },
+  }),
+]
+
+/** A part of a list of what counts toward an owner, largest first. */
+export interface UsageList {
   readonly kind: UsageKind
   readonly items: readonly Item[]
   readonly total: number
 }
 
-const titleOf = (kind: UsageKind): string => `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
+interface Item {
+  /** Unique in its list. */
+  readonly key: string
+  readonly name: string
+  /** Details in a few words. */
+  readonly description: string
+  readonly bytes: number
+  /** Undefined when no page shows the item. */
+  readonly href: string | undefined
+  /** Name of the repository that contains the item. */
+  readonly repository: string | undefined
+}
 
-export const UsageList = ({
-  frame,
-  owner,
-  list,
-}: {
+export const readUsageList = async (
+  { hosting, settings }: PageServices,
+  frame: PageContext,
+  viewer: Viewer,
+  owner: Account,
+  kind: UsageKind,
+  slice: Slice,
+): Promise<UsageList> => {
+  if (kind === 'repositories') {
+    const { items, total } = await hosting.listings.of(viewer, owner.id, 'reversesize', slice)
+    return { kind, total, items: items.map((repository) => repositoryItem(frame, owner.name, repository)) }
+  }
+  const { items, total } = await hosting.usage.used(viewer, owner.id, kind, slice)
+  const site = settings.links ? frame.site : undefined
+  return { kind, total, items: items.map((used) => entryItem(used, owner.name, site)) }
+}
+
+const repositoryItem = (frame: PageContext, owner: string, repository: Repository): Item => ({
+  key: repository.name,
+  name: repository.name,
+  description: [repository.private ? 'private' : 'public', repository.description]
+    .filter((text) => text !== '')
+    .join(' · '),
+  bytes: repository.size,
+  href: repositoryHref(frame, owner, repository.name),
+  repository: undefined,
+})
+
+const repositoryHref = (frame: PageContext, owner: string, name: string): string =>
+  frame.at(`/-/storage/${owner}/repositories/${name}`)
+
+const entryItem = (used: UsedEntry, owner: string, site: string | undefined): Item => {
+  const { entry, repository, isHidden } = used
+  return {
+    key: entry.key,
+    name: isHidden ? 'Hidden' : entry.name,
+    description: isHidden ? 'in a private repository that this session may not read' : descriptionOf(entry),
+    bytes: entry.size,
+    href: site === undefined || isHidden ? undefined : htmlUrlOf(used, owner, site),
+    repository,
+  }
+}
+
+const descriptionOf = ({ kind, on, index, run, type, version }: UsedEntry['entry']): string => {
+  if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
+  if (kind === 'artifacts') return `run ${run ?? 0}`
+  return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
+}
+
+/** The `html_url` that the API has for an entry. */
+const htmlUrlOf = ({ entry, repository, attached }: UsedEntry, owner: string, baseUrl: string): string => {
+  const place = { baseUrl, apiUrl: '', owner, repository, attached }
+  if (entry.kind === 'packages') return usedPackageResource(entry, place).html_url
+  if (entry.kind === 'artifacts') return usedArtifactResource(entry, place).html_url
+  return usedAttachmentResource(entry, place).contained_in.html_url
+}
+
+interface ListProps {
   frame: PageContext
   owner: string
-  list: UsageListData
-}) => {
+  list: UsageList
+}
+
+/** The section of an owner's page that shows the begin of a list. */
+export const LargestItems = ({ frame, owner, list }: ListProps) => {
   const { kind, items, total } = list
   return (
     <section aria-labelledby={kind}>
       <h2 id={kind}>Largest {kind}</h2>
-      {items.length === 0 ? <p>There are none.</p> : <Items frame={frame} owner={owner} list={list} />}
+      {items.length === 0 ? <p>No {kind}.</p> : <Items frame={frame} owner={owner} list={list} />}
       {total > items.length && (
         <p>
           <a href={frame.at(`/-/storage/${owner}/${kind}`)}>
-            All {total.toLocaleString('en')} {kind}
+            View all {total.toLocaleString('en')} {kind}
           </a>
         </p>
       )}
@@ -63,158 +139,49 @@ export const UsageList = ({
   )
 }
 
-const Items = ({ frame, owner, list }: { frame: PageContext; owner: string; list: UsageListData }) => (
-  <table>
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col" class="number">
-          Size
-        </th>
+const Items = ({ frame, owner, list }: ListProps) => (
+  <Table column="Name" numbers={['Size']}>
+    {list.items.map((item) => (
+      <tr key={item.key}>
+        <td>
+          {item.href === undefined ? item.name : <a href={item.href}>{item.name}</a>}
+          <div class="small">
+            {item.description}
+            {item.repository !== undefined && (
+              <>
+                {' in '}
+                <a href={repositoryHref(frame, owner, item.repository)}>{item.repository}</a>
+              </>
+            )}
+          </div>
+        </td>
+        <td class="number">
+          <Size bytes={item.bytes} />
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {list.items.map((item) => (
-        <tr key={item.key}>
-          <td>
-            {item.href === undefined ? item.name : <a href={item.href}>{item.name}</a>}
-            <div class="small">
-              {item.about}
-              {item.repository !== undefined && (
-                <>
-                  {' in '}
-                  <a href={frame.at(`/-/storage/${owner}/repositories/${item.repository}`)}>
-                    {item.repository}
-                  </a>
-                </>
-              )}
-            </div>
-          </td>
-          <td class="number">
-            <Size bytes={item.bytes} />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+    ))}
+  </Table>
 )
 
-/** A page of a longer list. */
-export const usageListView = (
-  frame: PageContext,
-  owner: string,
-  list: UsageListData,
-  { number, size }: { number: number; size: number },
-): View => {
-  const path = `/-/storage/${owner}/${list.kind}`
-  const last = Math.max(1, Math.ceil(list.total / size))
+/** One page of a whole list. */
+const usageListView = (frame: PageContext, owner: string, list: UsageList, number: number): View => {
+  const { kind, items, total } = list
+  const heading = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
   return {
-    title: `${titleOf(list.kind)} of ${owner}`,
+    title: `${heading} of ${owner}`,
     body: (
       <>
         <h1>
-          {titleOf(list.kind)} of <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>
+          {heading} of <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>
         </h1>
-        <p>
-          {formatCount(
-            list.total,
-            list.kind.replace(/ies$|s$/, (end) => (end === 's' ? '' : 'y')),
-            list.kind,
-          )}
-          , largest first.
-        </p>
-        {list.items.length > 0 && <Items frame={frame} owner={owner} list={list} />}
-        <Pages at={(page) => frame.at(`${path}?page=${page}`)} number={number} last={last} />
+        <p>{formatCount(total, SINGULAR[kind], kind)}, largest first.</p>
+        {items.length > 0 && <Items frame={frame} owner={owner} list={list} />}
+        <Pages
+          href={(page) => frame.at(`/-/storage/${owner}/${kind}?page=${page}`)}
+          page={number}
+          total={total}
+        />
       </>
     ),
   }
-}
-
-/** To the pages before and after. */
-export const Pages = ({
-  at,
-  number,
-  last,
-  words: [before, after] = ['Larger', 'Smaller'],
-}: {
-  at: (page: number) => string
-  number: number
-  last: number
-  /** What is on the page before, and on the page after. */
-  words?: readonly [before: string, after: string]
-}) =>
-  last === 1 ? null : (
-    <nav class="pages" aria-label="Pages of the list">
-      {number > 1 && (
-        <a rel="prev" href={at(number - 1)}>
-          {before}
-        </a>
-      )}
-      <span>
-        Page {number} of {last}
-      </span>
-      {number < last && (
-        <a rel="next" href={at(number + 1)}>
-          {after}
-        </a>
-      )}
-    </nav>
-  )
-
-/** A page of what an owner has of a kind, largest first. */
-export const usageList = async (
-  services: PageServices,
-  frame: PageContext,
-  viewer: Viewer,
-  owner: Account,
-  kind: UsageKind,
-  slice: Slice,
-): Promise<UsageListData> => {
-  const { hosting } = services
-  if (kind === 'repositories') {
-    const { items, total } = await hosting.listings.of(viewer, owner.id, 'reversesize', slice)
-    return { kind, total, items: items.map((one) => repositoryItem(frame, owner, one)) }
-  }
-  const { items, total } = await hosting.usage.used(viewer, owner.id, kind, slice)
-  const site = services.settings.links ? frame.site : undefined
-  return { kind, total, items: items.map((one) => entryItem(one, owner.name, site)) }
-}
-
-const repositoryItem = ({ at }: PageContext, owner: Account, repository: Repository): Item => ({
-  key: repository.name,
-  name: repository.name,
-  about: [
-    repository.private ? 'private' : 'public',
-    ...(repository.description === '' ? [] : [repository.description]),
-  ].join(' · '),
-  bytes: repository.size,
-  href: at(`/-/storage/${owner.name}/repositories/${repository.name}`),
-  repository: undefined,
-})
-
-const entryItem = (
-  { entry, repository, attached, isHidden }: UsedEntry,
-  owner: string,
-  site: string | undefined,
-): Item => ({
-  key: entry.key,
-  name: isHidden ? 'In a private repository' : entry.name,
-  about: isHidden ? 'not shown: this session may not read repositories' : aboutOf(entry),
-  bytes: entry.size,
-  href: site === undefined || isHidden ? undefined : htmlUrlOf({ entry, repository, attached }, owner, site),
-  repository,
-})
-
-const aboutOf = ({ kind, on, index, run, type, version }: UsedEntry['entry']): string => {
-  if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
-  if (kind === 'artifacts') return `run ${run ?? 0}`
-  return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
-}
-
-/** Where the API says that it is. */
-const htmlUrlOf = ({ entry, repository, attached }: UsedEntry, owner: string, baseUrl: string): string => {
-  const place = { baseUrl, apiUrl: '', owner, repository, attached }
-  if (entry.kind === 'packages') return usedPackageResource(entry, place).html_url
-  if (entry.kind === 'artifacts') return usedArtifactResource(entry, place).html_url
-  return usedAttachmentResource(entry, place).contained_in.html_url
 }

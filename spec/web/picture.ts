@@ -15,7 +15,7 @@ try {
   await page.getByLabel('User name or email').fill('ann')
   await page.getByLabel('Password or access token').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Over time' }).waitFor()
+  await page.getByRole('heading', { name: 'History' }).waitFor()
   mkdirSync(folder, { recursive: true })
   await page.screenshot({ path: `${folder}storage.png` })
 } finally {
