@@ -1,5 +1,10 @@
 import type { Jobs } from '../records/jobs.ts'
-import { type DailyUsage, ownerUsages } from '../records/schema/index.ts'
+import {
+  type DailyUsage,
+  ownerUsages,
+  type RepositoryUsage,
+  repositoryUsages,
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { explain, isWithin, type QuotaExplanation } from './evaluate.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
@@ -37,6 +42,8 @@ export interface QuotaEngine {
   ): Promise<{ items: OwnerOverQuota[]; total: number }>
   /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
   history(owner: number): Promise<DailyUsage[]>
+  /** Usage of a repository by category; undefined when there is no such repository. */
+  repositoryUsage(id: number): Promise<RepositoryUsage | undefined>
   /** Sum of the usage of all owners. */
   totals(): Promise<Usage>
   /** Removes an owner that is being deleted from every group. */
@@ -95,6 +102,7 @@ export const createQuota = (
         const past = await readHistory(tx, owner)
         return current === undefined ? past : [...past, current]
       }),
+    repositoryUsage: (id) => store.read((tx) => repositoryUsages.get(tx, [id])),
     totals: () => store.read((tx) => totalUsage(tx, owners)),
     unassignOwner: unassignAll,
     async removeOwnerEntries(tx, owner, limit) {

@@ -1,7 +1,7 @@
+import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import type { Identity } from '../hosting/identity.ts'
-import type { NamedPlan } from '../hosting/named-plans.ts'
 import { checkScopes } from '../http/scopes.ts'
+import type { NamedPlan } from '../repositories/named-plans.ts'
 import { PREVIEW } from './components.tsx'
 import {
   type PageReply,

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { isSubject, type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
 import { adminPage } from './admin-action.ts'
-import { Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
-import { formatBytes, formatCount, formatSize } from './format.ts'
+import { formatCount, Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
 import { type PageContext, page, type View } from './route.ts'
 import { Legend, StateLabel, type SubjectStatus, UsageBar } from './usage-bar.tsx'
 

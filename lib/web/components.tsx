@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
-import type { Slice } from '../hosting/visible-page.ts'
+import type { Slice } from '../accounts/visible-page.ts'
+import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import type { Subject } from '../quota/subjects.ts'
-import { formatBytes, formatSize, sentence } from './format.ts'
 import type { PageContext } from './route.ts'
 
 /** A form that changes something: sends the CSRF token along. */
@@ -163,3 +163,10 @@ export const Pages = ({
     </nav>
   )
 }
+
+/** `1 owner`, `2,000 owners` */
+export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`
+
+/** An error message as a sentence: error messages start in lower case and have no period. */
+export const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { renderToString } from 'preact-render-to-string'
-import { Post } from './components.tsx'
-import { sentence } from './format.ts'
+import { Post, sentence } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */

@@ -1,12 +1,20 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError, invalid } from '../errors.ts'
-import type { NamedPlan } from '../hosting/named-plans.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
-import type { Account } from '../records/schema.ts'
+import type { Account } from '../records/schema/index.ts'
+import type { NamedPlan } from '../repositories/named-plans.ts'
 import { AdminNav } from './admin.tsx'
 import { adminForm, adminPage } from './admin-action.ts'
-import { ActionButtons, FlashMessage, Pages, Post, pageNumber, sliceOf, Table } from './components.tsx'
-import { formatCount } from './format.ts'
+import {
+  ActionButtons,
+  FlashMessage,
+  formatCount,
+  Pages,
+  Post,
+  pageNumber,
+  sliceOf,
+  Table,
+} from './components.tsx'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
 import { ALL, rulePath } from './rules.tsx'
 

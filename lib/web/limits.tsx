@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { Notice, Size } from './components.tsx'
-import { formatBytes, formatSize } from './format.ts'
 import { PartBar, StateLabel, type SubjectStatus, Swatch, stateText, usageParts } from './usage-bar.tsx'
 
 interface Limits {

@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { AllotError } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
-import type { Repository, RepositoryUsage } from '../records/schema.ts'
+import type { Repository, RepositoryUsage } from '../records/schema/index.ts'
 import { Size, Table } from './components.tsx'
-import { formatBytes, formatSize } from './format.ts'
 import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, page, type View } from './route.ts'
 

@@ -1,13 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { AllotError } from '../errors.ts'
-import type { NamedPlan } from '../hosting/named-plans.ts'
+
+import { formatExactLimit, parseLimit } from '../byte-sizes.ts'
+import { AllotError, invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import { type Subject, subjects } from '../quota/subjects.ts'
+import type { NamedPlan } from '../repositories/named-plans.ts'
 import { AdminNav } from './admin.tsx'
 import { adminForm, adminPage } from './admin-action.ts'
 import { ActionButtons, FlashMessage, Post, SubjectCode, Table } from './components.tsx'
 import type { Form } from './form.ts'
-import { formatLimit, parseLimit } from './format.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
 
 /** Rules and groups are few: one page lists all of them. */
@@ -85,10 +86,22 @@ const valuesIn = (form: Form): RuleFormValues => ({
 
 const ruleFrom = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
   name,
-  limit: parseLimit(limit),
+  limit: limitFrom(limit),
   // The quota engine rejects unknown subjects.
   subjects: subjects as Subject[],
 })
+
+/**
+ * Accepts `unlimited`, grouped digits (`1,000,000`) and units in any case, besides what the configuration accepts.
+ * @throws AllotError invalid
+ */
+const limitFrom = (text: string): number => {
+  if (/^unlimited$/i.test(text)) return -1
+  const digits = text.replace(/(?<=\d)[,_ ](?=\d{3})/g, '')
+  const limit = parseLimit(digits.replace(/ ?([kmgt])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`))
+  if (limit !== undefined) return limit
+  throw invalid(`limit: expected a size such as 2 GiB, a number of bytes, or "unlimited", got "${text}"`)
+}
 
 /** A checkbox cannot show that a rule lists a subject twice: keeps such a list while no box changes. */
 const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
@@ -148,7 +161,7 @@ const RuleTable = ({ frame, rules }: { frame: PageContext; rules: readonly Quota
           <a href={frame.at(rulePath(name))}>{name}</a>
           <div class="small">{subjects.join(', ') || 'no subjects'}</div>
         </td>
-        <td class="number">{formatLimit(limit)}</td>
+        <td class="number">{formatExactLimit(limit)}</td>
       </tr>
     ))}
   </Table>
@@ -166,7 +179,7 @@ const ruleView = (
       <FlashMessage {...message} />
       <Post frame={frame} to="/-/admin/rule" class="stacked">
         <input type="hidden" name="name" value={rule.name} />
-        <LimitAndSubjects values={values ?? { ...rule, limit: formatLimit(rule.limit) }} />
+        <LimitAndSubjects values={values ?? { ...rule, limit: formatExactLimit(rule.limit) }} />
         <ActionButtons label="Save" />
       </Post>
       <section aria-labelledby="delete">

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError } from '../errors.ts'
-import { Notice, Post } from './components.tsx'
+import { Notice, Post, sentence } from './components.tsx'
 import { newSecret } from './csrf.ts'
 import { SIGN_IN } from './dispatcher.ts'
-import { sentence } from './format.ts'
 import { type PageContext, type PageRequest, type PageServices, page, type View } from './route.ts'
 
 export const signInRoutes = [

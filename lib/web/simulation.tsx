@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ChangedAnswer } from '../quota/plans.ts'
-import { Notice, Post, Size, SubjectCode, Table } from './components.tsx'
-import { formatCount } from './format.ts'
+import { formatCount, Notice, Post, Size, SubjectCode, Table } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 
 export interface SimulationData {
@@ -75,7 +74,9 @@ const Owner = ({ frame, owner: { name, answers } }: { frame: PageContext; owner:
           <td class="number">
             <Size bytes={used} />
           </td>
-          <td class="number">{after.room === undefined ? 'none' : <Size bytes={after.room.limit} />}</td>
+          <td class="number">
+            {after.binding === undefined ? 'none' : <Size bytes={after.binding.limit} />}
+          </td>
         </tr>
       ))}
     </Table>

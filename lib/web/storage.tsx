@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Identity } from '../hosting/identity.ts'
+import type { Identity } from '../accounts/identity.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
-import type { Account, DailyUsage } from '../records/schema.ts'
+import type { Account, DailyUsage } from '../records/schema/index.ts'
 import { Post } from './components.tsx'
 import { groupPath } from './groups.tsx'
 import { PartLimits, UsageSummary, UsedAndLimit, Warnings } from './limits.tsx'

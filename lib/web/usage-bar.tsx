@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import { formatSize } from '../byte-sizes.ts'
 import { type Sum, subtract } from '../integers.ts'
 import { bindingLimit, type LimitStatus } from '../quota/evaluate.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { type Subject, type Usage, usedBy } from '../quota/subjects.ts'
 import { Size } from './components.tsx'
-import { formatSize } from './format.ts'
 
 /** The parts of a usage bar; together they are the total usage. */
 export const usageParts = [

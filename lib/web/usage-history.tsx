@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { dateOf } from '../api/time.ts'
+import { formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import { today } from '../quota/history.ts'
 import { usedBy } from '../quota/subjects.ts'
-import type { DailyUsage } from '../records/schema.ts'
+import type { DailyUsage } from '../records/schema/index.ts'
 import { Size, Table } from './components.tsx'
-import { formatSize } from './format.ts'
 import { partSizes } from './usage-bar.tsx'
 
 /** Rows of the table. */

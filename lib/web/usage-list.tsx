@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
+import type { Viewer } from '../accounts/access.ts'
+import type { Slice } from '../accounts/visible-page.ts'
 import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../api/quota/schema.ts'
+import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
-import type { Viewer } from '../hosting/access.ts'
-import type { UsedEntry } from '../hosting/usage-lists.ts'
-import type { Slice } from '../hosting/visible-page.ts'
-import type { Account, Repository } from '../records/schema.ts'
-import { Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
-import { formatCount } from './format.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
+import { formatCount, Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
 import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
 
