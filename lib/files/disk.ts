@@ -1,16 +1,19 @@
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+/** The layout of the files folder: `<area>/<shard>/<keeper>/<first two characters of the name>/<name>`. */
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
 import { STAGING_FOLDER, toStorageFull } from './staging.ts'
 
-/** What keeps files: each area names its files as it likes, and knows what their keeper is a number of. */
-export type FileArea = 'lfs' | 'packages' | 'attachments'
+const AREAS = ['lfs', 'packages', 'attachments'] as const
 
-/** Where a file lies. */
+export type FileArea = (typeof AREAS)[number]
+
+/** Identifies a file. */
 export interface FilePlace {
   readonly area: FileArea
-  /** The repository, or the account, that the file goes with. */
+  /** Id of the repository (LFS objects, attachments) or the account (packages) that the file belongs to. */
   readonly keeper: number
-  /** Of the server's own choosing, never a client's: hexadecimal digits and dashes. */
+  /** Chosen by the server, never by a client: hexadecimal digits and dashes. */
   readonly name: string
 }
 
@@ -18,13 +21,15 @@ const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/
 
 export const isStoredName = (name: string): boolean => NAME.test(name)
 
-/** @throws Error for what no place may be called */
+/** @throws Error when the place could lead outside its folder */
 export const checkPlace = ({ keeper, name }: FilePlace): void => {
-  if (!isStoredName(name) || !Number.isSafeInteger(keeper)) throw new Error(`no name for a file: ${name}`)
+  if (!isStoredName(name)) throw new Error(`not a name for a stored file: ${JSON.stringify(name)}`)
+  if (!Number.isSafeInteger(keeper)) throw new Error(`not the id of a repository or an account: ${keeper}`)
 }
 
-/** The folders down to the file, below the directory of all: those of one keeper are in one, and none holds too many. */
-export const foldersOf = (place: FilePlace): [string, string, string, string] => {
+type Folders = [area: string, shard: string, keeper: string, prefix: string]
+
+const foldersOf = (place: FilePlace): Folders => {
   checkPlace(place)
   const { area, keeper, name } = place
   return [area, (keeper % 256).toString(16).padStart(2, '0'), String(keeper), name.slice(0, 2)]
@@ -33,80 +38,64 @@ export const foldersOf = (place: FilePlace): [string, string, string, string] =>
 export const pathOf = (directory: string, place: FilePlace): string =>
   join(directory, ...foldersOf(place), place.name)
 
-/** The place that a path below the directory stands for; undefined when it is none. */
-export const placeOf = (path: readonly string[]): FilePlace | undefined => {
+/** Inverse of {@link pathOf}, without the directory. @returns undefined when no place has this path */
+const placeOf = (path: readonly string[]): FilePlace | undefined => {
   const [area, , keeper, , name] = path as [FileArea, string, string, string, string]
-  if (!['lfs', 'packages', 'attachments'].includes(area) || !NAME.test(name)) return undefined
+  if (!AREAS.includes(area) || !isStoredName(name)) return undefined
   const place = { area, keeper: Number(keeper), name }
-  return foldersOf(place).every((folder, at) => folder === path[at]) ? place : undefined
+  return foldersOf(place).every((folder, index) => folder === path[index]) ? place : undefined
 }
 
-/** Gives a content its name. Both are on the disk when this resolves, for their record will be. */
-export const putFile = async (directory: string, path: string, place: FilePlace): Promise<void> => {
-  const folders = foldersOf(place).map((_, at, all) => join(directory, ...all.slice(0, at + 1)))
-  await moved(path, folders.at(-1)!, pathOf(directory, place)).catch((error) => {
+/** Moves a staged file to its place. The file and its folders are durable when this resolves, before its record is saved. */
+export const placeFile = async (directory: string, path: string, place: FilePlace): Promise<void> => {
+  const folders = foldersOf(place).map((_, index, all) => join(directory, ...all.slice(0, index + 1)))
+  await moveInto(path, folders.at(-1)!, place.name).catch((error) => {
     throw toStorageFull(error)
   })
-  for (const folder of [...folders.reverse(), directory]) await sync(folder)
+  for (const folder of [...folders.reverse(), directory]) await syncToDisk(folder)
 }
 
-/** An empty folder may be taken away between its making and its use, by {@link removeFile}; also while it is made. */
-const moved = async (path: string, folder: string, to: string, attempts = 100): Promise<void> => {
+/** {@link removeFile} may remove the folder between its creation and the move, or during its creation: then tries again. */
+const moveInto = async (path: string, folder: string, name: string, attempts = 100): Promise<void> => {
   try {
     await mkdir(folder, { recursive: true })
-    await rename(path, to)
+    await rename(path, join(folder, name))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts === 0) throw error
-    await moved(path, folder, to, attempts - 1)
+    await moveInto(path, folder, name, attempts - 1)
   }
 }
 
-/** Windows knows no syncing of folders. */
-const sync = async (folder: string): Promise<void> => {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r').catch(absentAs(undefined))
-  await handle?.sync().finally(() => handle.close())
-}
-
-/** Removes a file, and the folders that were for nothing else. Fine when there is none. */
+/** Removes a file if it exists, and the folders that it leaves empty. */
 export const removeFile = async (directory: string, place: FilePlace): Promise<void> => {
   await rm(pathOf(directory, place), { force: true })
-  const [area, shard, keeper, first] = foldersOf(place)
-  for (const folder of [join(area, shard, keeper, first), join(area, shard, keeper)])
-    await rmdir(join(directory, folder)).catch(notEmpty)
+  const [area, shard, keeper, prefix] = foldersOf(place)
+  for (const folder of [join(area, shard, keeper, prefix), join(area, shard, keeper)])
+    await rmdir(join(directory, folder)).catch((error: NodeJS.ErrnoException) => {
+      if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
+    })
 }
 
-const notEmpty = (error: NodeJS.ErrnoException): void => {
-  if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
-}
-
-/** Removes contents that never were given a name, as far as nobody has touched them for `age` seconds. */
+/** Removes staged files that have not changed for `age` seconds. */
 export const removeStale = async (directory: string, age: number): Promise<void> => {
   const folder = join(directory, STAGING_FOLDER)
-  for (const name of await readdir(folder).catch(absentAs([]))) {
-    const { mtimeMs } = await stat(join(folder, name)).catch(absentAs({ mtimeMs: Number.POSITIVE_INFINITY }))
-    if (mtimeMs <= Date.now() - age * 1000) await rm(join(folder, name), { force: true })
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    const path = join(folder, name)
+    if (await isUnchangedFor(path, age)) await rm(path, { force: true })
   }
 }
 
-/** Every file that has a name, a folder at a time. */
-export async function* filesIn(
+/** Every file that has its place; reads one folder at a time. */
+export async function* listFiles(
   directory: string,
   path: readonly string[] = [],
 ): AsyncGenerator<FilePlace & { size: number }> {
-  const entries = await readdir(join(directory, ...path), { withFileTypes: true }).catch(absentAs([]))
+  const entries = await readdir(join(directory, ...path), { withFileTypes: true }).catch(ifMissing([]))
   for (const entry of entries) {
-    const below = [...path, entry.name]
-    if (entry.isDirectory() && path.length < 4) yield* filesIn(directory, below)
-    const place = entry.isFile() && path.length === 4 ? placeOf(below) : undefined
-    const found = place && (await stat(join(directory, ...below)).catch(absentAs(undefined)))
-    if (place && found) yield { ...place, size: found.size }
+    const entryPath = [...path, entry.name]
+    if (entry.isDirectory() && path.length < 4) yield* listFiles(directory, entryPath)
+    const place = entry.isFile() && path.length === 4 ? placeOf(entryPath) : undefined
+    const stats = place && (await stat(join(directory, ...entryPath)).catch(ifMissing(undefined)))
+    if (place && stats) yield { ...place, size: stats.size }
   }
 }
-
-export const absentAs =
-  <T>(value: T) =>
-  (error: NodeJS.ErrnoException): T => {
-    if (error.code === 'ENOENT') return value
-    throw error
-  }

@@ -1,58 +1,65 @@
 import { open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { createDeletionHold } from './deletion-hold.ts'
-import { absentAs, type FilePlace, filesIn, pathOf, putFile, removeFile, removeStale } from './disk.ts'
+import { createDeletionHold, ifMissing } from '../disk.ts'
+import { type FilePlace, listFiles, pathOf, placeFile, removeFile, removeStale } from './disk.ts'
 import { type ExpectedContent, type StagedFile, stage } from './staging.ts'
 
 export { checkPlace, type FileArea, type FilePlace, isStoredName } from './disk.ts'
 export type { ContentInfo, ExpectedContent, StagedFile } from './staging.ts'
 
-/** From the first byte to the last one, both included. */
+/** Byte offsets, both inclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** Files on the disk, each with its own place, that come and go as streams: none is ever whole in memory. */
+/**
+ * LFS objects, package files and attachments on disk. Contents are read and written as streams; a whole file is never held
+ * in memory. The store knows no records: lib/hosting/files.ts keeps files and records consistent.
+ */
 export interface FileStore {
-  /** Writes what comes to the disk; {@link putFile} or {@link discard} is to follow. */
+  /** Writes a content to a temporary file; `put` or `discard` must follow. @throws AllotError as `stage` does */
   stage(content: Readable, expected?: ExpectedContent): Promise<StagedFile>
-  /** Gives a content its place, which may hold the same already. Durable when it resolves. */
-  put(arrived: StagedFile, place: FilePlace): Promise<void>
-  discard(arrived: StagedFile): Promise<void>
-  /** The bytes of a file, or some of them. @throws Error with code ENOENT when there is none. */
+  /** Moves a staged file to its place, and replaces a file there. Durable when it resolves. */
+  put(staged: StagedFile, place: FilePlace): Promise<void>
+  discard(staged: StagedFile): Promise<void>
+  /** @throws Error with code ENOENT when the file does not exist */
   read(place: FilePlace, range?: ByteRange): Promise<Readable>
-  /** Bytes; undefined when there is no such file. */
+  /** @returns bytes; undefined when the file does not exist */
   size(place: FilePlace): Promise<number | undefined>
-  /** Fine when there is none. While somebody keeps it is done afterwards, and `removed` is called then. */
-  remove(place: FilePlace, removed?: () => Promise<void>): Promise<void>
-  /** From now on until the answer is called every file stays where it is. */
+  /** Removes the file if it exists, after the last hold on deletions has ended. @param onRemoved called afterwards */
+  remove(place: FilePlace, onRemoved?: () => Promise<void>): Promise<void>
+  /** Defers removals until the returned function is called. */
   holdDeletions(): () => Promise<void>
-  /** Every file there is. */
+  /** Every file that has its place. */
   all(): AsyncIterable<FilePlace & { size: number }>
-  /** Removes what a kill has left of contents that were arriving, and is older than `age` seconds. */
+  /** Removes staged files that have not changed for `age` seconds: a killed process left them. */
   removeStale(age?: number): Promise<void>
 }
 
-export const createFileStore = ({ directory: given }: { directory: string }): FileStore => {
-  const directory = resolve(given)
-  const { keep, remove } = createDeletionHold((place) => removeFile(directory, place))
+const READ_BYTES = 256 * 1024
+
+export const createFileStore = (options: { directory: string }): FileStore => {
+  const directory = resolve(options.directory)
+  const deletions = createDeletionHold()
   return {
     stage: (content, expected = {}) => stage(directory, content, expected),
-    put: ({ path }, place) => putFile(directory, path, place),
+    put: ({ path }, place) => placeFile(directory, path, place),
     discard: ({ path }) => rm(path, { force: true }),
     async read(place, range) {
       const file = await open(pathOf(directory, place), 'r')
-      return file.createReadStream({ highWaterMark: READ, ...range })
+      return file.createReadStream({ highWaterMark: READ_BYTES, ...range })
     },
-    size: async (place) => (await stat(pathOf(directory, place)).catch(absentAs(undefined)))?.size,
-    remove,
-    holdDeletions: keep,
-    all: () => filesIn(directory),
+    size: async (place) => (await stat(pathOf(directory, place)).catch(ifMissing(undefined)))?.size,
+    async remove(place, onRemoved) {
+      await deletions.remove(async () => {
+        await removeFile(directory, place)
+        await onRemoved?.()
+      })
+    },
+    holdDeletions: deletions.hold,
+    all: () => listFiles(directory),
     removeStale: (age = 0) => removeStale(directory, age),
   }
 }
-
-/** Bytes that are read at once. */
-const READ = 256 * 1024

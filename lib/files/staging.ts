@@ -4,30 +4,30 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
 
-/** What is known of a content before it comes. */
+/** What is known of a content before its bytes arrive. */
 export interface ExpectedContent {
-  /** The most bytes that are taken; any number when absent. */
+  /** Limit in bytes; without it there is none. */
   readonly largest?: number | undefined
   readonly size?: number | undefined
-  /** In lower case hexadecimal digits. */
+  /** Lower-case hexadecimal digits. */
   readonly sha256?: string | undefined
-  /** What else is wanted of it. */
+  /** Hashes to compute besides SHA-256. */
   readonly digests?: readonly Digest[]
 }
 
-/** Hashes besides the SHA-256, which old clients of registries ask for. */
+/** Hashes that old clients of package registries ask for. */
 export type Digest = 'md5' | 'sha1' | 'sha512'
 
-/** What a content is known by. */
+/** Size and hashes of a content, once it was read. */
 export interface ContentInfo {
-  /** Bytes */
+  /** Bytes. */
   readonly size: number
-  /** In hexadecimal digits, as those are that were asked for besides it. */
+  /** Lower-case hexadecimal digits, as in `digests`. */
   readonly sha256: string
   readonly digests: Readonly<Partial<Record<Digest, string>>>
 }
 
-/** A content that is whole and on the disk, under a name that nobody looks for. */
+/** A complete, synced temporary file. */
 export interface StagedFile extends ContentInfo {
   readonly path: string
 }
@@ -35,9 +35,10 @@ export interface StagedFile extends ContentInfo {
 export const STAGING_FOLDER = 'arriving'
 
 /**
- * Writes what comes to the disk, a chunk at a time. What is refused leaves nothing, and the stream as it is: the answer
- * may go out by the same connection.
- * @throws AllotError too_large, invalid when it is not what was expected, storage_full; or what the stream fails with
+ * Writes a content to a temporary file. When it fails, the file is removed and the stream is not destroyed: the response
+ * may use the same connection.
+ * @throws AllotError too_large, storage_full, or invalid when size or hash differ from the expected ones; and any error of
+ * the stream
  */
 export const stage = async (
   directory: string,
@@ -49,9 +50,9 @@ export const stage = async (
   const path = join(directory, STAGING_FOLDER, randomUUID())
   const file = await open(path, 'wx', 0o600)
   try {
-    const found = await write(file, content, expected)
+    const info = await writeContent(file, content, expected)
     await file.sync()
-    return { path, ...found }
+    return { path, ...info }
   } catch (error) {
     await rm(path, { force: true })
     throw toStorageFull(error)
@@ -60,81 +61,77 @@ export const stage = async (
   }
 }
 
-const write = async (
+const writeContent = async (
   file: FileHandle,
   content: Readable,
   expected: ExpectedContent,
 ): Promise<ContentInfo> => {
   const hash = createHash('sha256')
   const others = (expected.digests ?? []).map((name) => ({ name, hash: createHash(name) }))
-  const writing = createWriter(file)
+  const writer = createWriter(file)
   let size = 0
   for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     checkSize(size, expected)
     hash.update(chunk)
     for (const other of others) other.hash.update(chunk)
-    await writing.add(chunk)
+    await writer.add(chunk)
   }
-  await writing.end()
+  await writer.end()
   const sha256 = hash.digest('hex')
   if (expected.size !== undefined && size !== expected.size)
-    throw invalid(`the content has ${size} bytes, and not ${expected.size}`)
+    throw invalid(`the content must have ${expected.size} bytes, got ${size}`)
   if (expected.sha256 !== undefined && sha256 !== expected.sha256)
-    throw invalid(`the SHA-256 of the content is ${sha256}, and not ${expected.sha256}`)
+    throw invalid(`the content must have the SHA-256 ${expected.sha256}, got ${sha256}`)
   const digests = Object.fromEntries(others.map(({ name, hash }) => [name, hash.digest('hex')]))
   return { size, sha256, digests }
 }
 
-/** As soon as it is known: the rest is not waited for. */
-const checkSize = (size: number, { largest, size: said }: ExpectedContent): void => {
-  if (largest !== undefined && size > largest)
-    throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
-  if (said !== undefined && size > said) throw invalid(`the content has more than ${said} bytes`)
+/** Called for each chunk: refuses a content that is too large before the rest of it arrives. */
+const checkSize = (size: number, expected: ExpectedContent): void => {
+  if (expected.largest !== undefined && size > expected.largest)
+    throw new AllotError('too_large', `a file must not be larger than ${expected.largest} bytes`)
+  if (expected.size !== undefined && size > expected.size)
+    throw invalid(`the content must have ${expected.size} bytes, got more`)
 }
 
-const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG']
-
+/** @returns a `storage_full` error for an error that says the disk or a disk quota is full, else the same error */
 export const toStorageFull = (error: unknown): unknown =>
-  error instanceof Error && FULL.includes((error as NodeJS.ErrnoException).code ?? '')
+  error instanceof Error && FULL_CODES.includes((error as NodeJS.ErrnoException).code ?? '')
     ? new AllotError('storage_full', 'the disk is full', { cause: error })
     : error
+const FULL_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
-/** Bytes that are gathered before they are written. */
-const GATHERED = 512 * 1024
+/** Bytes that are collected for one write. */
+const WRITE_BYTES = 512 * 1024
 
-export interface FileWriter {
-  /** Resolves when more may come. */
-  add(chunk: Buffer): Promise<void>
-  /** Resolves when everything is written. */
-  end(): Promise<void>
-}
-
-/** Writes to a file in large pieces, each while the next one is gathered: so what is held is bounded. */
-export const createWriter = (file: FileHandle): FileWriter => {
-  let gathered: Buffer[] = []
+/** Writes in large pieces, each while the next one is collected. Holds at most two of them in memory. */
+const createWriter = (file: FileHandle) => {
+  let chunks: Buffer[] = []
   let size = 0
-  let written: Promise<void> = Promise.resolve()
+  let lastWrite: Promise<void> = Promise.resolve()
 
   const flush = async () => {
-    const chunks = gathered
-    gathered = []
+    const collected = chunks
+    chunks = []
     size = 0
-    await written
-    written = writeAll(file, chunks)
-    // Whoever adds or ends hears of it.
-    written.catch(() => undefined)
+    await lastWrite
+    lastWrite = writeAll(file, collected)
+    // The next call of flush or end throws it.
+    lastWrite.catch(() => undefined)
   }
 
   return {
-    async add(chunk) {
-      gathered.push(chunk)
+    /** Resolves when the next chunk may be added. */
+    async add(chunk: Buffer): Promise<void> {
+      chunks.push(chunk)
       size += chunk.length
-      if (size >= GATHERED) await flush()
+      if (size >= WRITE_BYTES) await flush()
     },
-    async end() {
+    /** Resolves when everything is written. */
+    async end(): Promise<void> {
       await flush()
-      await written
+      await lastWrite
     },
   }
 }
@@ -142,8 +139,8 @@ export const createWriter = (file: FileHandle): FileWriter => {
 const writeAll = async (file: FileHandle, chunks: Buffer[]): Promise<void> => {
   if (chunks.length === 0) return
   const { bytesWritten } = await file.writev(chunks)
-  // A disk that is nearly full takes a part, and says why with the next one.
   if (bytesWritten === chunks.reduce((sum, { length }) => sum + length, 0)) return
+  // A nearly full disk takes only a part; the next write then fails with the reason.
   const rest = Buffer.concat(chunks).subarray(bytesWritten)
-  for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten
+  for (let offset = 0; offset < rest.length; ) offset += (await file.write(rest, offset)).bytesWritten
 }

@@ -130,7 +130,7 @@ describe('What is not as it should be leaves nothing', () => {
     it(`a name such as ${JSON.stringify(name.slice(0, 20))}`, async () => {
       const { directory, store } = await aStore()
       const arrived = await store.stage(stream('a'))
-      await assert.rejects(store.put(arrived, { ...place, name }), /no name for a file/)
+      await assert.rejects(store.put(arrived, { ...place, name }), /not a name for a stored file/)
       await store.discard(arrived)
       assert.deepEqual(await filesBelow(directory), [])
     })

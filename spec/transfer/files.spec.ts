@@ -62,12 +62,12 @@ describe('Files', () => {
     [
       'a content that is cut short',
       (lines) => lines.filter((line, at) => !(isFile(line) && !isWhole(line) && !isWhole(lines[at + 1]!))),
-      /line \d+: the content has \d+ bytes, and not 200000/,
+      /line \d+: the content must have 200000 bytes, got \d+/,
     ],
     [
       'a content that is another',
       (lines) => lines.map((line) => line.replace(Buffer.from('small').toString('base64'), 'b3RoZXI=')),
-      /line \d+: the SHA-256 of the content is/,
+      /line \d+: the content must have the SHA-256 [0-9a-f]+, got/,
     ],
     [
       'a content that does not end',

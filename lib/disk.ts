@@ -1,0 +1,59 @@
+/** What the stores of repositories and of files share: both keep folders on disk that others read, write and remove meanwhile. */
+import { open, stat } from 'node:fs/promises'
+
+/** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */
+export const ifMissing =
+  <T>(value: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === 'ENOENT') return value
+    throw error
+  }
+
+/** Makes the content of a file or the entries of a folder durable. Windows cannot sync folders. */
+export const syncToDisk = async (path: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  const handle = await open(path, 'r').catch(ifMissing(undefined))
+  await handle?.sync().finally(() => handle.close())
+}
+
+/** Whether a path has not changed for at least `seconds`; always true for 0, and for a path that does not exist. */
+export const isUnchangedFor = async (path: string, seconds: number): Promise<boolean> => {
+  if (seconds === 0) return true
+  const { mtimeMs } = await stat(path).catch(ifMissing({ mtimeMs: 0 }))
+  return Date.now() - mtimeMs >= seconds * 1000
+}
+
+/** Defers removals while a reader, such as an export, needs what existed when it started. */
+export interface DeletionHold {
+  /** Defers removals from now on. @returns ends the hold; the last one to end runs the deferred removals */
+  hold(): () => Promise<void>
+  /** Runs a removal, or defers it while there is a hold. @returns whether the removal was deferred */
+  remove(removal: () => Promise<void>): Promise<boolean>
+}
+
+export const createDeletionHold = (): DeletionHold => {
+  let holds = 0
+  let deferred: (() => Promise<void>)[] = []
+
+  const release = async () => {
+    if (--holds > 0) return
+    const removals = deferred
+    deferred = []
+    for (const removal of removals) await removal()
+  }
+
+  return {
+    hold() {
+      holds++
+      return release
+    },
+    async remove(removal) {
+      if (holds > 0) {
+        deferred.push(removal)
+        return true
+      }
+      await removal()
+      return false
+    },
+  }
+}
