@@ -38,8 +38,9 @@ const transportOf = (
   if (!http) return undefined
   const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, memory, idle, deadline } = limits
   return createTransport({
-    ...{ directory, git, atOnce, atOncePerClient, largestPush, memory },
-    timeouts: { idle, deadline },
+    ...{ directory, git, memory, maxProcesses: atOnce, maxProcessesPerClient: atOncePerClient },
+    maxPushBytes: largestPush,
+    timeouts: { idleMs: idle, deadlineMs: deadline },
     onError: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
   })
 }

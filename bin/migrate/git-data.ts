@@ -25,7 +25,7 @@ export const copyGitData = async (
   const { code, stderr } = await fetchFrom(id, origin, {
     ...git,
     isEmpty: empty,
-    async begun(pid) {
+    async started(pid) {
       landing = await pushJournal.begin(id, pid)
     },
   })

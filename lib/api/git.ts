@@ -43,13 +43,13 @@ const advertise = async (request: Asked, services: StreamServices): Promise<Stre
 const upload = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
   const { id } = await readable(services, request)
   const { body, client, signal } = request
-  const { output, whole } = await services.transport!.upload(id, {
+  const { output, completed } = await services.transport!.upload(id, {
     body,
     client,
     signal,
     protocol: protocolOf(request),
   })
-  return { ...answer('upload-pack-result', output), completed: whole }
+  return { ...answer('upload-pack-result', output), completed }
 }
 
 const receive = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
@@ -77,10 +77,10 @@ const landingOf = (
   const { hosting } = services
   let landing: number
   return {
-    async begun(pid) {
+    async started(pid) {
       landing = await hosting.pushJournal.begin(id, pid)
     },
-    async landed(updates) {
+    async finished(updates) {
       const updatedAt = updates.length > 0 ? now() : undefined
       const settling = hosting.pushJournal
         .settle(landing, id, updatedAt)

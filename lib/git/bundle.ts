@@ -1,80 +1,80 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { absentAs, place, removeFolder, UNFINISHED } from './disk.ts'
-import { setHead } from './index.ts'
-import { absent, configured, ENVIRONMENT, runGit } from './run.ts'
+import { ifMissing } from '../disk.ts'
+import { placeFolder, removeFolder, UNFINISHED } from './disk.ts'
+import { configuration, ENVIRONMENT, runGit, startError } from './run.ts'
 
-/** A repository on its way out. */
+/** A repository as an export writes it. */
 export interface Bundle {
-  /** What HEAD is: a branch such as `refs/heads/main`, or else a commit. */
+  /** A reference such as `refs/heads/main`, or the id of a commit. */
   head: string
-  /** A `git bundle` of everything that its references lead to; undefined when it has none. */
+  /** A `git bundle` of everything that references reach; undefined when there are no references. */
   parts: AsyncIterable<Uint8Array> | undefined
 }
 
-/** Undefined when there is no repository in the folder. */
+/** Undefined when the folder has no repository. */
 export const createBundle = async (git: string, folder: string): Promise<Bundle | undefined> => {
-  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(absentAs(undefined))
+  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(ifMissing(undefined))
   if (head === undefined) return undefined
-  const parts = (await hasReferences(folder)) ? bundle(git, folder) : undefined
+  const parts = (await hasReferences(folder)) ? bundleParts(git, folder) : undefined
   return { head: head.trim().replace(/^ref: /, ''), parts }
 }
 
-/** Looked up in the files: a process for each of a million empty repositories would take an hour. */
+/** Reads the files: a process for each of a million empty repositories would take an hour. */
 const hasReferences = async (folder: string): Promise<boolean> => {
-  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(absentAs(''))
+  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(ifMissing(''))
   if (/^[0-9a-f]{40,64} /m.test(packed)) return true
-  const loose = await readdir(join(folder, 'refs'), { withFileTypes: true, recursive: true }).catch(
-    absentAs([]),
-  )
+  const refs = join(folder, 'refs')
+  const loose = await readdir(refs, { withFileTypes: true, recursive: true }).catch(ifMissing([]))
   return loose.some((entry) => entry.isFile())
 }
 
-/** No deadline: it takes as long as whoever reads it. */
-async function* bundle(git: string, folder: string): AsyncGenerator<Uint8Array> {
-  const args = [...configured(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
+/** Without a deadline: the reader sets the pace. */
+async function* bundleParts(git: string, folder: string): AsyncGenerator<Uint8Array> {
+  const args = [...configuration(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
   const child = spawn(git, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString('utf8')
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
   })
-  const ended = new Promise<Error | undefined>((resolve) => {
-    child.on('error', (cause) => resolve(absent(git, cause)))
-    child.on('close', (code) =>
-      resolve(
-        code === 0 ? undefined : new Error(`git bundle of ${folder} failed with ${code}: ${said.trim()}`),
-      ),
-    )
-  })
+  const ended = once(child, 'close').then(
+    ([code]) => {
+      if (code !== 0) throw new Error(`git bundle of ${folder} failed with ${code}: ${stderr.trim()}`)
+    },
+    (cause) => {
+      throw startError(git, cause)
+    },
+  )
+  ended.catch(() => undefined)
   try {
     yield* child.stdout as AsyncIterable<Buffer>
-    const failure = await ended
-    if (failure !== undefined) throw failure
+    await ended
   } finally {
-    // Whoever reads no further leaves git nothing to write for.
+    // Stops git when the caller stops reading.
     child.kill()
   }
 }
 
-/** A repository on its way in: the parts of its bundle, if there are any, and at last what HEAD is. */
+/** Receives a repository: the parts of its bundle, if it has one, then its HEAD. */
 export interface BundleImport {
   write(part: Uint8Array): Promise<void>
-  /** The repository is there, whole, when this resolves. @throws Error when the bundle is none. */
+  /** Creates the repository. @throws Error when the bundle is damaged or incomplete */
   finish(head: string): Promise<void>
-  /** Leaves nothing behind. */
+  /** Removes everything that was received. */
   abandon(): Promise<void>
 }
 
 export const startBundleImport = async (git: string, folder: string): Promise<BundleImport> => {
-  const path = `${folder}.bundle${UNFINISHED}`
+  const bundle = `${folder}.bundle${UNFINISHED}`
   const unfinished = `${folder}${UNFINISHED}`
   await mkdir(dirname(folder), { recursive: true })
-  const file = await open(path, 'w', 0o600)
+  const file = await open(bundle, 'w', 0o600)
   let size = 0
 
   const clean = async () => {
-    await rm(path, { force: true })
+    await rm(bundle, { force: true })
     await rm(unfinished, { recursive: true, force: true })
   }
   return {
@@ -86,10 +86,10 @@ export const startBundleImport = async (git: string, folder: string): Promise<Bu
       await file.close()
       await rm(unfinished, { recursive: true, force: true })
       await initialise(git, unfinished, 'main')
-      if (size > 0) await fetchAll(git, unfinished, path)
+      if (size > 0) await fetchBundle(git, unfinished, bundle)
       await setHead(git, unfinished, head)
       await removeFolder(folder)
-      await place(unfinished, folder)
+      await placeFolder(unfinished, folder)
       await clean()
     },
     async abandon() {
@@ -99,13 +99,21 @@ export const startBundleImport = async (git: string, folder: string): Promise<Bu
   }
 }
 
-/** Nothing of the user's own: no templates, no hooks. */
+/** Creates an empty repository, without the user's templates and hooks. */
 export const initialise = async (git: string, folder: string, branch: string): Promise<void> => {
   await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
 }
 
-/** Every reference of the bundle, synced; fetching checks the objects and that none is missing. */
-const fetchAll = (git: string, folder: string, bundle: string): Promise<string> => {
-  const words = ['fetch', '--quiet', '--update-head-ok', '--no-write-fetch-head', bundle, '+refs/*:refs/*']
-  return runGit(git, [`--git-dir=${folder}`, ...words], '', 0)
+/** A fetch also checks the objects, and that none is missing. */
+const fetchBundle = (git: string, folder: string, bundle: string): Promise<string> => {
+  const args = ['fetch', '--quiet', '--update-head-ok', '--no-write-fetch-head', bundle, '+refs/*:refs/*']
+  return runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs: 0 })
+}
+
+/** @param head a reference such as `refs/heads/main`, or the id of a commit */
+export const setHead = async (git: string, folder: string, head: string): Promise<void> => {
+  const args = head.startsWith('refs/')
+    ? ['symbolic-ref', 'HEAD', head]
+    : ['update-ref', '--no-deref', 'HEAD', head]
+  await runGit(git, [`--git-dir=${folder}`, ...args])
 }

@@ -1,69 +1,107 @@
+/**
+ * A fetch may only ask for objects that a reference reaches. git's own configuration cannot enforce that: in version 2 of
+ * the protocol git-upload-pack sends every object that it has (gitprotocol-v2, "wants can be anything"). So each `want` of a
+ * request is checked before git reads the packet that makes it act.
+ */
 import type { Dirent } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import { ifMissing } from '../disk.ts'
 import { AllotError } from '../errors.ts'
-import { absentAs } from './disk.ts'
-import { createPktLines, pktLine } from './pkt-lines.ts'
+import { createPktLineParser, type PktLine, pktLine } from './pkt-lines.ts'
 import { feed, type GitProcess, startProcess, type Timeouts } from './process.ts'
-import { configured, ENVIRONMENT } from './run.ts'
+import { configuration, ENVIRONMENT } from './run.ts'
 
-/** @returns one of the objects that no reference leads to; undefined when all are reachable or do not exist */
+/** The size of most fetch requests. */
+const MAX_BUFFERED = 64 * 1024
+
+/**
+ * Reads a body to its end, or until the buffer is full. Invariant: a client that sends headers and no body occupies no
+ * process that others wait for.
+ * @returns a stream of the whole body
+ */
+export const bufferStart = async (body: Readable): Promise<Readable> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size <= MAX_BUFFERED) continue
+    body.unshift(Buffer.concat(chunks))
+    return body
+  }
+  return Readable.from(chunks)
+}
+
+/** @returns an object that no reference reaches; undefined when all are reachable or do not exist */
 export type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>
 
-/** A fetch request on its way to git. */
+/**
+ * Pipes a fetch request to git, and stops git when the request asks for an unreachable object.
+ * @returns the response in place of git's; undefined when git responds
+ * @throws AllotError bad_request, too_large, unavailable
+ */
+export const feedChecked = async (
+  request: Readable,
+  child: GitProcess,
+  findUnreachable: FindUnreachable,
+): Promise<Buffer | undefined> => {
+  const { body, refused } = checkWants(request, findUnreachable)
+  feed(body, child)
+  try {
+    const id = await Promise.race([refused, child.ended.then(() => undefined)])
+    if (id === undefined) return undefined
+    child.stop()
+    // git's own message for an object that does not exist.
+    return pktLine(`ERR upload-pack: not our ref ${id}`)
+  } catch (error) {
+    child.stop()
+    throw error
+  }
+}
+
 interface CheckedRequest {
+  /** The part of the request that git may read. */
   readonly body: Readable
-  /** Settles before git may answer: the object that the request must not have, undefined when there is none. */
+  /** The unreachable object; undefined once git may respond. Settles before git can respond. */
   readonly refused: Promise<string | undefined>
 }
 
-/** Version 0 has capabilities after the name, and git takes capital digits too. */
-const WANT = /^want ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?![0-9a-f])/i
-
 /**
- * Passes a fetch request on to git-upload-pack, and holds back each packet that ends a section until the objects wanted so
- * far are known to be reachable. Invariant: git acts on a `want` only after such a packet, in every version of the
- * protocol, so it never packs what no branch or tag leads to. git's own configuration cannot hold this: in version 2 it
- * gives out every object that it has (gitprotocol-v2, "wants can be anything").
+ * Holds back each packet that ends a section until the wants so far are checked. Invariant: in every version of the
+ * protocol git acts on a want only after such a packet.
  */
-const checkWants = (request: Readable, find: FindUnreachable): CheckedRequest => {
+const checkWants = (request: Readable, findUnreachable: FindUnreachable): CheckedRequest => {
+  const wants = createWants(findUnreachable)
   let settle: (refused: string | undefined) => void = () => undefined
   let fail: (error: unknown) => void = () => undefined
   const refused = new Promise<string | undefined>((resolve, reject) => {
     settle = resolve
     fail = reject
   })
-  // Whoever reads the body hears of a failure, too.
+  // The body fails with the same error.
   refused.catch(() => undefined)
 
   async function* checked(): AsyncGenerator<Buffer> {
-    const lines = createPktLines({ marks: true })
-    const wants = new Set<string>()
+    const parser = createPktLineParser({ hasDelimiters: true })
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       const passed: Buffer[] = []
-      for (const { bytes, payload } of lines.add(chunk as Buffer)) {
-        const want = payload && wantIn(payload)
-        if (want !== undefined) wants.add(want)
-        if (wants.size > MAX_WANTS)
-          throw new AllotError('too_large', 'a fetch must not ask for so many objects at once')
-        if (payload === undefined && wants.size > 0) {
-          const unreachable = await find(wants)
-          wants.clear()
-          if (unreachable !== undefined) {
-            request.resume()
-            return settle(unreachable)
-          }
+      for (const line of parser.add(chunk as Buffer)) {
+        const unreachable = await wants.add(line)
+        if (unreachable !== undefined) {
+          request.resume()
+          return settle(unreachable)
         }
-        if (bytes.toString('latin1') === '0000') settle(undefined)
-        passed.push(bytes)
+        if (line.bytes.toString('latin1') === '0000') settle(undefined)
+        passed.push(line.bytes)
       }
       if (passed.length > 0) yield Buffer.concat(passed)
     }
   }
 
-  const guarded = async function* () {
+  async function* guarded(): AsyncGenerator<Buffer> {
     try {
       yield* checked()
       settle(undefined)
@@ -76,174 +114,142 @@ const checkWants = (request: Readable, find: FindUnreachable): CheckedRequest =>
   return { body: Readable.from(guarded(), { objectMode: false }), refused }
 }
 
-/** Of one request; a partial clone asks for all files of a checkout at once. */
+/** For one request. A partial clone asks for all files of a checkout at once. */
 const MAX_WANTS = 250_000
 
-const wantIn = (payload: Buffer): string | undefined => {
-  const [, name] = WANT.exec(payload.toString('latin1', 0, 80)) ?? []
-  return name?.toLowerCase()
-}
+/** Version 0 appends capabilities to the id. git also takes upper-case digits. */
+const WANT = /^want ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?![0-9a-f])/i
 
-/**
- * Gives a fetch request to git, as far as {@link checkWants} lets it through.
- * @returns the answer in place of git's, which is stopped; undefined when git answers
- * @throws AllotError bad_request, too_large, unavailable
- */
-export const feedChecked = async (
-  request: Readable,
-  session: GitProcess,
-  find: FindUnreachable,
-): Promise<Buffer | undefined> => {
-  const { body, refused } = checkWants(request, find)
-  feed(body, session)
-  try {
-    const name = await Promise.race([refused, session.ended.then(() => undefined)])
-    if (name === undefined) return undefined
-    session.stop()
-    // The words that git itself has for an object that does not exist.
-    return pktLine(`ERR upload-pack: not our ref ${name}`)
-  } catch (error) {
-    session.stop()
-    throw error
+/** Collects the wants of a section, and checks them at its end. */
+const createWants = (findUnreachable: FindUnreachable) => {
+  const wants = new Set<string>()
+  return {
+    /** @returns an unreachable object, when the packet ends a section that asks for one */
+    async add({ payload }: PktLine): Promise<string | undefined> {
+      const [, id] = WANT.exec(payload?.toString('latin1', 0, 80) ?? '') ?? []
+      if (id !== undefined) wants.add(id.toLowerCase())
+      if (wants.size > MAX_WANTS)
+        throw new AllotError('too_large', `a fetch must not ask for more than ${MAX_WANTS} objects at once`)
+      if (payload !== undefined || wants.size === 0) return undefined
+      const unreachable = await findUnreachable(wants)
+      wants.clear()
+      return unreachable
+    },
   }
 }
 
-/** Bytes of a request that may be held in memory: those of most fetches. */
-const HELD = 64 * 1024
-
-/**
- * Waits until a body has come whole, or more of it than is held in memory. Invariant: a client that sends headers and no
- * body takes nothing that others wait for.
- * @returns the same bytes; the rest of a larger body is still to come
- */
-export const arrived = async (body: Readable): Promise<Readable> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size <= HELD) continue
-    body.unshift(Buffer.concat(chunks))
-    return body
-  }
-  return Readable.from(chunks)
-}
-
-export interface ReachableOptions {
+export interface ReachabilityOptions {
   git: string
   folder: string
   timeouts: Timeouts
   /** Bytes of memory for each process. */
   memory: number | undefined
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
 }
 
 /**
- * Looks which of the wanted objects the references lead to. A clone wants tips and costs no process; another commit costs a
- * walk of commits. Trees, blobs and tags, which partial clones want one by one, cost a walk of objects until the last of
- * them is found: first those of the tips, then all. `git gc` leaves a bitmap that makes it short.
+ * Checks wants as cheaply as possible. A clone wants tips: no process. Another commit: one walk of commits. Trees, blobs
+ * and tags, which partial clones want one by one: a walk of objects that ends with the last of them, first over the tips,
+ * then over everything. The bitmap that `git gc` writes makes that walk short.
  */
-export const unreachableIn =
-  (options: ReachableOptions): FindUnreachable =>
+export const createReachability =
+  (options: ReachabilityOptions): FindUnreachable =>
   async (wants) => {
-    const left = without(wants, await tipsOf(options.folder))
-    if (left.size === 0) return undefined
-    const { commits, others } = await typesOf(options, left)
+    const tips = await readTips(options.folder)
+    const unknown = [...wants].filter((id) => !tips.has(id))
+    if (unknown.length === 0) return undefined
+    const { commits, others } = await typesOf(options, unknown)
     if (commits.size > 0) {
-      const words = ['rev-list', '--max-count=1', '--stdin', '--not', '--all']
-      for await (const name of linesOf(options, words, [...commits]))
-        return commits.has(name) ? name : [...commits][0]
+      const args = ['rev-list', '--max-count=1', '--stdin', '--not', '--all']
+      for await (const id of linesOf(options, args, [...commits]))
+        return commits.has(id) ? id : [...commits][0]
     }
-    for (const words of [['--no-walk'], ['--use-bitmap-index']]) {
+    for (const walk of ['--no-walk', '--use-bitmap-index']) {
       if (others.size === 0) return undefined
-      for await (const name of linesOf(options, [...OBJECTS, ...words, '--all'], [])) {
-        others.delete(name)
+      const args = ['rev-list', '--objects', '--no-object-names', walk, '--all']
+      for await (const id of linesOf(options, args, [])) {
+        others.delete(id)
         if (others.size === 0) return undefined
       }
     }
     return [...others][0]
   }
 
-const OBJECTS = ['rev-list', '--objects', '--no-object-names']
-
-const without = (names: ReadonlySet<string>, known: ReadonlySet<string>): Set<string> =>
-  new Set([...names].filter((name) => !known.has(name)))
-
-/** git refuses by itself what does not exist. */
-const typesOf = async (options: ReachableOptions, names: ReadonlySet<string>) => {
+/** Leaves out objects that do not exist: git refuses those itself. */
+const typesOf = async (options: ReachabilityOptions, ids: readonly string[]) => {
   const [commits, others] = [new Set<string>(), new Set<string>()]
-  const words = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
-  for await (const line of linesOf(options, words, [...names])) {
-    const [name, type] = line.split(' ')
-    if (type === 'commit') commits.add(name!)
-    else if (type !== 'missing') others.add(name!)
+  const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
+  for await (const line of linesOf(options, args, ids)) {
+    const [id, type] = line.split(' ')
+    if (type === 'commit') commits.add(id!)
+    else if (type !== 'missing') others.add(id!)
   }
   return { commits, others }
 }
 
-/** The lines that a git command writes; it is stopped when no more of them are read. */
+/** The output lines of a git command, which is stopped when the caller stops reading. */
 async function* linesOf(
-  { git, folder, timeouts, memory, signal }: ReachableOptions,
-  words: readonly string[],
+  { git, folder, timeouts, memory, signal }: ReachabilityOptions,
+  args: readonly string[],
   input: readonly string[],
 ): AsyncGenerator<string> {
-  const args = [...configured(), `--git-dir=${folder}`, ...words]
-  const session = await startProcess(args, { git, env: ENVIRONMENT, timeouts, memory, isDetached: false })
-  const stop = () => session.stop()
+  const options = { git, env: ENVIRONMENT, timeouts, memory, isDetached: false }
+  const child = await startProcess([...configuration(), `--git-dir=${folder}`, ...args], options)
+  const stop = () => child.stop()
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
-  session.stdin.end(input.map((line) => `${line}\n`).join(''))
+  child.stdin.end(input.map((line) => `${line}\n`).join(''))
   try {
-    yield* createInterface({ input: session.stdout, crlfDelay: Number.POSITIVE_INFINITY })
-    if ((await session.ended).code !== 0)
-      throw new AllotError('unavailable', 'the objects asked for could not be looked up: try again')
+    yield* createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY })
+    if ((await child.ended).code !== 0)
+      throw new AllotError('unavailable', 'the server could not look up the requested objects: try again')
   } finally {
     signal.removeEventListener('abort', stop)
-    session.stop()
+    child.stop()
   }
 }
 
-/** With more references in files of their own, git decides. */
+/** With more loose references, git is asked instead. */
 const MAX_LOOSE = 500
 
+const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
+
 /**
- * Objects that references name, as far as a look at their files tells: all that an ordinary clone or fetch wants.
- * Invariant: only the present value of a reference counts. A line of packed-refs is void while the reference has a file of
- * its own, and git leaves the line there until it packs the references again. The files are listed before packed-refs is
- * read: git writes packed-refs before it deletes a file, so a line without a file is not older than the list.
+ * The objects that references point to, read from their files: all that an ordinary clone or fetch wants. Invariant: only
+ * the current value of a reference counts. A line of packed-refs is out of date while the reference has a file of its own,
+ * and git leaves the line there until it packs the references again. The files are listed before packed-refs is read: git
+ * writes packed-refs before it deletes a file, so a line without a file is not older than the list.
  */
-const tipsOf = async (folder: string): Promise<ReadonlySet<string>> => {
-  const refs = join(folder, 'refs')
-  const entries = await readdir(refs, { withFileTypes: true, recursive: true }).catch(absentAs<Dirent[]>([]))
-  // A lock holds a value that may never become that of the reference.
+const readTips = async (folder: string): Promise<ReadonlySet<string>> => {
+  const entries = await readdir(join(folder, 'refs'), { withFileTypes: true, recursive: true }).catch(
+    ifMissing<Dirent[]>([]),
+  )
+  // A lock file holds a value that the reference may never get.
   const loose = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.lock'))
   const files = loose.slice(0, MAX_LOOSE).map((entry) => join(entry.parentPath, entry.name))
-  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1').catch(absentAs(''))))
-  const tips = new Set(texts.flatMap((text) => text.match(NAME) ?? []))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1').catch(ifMissing(''))))
+  const tips = new Set(texts.flatMap((text) => text.match(OBJECT_ID) ?? []))
   if (loose.length > MAX_LOOSE) return tips
   const overridden = new Set(files.map((file) => relative(folder, file).split(sep).join('/')))
-  // As names of files are read: a name of a branch may hold any characters.
-  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(absentAs(''))
-  for (const [ref, names] of packedIn(packed))
-    if (!overridden.has(ref)) for (const name of names) tips.add(name)
+  // In UTF-8, as file names are: references may have any characters.
+  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(ifMissing(''))
+  for (const [ref, ids] of parsePackedRefs(packed))
+    if (!overridden.has(ref)) for (const id of ids) tips.add(id)
   return tips
 }
 
-/** At the beginning of a text. */
-const NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
-
-/** What each reference in packed-refs leads to: its object, and from the line below it, with `^`, what a tag leads to. */
-const packedIn = (text: string): Map<string, string[]> => {
+/** The objects of each packed reference; a line with `^` names the object that the tag of the line before it points to. */
+const parsePackedRefs = (text: string): Map<string, string[]> => {
   const packed = new Map<string, string[]>()
   let last: string[] = []
   for (const line of text.split('\n')) {
-    const [name] = NAME.exec(line.replace('^', '')) ?? []
-    if (name === undefined) continue
-    if (line.startsWith('^')) last.push(name)
+    const [id] = OBJECT_ID.exec(line.replace('^', '')) ?? []
+    if (id === undefined) continue
+    if (line.startsWith('^')) last.push(id)
     else {
-      last = [name]
-      packed.set(line.slice(name.length + 1), last)
+      last = [id]
+      packed.set(line.slice(id.length + 1), last)
     }
   }
   return packed

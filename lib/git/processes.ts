@@ -1,142 +1,190 @@
-import { execFile } from 'node:child_process'
-import { readdir, readFile, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { absentAs } from './disk.ts'
-import type { GitProcess } from './process.ts'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createClientBudget } from '../client-budget.ts'
+import { folderOf } from './disk.ts'
+import { type ExitResult, type GitProcess, startProcess, type Timeouts } from './process.ts'
+import { recover } from './recover.ts'
+import { environmentFor } from './run.ts'
 
-const exec = promisify(execFile)
-
-/** Milliseconds that a git has to end by itself, and between two looks whether it has. */
-const [GRACE, LOOK] = [10_000, 50]
-
-/** What no git finishes any more: objects that were on their way, and locks that nobody holds. */
-const LEFT = /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
-
-/** Only while nothing else works on the repository. @param pid of the git that did, which may have outlived its server */
-export const recover = async (folder: string, pid: number | null): Promise<void> => {
-  if (pid !== null) await end(folder, pid)
-  const left = await readdir(folder, { recursive: true, withFileTypes: true }).catch(absentAs([]))
-  for (const { parentPath, name } of left) {
-    const path = join(parentPath, name)
-    if (LEFT.test(relative(folder, path))) await rm(path, { recursive: true, force: true })
-  }
-}
-
-/** A number may be another process's by now: it is ended when it works on this very folder. */
-const end = async (folder: string, pid: number): Promise<void> => {
-  const until = performance.now() + GRACE
-  for (let signal: NodeJS.Signals = 'SIGTERM'; (await commandOf(pid)).includes(folder); await pause(LOOK)) {
-    if (performance.now() > until) signal = 'SIGKILL'
-    try {
-      process.kill(-pid, signal)
-    } catch {
-      return
-    }
-  }
-}
-
-/** The words that a process was started with; empty when there is none of that number. */
-const commandOf = async (pid: number): Promise<string> => {
-  if (process.platform === 'linux')
-    return readFile(`/proc/${pid}/cmdline`, 'utf8')
-      .then((words) => words.replaceAll('\0', ' '))
-      .catch(() => '')
-  return exec('ps', ['-o', 'args=', '-p', String(pid)]).then(
-    ({ stdout }) => stdout,
-    () => '',
-  )
-}
-
-/** git's programs that work on a repository for long. */
+/** The long-running git programs. */
 export type Program = 'upload-pack' | 'receive-pack' | 'gc'
 
-const changes = (program: Program): boolean => program !== 'upload-pack'
+/** The client that a process works for. */
+export interface ProcessClient {
+  /** The `Git-Protocol` header. */
+  readonly protocol: string | undefined
+  /** Whose budget of processes is used, as lib/client-budget.ts defines it. */
+  readonly client: string
+  /** Aborted when the client disconnects: stops the process. */
+  readonly signal: AbortSignal
+}
 
-/** The gits that run just now, by the repositories that they work on. */
+export interface ProcessesOptions {
+  directory: string
+  git: string
+  timeouts: Timeouts
+  /** How many processes may run at once, and how many of them for one client. */
+  maxProcesses: number
+  maxProcessesPerClient: number
+  /** Bytes of memory for each process. */
+  memory: number
+  onError: (error: Error, fields: object) => void
+}
+
+/** The long-running git processes, each started within its client's budget. */
 export interface Processes {
-  /** Begins one; one that changes anything as soon as nothing mends the repository. @param folder of the repository */
-  begin(id: number, folder: string, program: Program, start: () => Promise<GitProcess>): Promise<GitProcess>
-  /** Removes what one that was stopped has left, as soon as no other changes anything. */
-  tidied(id: number): Promise<void>
-  /** Ends all that work on a repository. */
+  /**
+   * Starts a program on a repository.
+   * @throws AllotError unavailable when too many run; Error when the repository is not on the disk
+   */
+  start(
+    id: number,
+    program: Program,
+    args: readonly string[],
+    client: ProcessClient,
+    timeouts?: Timeouts,
+  ): Promise<GitProcess>
+  /** Removes what stopped writers left in a repository, unless another writer runs. */
+  recoverStopped(id: number): Promise<void>
+  /** Stops all processes of a repository. */
   stop(id: number): Promise<void>
-  /** All that work on any, as they end. */
+  /** Whether as many processes run as may run at once. */
+  isBusy(): boolean
+  /** One promise for each running process; resolves when it ends. */
   endings(): Promise<unknown>[]
 }
 
-interface Place {
-  readonly folder: string
-  readonly sessions: Map<GitProcess, Program>
-  /** Those that change something and are about to begin. */
-  coming: number
-  isLeft: boolean
-  mending: Promise<void> | undefined
-}
-
-export const createProcesses = (): Processes => {
-  const places = new Map<number, Place>()
-
-  const placeOf = (id: number, folder: string): Place => {
-    const place = places.get(id) ?? {
-      folder,
-      sessions: new Map(),
-      coming: 0,
-      isLeft: false,
-      mending: undefined,
-    }
-    places.set(id, place)
-    return place
-  }
-  const isChanging = ({ sessions, coming }: Place) => coming > 0 || [...sessions.values()].some(changes)
-  const forget = (id: number, { sessions, coming, isLeft, mending }: Place) => {
-    if (sessions.size + coming === 0 && !isLeft && mending === undefined) places.delete(id)
-  }
-
-  const add = (id: number, place: Place, program: Program, session: GitProcess) => {
-    place.sessions.set(session, program)
-    void session.ended.then(({ cause, code }) => {
-      place.sessions.delete(session)
-      // git removes most of it itself when it is asked to end, but not what its children still write.
-      if (changes(program) && (cause !== 'itself' || code === null)) place.isLeft = true
-      forget(id, place)
-    })
+/** @param env added to the environment of every process */
+export const createProcesses = (options: ProcessesOptions, env: Record<string, string>): Processes => {
+  const { directory, git, memory, maxProcesses } = options
+  const repositories = new Map<number, RepositoryProcesses>()
+  const budget = createClientBudget({
+    ...{ slots: maxProcesses, slotsPerClient: options.maxProcessesPerClient },
+    ...{ queue: 4 * maxProcesses, queuePerClient: 4 * maxProcesses },
+    message: 'too many clients are fetching or pushing: try again',
+  })
+  const removeUnused = (id: number) => {
+    if (repositories.get(id)?.isUnused) repositories.delete(id)
   }
 
   return {
-    async begin(id, folder, program, start) {
-      const place = placeOf(id, folder)
-      const coming = changes(program) ? 1 : 0
-      place.coming += coming
-      try {
-        while (coming > 0 && place.mending !== undefined) await place.mending
-        const session = await start()
-        add(id, place, program, session)
-        return session
-      } finally {
-        place.coming -= coming
-        forget(id, place)
-      }
+    async start(id, program, args, { protocol, client, signal }, timeouts = options.timeouts) {
+      const folder = folderOf(directory, id)
+      const release = await budget.acquire(client, signal)
+      const entry = repositories.get(id) ?? new RepositoryProcesses(folder)
+      repositories.set(id, entry)
+      const processOptions = { env: { ...environmentFor(protocol), ...env }, isDetached: isWriter(program) }
+      const starting = entry.start(program, () =>
+        startProcess(args, { git, timeouts, memory, ...processOptions }),
+      )
+      const child = await starting.catch((error) => {
+        release()
+        removeUnused(id)
+        throw error
+      })
+      void child.ended.then((result) => {
+        release()
+        removeUnused(id)
+        reportFailure(options, program, id, result)
+      })
+      if (signal.aborted) child.stop()
+      signal.addEventListener('abort', () => child.stop(), { once: true })
+      return child
     },
-    async tidied(id) {
-      const place = places.get(id)
-      if (place === undefined || !place.isLeft || isChanging(place)) return
-      place.isLeft = false
-      place.mending = recover(place.folder, null)
-      try {
-        await place.mending
-      } finally {
-        place.mending = undefined
-        forget(id, place)
-      }
+    async recoverStopped(id) {
+      await repositories.get(id)?.recoverStopped()
+      removeUnused(id)
     },
-    async stop(id) {
-      const sessions = [...(places.get(id)?.sessions.keys() ?? [])]
-      for (const session of sessions) session.stop()
-      await Promise.all(sessions.map(({ ended }) => ended))
-    },
-    endings: () =>
-      [...places.values()].flatMap(({ sessions }) => [...sessions.keys()].map(({ ended }) => ended)),
+    stop: async (id) => repositories.get(id)?.stop(),
+    isBusy: () => budget.running() >= maxProcesses,
+    endings: () => [...repositories.values()].flatMap((entry) => entry.endings()),
   }
+}
+
+/** Not for a client's mistakes, which git reports to the client. */
+const reportFailure = (
+  { onError }: ProcessesOptions,
+  program: Program,
+  repository: number,
+  { cause, stderr, code }: ExitResult,
+): void => {
+  if (cause === 'idle' || cause === 'deadline' || stderr !== '')
+    onError(new Error(`git ${program}: ${stderr || cause}`), { repository, code, cause })
+}
+
+const isWriter = (program: Program): boolean => program !== 'upload-pack'
+
+/**
+ * The processes of one repository. Invariant: the repository is recovered only while no writer runs on it, and no writer
+ * starts during a recovery.
+ */
+class RepositoryProcesses {
+  readonly #folder: string
+  readonly #running = new Map<GitProcess, Program>()
+  #starting = 0
+  #startingWriters = 0
+  #needsRecovery = false
+  #recovery: Promise<void> | undefined
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  get isUnused(): boolean {
+    return this.#running.size + this.#starting === 0 && !this.#needsRecovery && this.#recovery === undefined
+  }
+
+  endings(): Promise<ExitResult>[] {
+    return [...this.#running.keys()].map(({ ended }) => ended)
+  }
+
+  /** Waits for a recovery to end, when the program is a writer. */
+  async start(program: Program, start: () => Promise<GitProcess>): Promise<GitProcess> {
+    const writers = isWriter(program) ? 1 : 0
+    this.#starting++
+    this.#startingWriters += writers
+    try {
+      while (writers > 0 && this.#recovery !== undefined) await this.#recovery
+      await checkOnDisk(this.#folder)
+      const child = await start()
+      this.#register(child, program)
+      return child
+    } finally {
+      this.#starting--
+      this.#startingWriters -= writers
+    }
+  }
+
+  #register(child: GitProcess, program: Program): void {
+    this.#running.set(child, program)
+    void child.ended.then(({ cause, code }) => {
+      this.#running.delete(child)
+      // A git that is asked to end removes its own temporary files, but not those its children still write.
+      if (isWriter(program) && (cause !== 'itself' || code === null)) this.#needsRecovery = true
+    })
+  }
+
+  async recoverStopped(): Promise<void> {
+    const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
+    if (!this.#needsRecovery || hasWriter) return
+    this.#needsRecovery = false
+    this.#recovery = recover(this.#folder, null)
+    try {
+      await this.#recovery
+    } finally {
+      this.#recovery = undefined
+    }
+  }
+
+  async stop(): Promise<void> {
+    const running = [...this.#running.keys()]
+    for (const child of running) child.stop()
+    await Promise.all(running.map(({ ended }) => ended))
+  }
+}
+
+const checkOnDisk = async (folder: string): Promise<void> => {
+  await stat(join(folder, 'HEAD')).catch((cause) => {
+    throw new Error(`the git data is not where it should be: ${folder}`, { cause })
+  })
 }

@@ -1,12 +1,13 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Bytes of a commit, a tree or a tag: git holds each of them in memory as a whole, also to serve it. */
-const LARGEST_NODE = 16 * 1024 * 1024
+/** Bytes of a commit, a tree or a tag: git holds each of them in memory as a whole, also when it serves them. */
+const MAX_NODE_BYTES = 16 * 1024 * 1024
 
 /**
- * Runs when all objects of a push are in git's quarantine and no ref has changed. Invariant: what a push unpacks to is
- * bounded, however well it is compressed. A delta counts with its own size, and what it makes must not be too large either.
+ * A pre-receive hook: runs when all objects of a push are in git's quarantine and no reference has changed. Invariant: the
+ * unpacked size of a push is bounded, however well it is compressed. A delta counts with its own size, and the object that
+ * it makes must not exceed the limit either.
  */
 const HOOK = `#!/bin/sh
 # Written by Allot. It refuses a push whose objects are too large when they are unpacked.
@@ -27,18 +28,19 @@ export GIT_NO_REPLACE_OBJECTS=1
 ' >&2
 `
 
+/** Limits the unpacked size of pushes. */
 export interface PushCheck {
-  /** The configuration that makes git run the check. */
+  /** Settings that make git run the hook; writes the hook at the first call. */
   config(): Promise<readonly string[]>
-  /** What the check reads. */
+  /** Environment variables that the hook reads. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * @param directory where the hook is written, when it is first needed
- * @param largestPush bytes; undefined: any number, and only commits, trees and tags are bounded
+ * @param directory of the repositories, for the hook
+ * @param maxPushBytes undefined: only commits, trees and tags are limited
  */
-export const createPushCheck = (directory: string, largestPush: number | undefined): PushCheck => {
+export const createPushCheck = (directory: string, maxPushBytes: number | undefined): PushCheck => {
   const folder = join(directory, 'hooks')
   let written: Promise<void> | undefined
   return {
@@ -50,11 +52,11 @@ export const createPushCheck = (directory: string, largestPush: number | undefin
       await written
       return [`core.hooksPath=${folder}`]
     },
-    env: { ALLOT_LARGEST_NODE: String(LARGEST_NODE), ALLOT_LARGEST_PUSH: String(largestPush ?? 0) },
+    env: { ALLOT_LARGEST_NODE: String(MAX_NODE_BYTES), ALLOT_LARGEST_PUSH: String(maxPushBytes ?? 0) },
   }
 }
 
-/** Several processes may do so at once, while git runs the one before. */
+/** By a rename: several servers may write it at the same time, while git runs the previous one. */
 const writeHook = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const unfinished = join(folder, `pre-receive.${process.pid}`)

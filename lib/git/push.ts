@@ -1,72 +1,72 @@
 import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
-import { createPktLines, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
+import { createPktLineParser, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { GitProcess } from './process.ts'
 
-/** One ref that a push asks to change: null is before it is made, and after it is deleted. */
+/** One reference that a push changes: `before` is null when it is created, `after` when it is deleted. */
 export interface RefUpdate {
   readonly ref: string
   readonly before: string | null
   readonly after: string | null
 }
 
-/** What a push asks for, ahead of its objects. */
+/** The commands of a push, which precede its pack. */
 export interface PushRequest {
   readonly updates: readonly RefUpdate[]
+  /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean
-  /** What was read of the request to know this; the rest is still to come. */
+  /** What was read of the request; the rest is still in the stream. */
   readonly bytes: Buffer
 }
 
-/** Bytes of the commands: those of about a hundred thousand refs. */
-const MAX_LENGTH = 16 * 1024 * 1024
+/** The commands of about 100,000 references. */
+const MAX_COMMAND_BYTES = 16 * 1024 * 1024
 
 const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n]*))?\n?$/
 const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
- * Reads the commands of a push, so that the answer can be held to them.
- * @param timeoutMs milliseconds that they may take
- * @throws AllotError bad_request for what no git sends, and for a client that asks for no report of what was done.
+ * Reads the commands of a push. The report of the response is later compared with them.
+ * @param timeoutMs within which the commands must arrive
+ * @throws AllotError bad_request when they are malformed, or ask for no report; too_large
  */
 export const readPush = async (body: Readable, timeoutMs: number): Promise<PushRequest> => {
-  const lines: PktLine[] = []
-  const late = setTimeout(() => body.destroy(), timeoutMs)
-  await eachPktLine(body, (line) => {
-    lines.push(line)
-    return line.payload === undefined
-  }).finally(() => clearTimeout(late))
+  const timeout = setTimeout(() => body.destroy(), timeoutMs)
+  const lines = await readSection(body).finally(() => clearTimeout(timeout))
   const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
-  const commands = texts.filter((text) => !SHALLOW.test(text)).map(parsed)
+  const commands = texts.filter((text) => !SHALLOW.test(text)).map(parseCommand)
   const capabilities = commands[0]?.capabilities ?? []
-  if (commands.length > 0 && !capabilities.some((one) => /^report-status(?:-v2)?$/.test(one)))
-    throw new AllotError('bad_request', 'a push must ask for a report (report-status)')
+  if (commands.length > 0 && !capabilities.some((name) => /^report-status(?:-v2)?$/.test(name)))
+    throw new AllotError('bad_request', 'a push must request a report: report-status is missing')
   return {
     updates: commands.map(({ update }) => update),
-    isSideband: capabilities.some((one) => /^side-band/.test(one)),
+    isSideband: capabilities.some((name) => /^side-band/.test(name)),
     bytes: Buffer.concat(lines.map(({ bytes }) => bytes)),
   }
 }
 
-/** Until the taker has enough; what follows is put back. */
-const eachPktLine = async (body: Readable, take: (line: PktLine) => boolean): Promise<void> => {
-  const reader = createPktLines()
+/** The packets up to the first flush packet; what follows is put back into the stream. */
+const readSection = async (body: Readable): Promise<PktLine[]> => {
+  const parser = createPktLineParser()
+  const lines: PktLine[] = []
   let size = 0
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
-    for (const line of reader.add(chunk as Buffer))
-      if (take(line)) {
-        if (reader.rest().length > 0) body.unshift(reader.rest())
-        return
-      }
-    if (size > MAX_LENGTH) throw new AllotError('too_large', 'a push must not change so many refs at once')
+    for (const line of parser.add(chunk as Buffer)) {
+      lines.push(line)
+      if (line.payload !== undefined) continue
+      if (parser.rest().length > 0) body.unshift(parser.rest())
+      return lines
+    }
+    if (size > MAX_COMMAND_BYTES)
+      throw new AllotError('too_large', 'the push changes too many references at once: push them in parts')
   }
   throw new AllotError('bad_request', 'the push ended before its commands did')
 }
 
-const parsed = (text: string): { update: RefUpdate; capabilities: string[] } => {
+const parseCommand = (text: string): { update: RefUpdate; capabilities: string[] } => {
   const [, before, after, ref, capabilities = ''] = COMMAND.exec(text) ?? []
-  if (ref === undefined) throw new AllotError('bad_request', 'this is no command of a push')
+  if (ref === undefined) throw new AllotError('bad_request', 'the push has a command that is not well-formed')
   return {
     update: { ref, before: objectId(before!), after: objectId(after!) },
     capabilities: capabilities.split(' '),
@@ -75,45 +75,43 @@ const parsed = (text: string): { update: RefUpdate; capabilities: string[] } => 
 
 const objectId = (hex: string): string | null => (/^0+$/.test(hex) ? null : hex)
 
-/** The channels of an answer that carries several: the report, what a person may read, and the end of it all. */
+/** The channels of a side-band response (gitprotocol-pack): the report, messages for the user, an error that ends it. */
 const [REPORT, PROGRESS, FATAL] = [1, 2, 3]
 
-export interface PushReport {
-  /** The answer to the client. */
-  readonly output: Readable
-  /** Resolves when git is gone and the push has landed, or has failed to. */
-  readonly finished: Promise<void>
-}
-
 /**
- * The answer to a push: progress goes out as it comes, and the report of what was done is held until `landed` resolves,
- * so that a client never hears of a push that is not counted. git is read to its end whether or not the client is there.
+ * The response to a push. Progress is sent at once; the report is held until `onFinished` resolves, so that a client never
+ * learns of a push that is not counted. Reads git's output to the end, even when the client has disconnected.
+ * @param onFinished called after git has ended, with the updates that succeeded
+ * @returns `finished` resolves after `onFinished` has settled
  */
 export const holdReport = (
-  session: Pick<GitProcess, 'stdout' | 'ended'>,
+  child: Pick<GitProcess, 'stdout' | 'ended'>,
   request: PushRequest,
-  landed: (updates: readonly RefUpdate[]) => Promise<void>,
-): PushReport => {
+  onFinished: (updates: readonly RefUpdate[]) => Promise<void>,
+): { readonly output: Readable; readonly finished: Promise<void> } => {
   const output = new Readable({ read: () => undefined })
-  const held = hold(request.isSideband, (progress) => output.push(progress))
-  const finished = (async () => {
-    const failure = await readAll(session.stdout, held.add)
-    await session.ended
-    const refs = new Set(refsIn(held.report()))
-    await landed(request.updates.filter(({ ref }) => refs.has(ref)))
+  const report = createReport(request.isSideband, (progress) => output.push(progress))
+  const work = async () => {
+    const failure = await readAll(child.stdout, report.add)
+    await child.ended
+    const succeeded = new Set(refsIn(report.payload()))
+    await onFinished(request.updates.filter(({ ref }) => succeeded.has(ref)))
     if (failure !== undefined) throw failure
-  })()
-  const told = finished.then(
-    () => end(output, held.bytes()),
-    (error: Error) => (request.isSideband ? end(output, fatal(error.message)) : void output.destroy(error)),
+  }
+  const finished = work().then(
+    () => end(output, report.bytes()),
+    (error: Error) => {
+      if (request.isSideband) end(output, fatalPacket(error.message))
+      else output.destroy(error)
+    },
   )
-  return { output, finished: told }
+  return { output, finished }
 }
 
-/** @returns what went wrong */
-const readAll = async (stream: Readable, take: (chunk: Buffer) => void): Promise<Error | undefined> => {
+/** @returns the error of the stream, if it fails */
+const readAll = async (stream: Readable, onChunk: (chunk: Buffer) => void): Promise<Error | undefined> => {
   try {
-    for await (const chunk of stream) take(chunk as Buffer)
+    for await (const chunk of stream) onChunk(chunk as Buffer)
     return undefined
   } catch (error) {
     return error as Error
@@ -126,30 +124,31 @@ const end = (output: Readable, bytes: Buffer): void => {
   output.push(null)
 }
 
-const fatal = (message: string): Buffer =>
+const fatalPacket = (message: string): Buffer =>
   Buffer.concat([pktLine(Buffer.concat([Buffer.of(FATAL), Buffer.from(`${message}\n`)])), FLUSH])
 
-const hold = (isSideband: boolean, pass: (progress: Buffer) => void) => {
-  const lines = createPktLines()
-  const [all, reported]: [Buffer[], Buffer[]] = [[], []]
-  const take = ({ bytes, payload }: PktLine) => {
-    if (isSideband && payload?.[0] === PROGRESS) return pass(bytes)
-    all.push(bytes)
-    if (!isSideband) reported.push(bytes)
-    else if (payload?.[0] === REPORT) reported.push(payload.subarray(1))
+/** Collects everything but progress. */
+const createReport = (isSideband: boolean, onProgress: (packet: Buffer) => void) => {
+  const parser = createPktLineParser()
+  const [packets, payloads]: [Buffer[], Buffer[]] = [[], []]
+  const add = ({ bytes, payload }: PktLine) => {
+    if (isSideband && payload?.[0] === PROGRESS) return onProgress(bytes)
+    packets.push(bytes)
+    if (!isSideband) payloads.push(bytes)
+    else if (payload?.[0] === REPORT) payloads.push(payload.subarray(1))
   }
   return {
     add(chunk: Buffer) {
-      for (const line of lines.add(chunk)) take(line)
+      for (const line of parser.add(chunk)) add(line)
     },
-    bytes: () => Buffer.concat([...all, lines.rest()]),
-    report: () => Buffer.concat(reported),
+    bytes: () => Buffer.concat([...packets, parser.rest()]),
+    payload: () => Buffer.concat(payloads),
   }
 }
 
-/** `ok refs/heads/main` */
+/** The references of lines such as `ok refs/heads/main`. */
 const refsIn = (report: Buffer): string[] =>
-  [...createPktLines().add(report)].flatMap(({ payload }) => {
+  [...createPktLineParser().add(report)].flatMap(({ payload }) => {
     const [, ref] = /^ok (.+?)\n?$/.exec(payload?.toString('utf8') ?? '') ?? []
     return ref === undefined ? [] : [ref]
   })

@@ -1,50 +1,54 @@
 import { folderOf } from './disk.ts'
 import { type ExitResult, startProcess } from './process.ts'
-import { configured, ENVIRONMENT, runGit } from './run.ts'
+import { configuration, ENVIRONMENT, runGit } from './run.ts'
 
-/** Where git data comes from. */
 export interface RemoteOrigin {
   url: string
-  /** An `Authorization` header. Only the environment of git has it: every user of the machine sees a command line. */
+  /** An `Authorization` header. Passed in the environment, because every user of the machine can read command lines. */
   authorization: string
 }
 
 export interface RemoteFetch {
   directory: string
   git: string
-  /** Before git may change anything. @param pid of the git that will */
-  begun(pid: number): Promise<void>
+  /** Called before git may change anything. @param pid of the git that will */
+  started(pid: number): Promise<void>
 }
 
-/** Milliseconds, and seconds without a byte a second. */
-const [DEADLINE, SILENCE] = [24 * 3600_000, 300]
+const DEADLINE_MS = 24 * 3600_000
+/** A connection that transfers less than a byte per second for so long is closed. */
+const SILENCE_SECONDS = 300
 
-const CONFIG = [
+const CONFIGURATION = [
   'fetch.fsckObjects=true',
-  // What a push may bring, a fetch may, too.
+  // The same errors are allowed as in a push.
   'fetch.fsck.zeroPaddedFilemode=warn',
   'fetch.fsck.badTimezone=warn',
   'fetch.unpackLimit=1',
-  // A token is for the server that it was given for.
+  // The credentials are meant for this server only.
   'http.followRedirects=false',
   'http.lowSpeedLimit=1',
-  `http.lowSpeedTime=${SILENCE}`,
+  `http.lowSpeedTime=${SILENCE_SECONDS}`,
 ]
 
-/** What pull requests leave is of no use without them. */
+/** Without the references of pull requests, which are not migrated. */
 const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
 
 /**
- * Brings every branch, tag and note into a repository that is there: all at once into an empty one, and else what is new
- * or further on. What has gone another way here stays as it is, which git then says with its code 1.
+ * Fetches every branch, tag and note into a repository: atomically into an empty one, else what is new or fast-forwards.
+ * References that have diverged stay as they are, and git then ends with code 1.
  */
 export const fetchFrom = async (
   id: number,
   { url, authorization }: RemoteOrigin,
-  { directory, git, begun, isEmpty }: RemoteFetch & { isEmpty: boolean },
+  { directory, git, started, isEmpty }: RemoteFetch & { isEmpty: boolean },
 ): Promise<ExitResult> => {
-  const words = ['fetch', '--quiet', '--no-write-fetch-head', '--update-head-ok', '--stdin']
-  const args = [...configured(...CONFIG), `--git-dir=${folderOf(directory, id)}`, ...words]
+  const fetch = ['fetch', '--quiet', '--no-write-fetch-head', '--update-head-ok', '--stdin']
+  const atomic = isEmpty ? ['--atomic'] : []
+  const args = [
+    ...[...configuration(...CONFIGURATION), `--git-dir=${folderOf(directory, id)}`],
+    ...[...fetch, ...atomic, url],
+  ]
   const env = {
     ...ENVIRONMENT,
     GIT_ALLOW_PROTOCOL: 'http:https',
@@ -52,28 +56,26 @@ export const fetchFrom = async (
     GIT_CONFIG_KEY_0: 'http.extraHeader',
     GIT_CONFIG_VALUE_0: `Authorization: ${authorization}`,
   }
-  const timeouts = { idle: DEADLINE, deadline: DEADLINE }
-  const session = await startProcess([...args, ...(isEmpty ? ['--atomic'] : []), url], {
-    ...{ git, env, timeouts, isDetached: true },
-  })
-  session.stdout.resume()
-  // It waits for these, and has changed nothing until they come.
-  await begun(session.pid).catch(async (error) => {
-    session.stop()
-    await session.ended
+  const timeouts = { idleMs: DEADLINE_MS, deadlineMs: DEADLINE_MS }
+  const child = await startProcess(args, { git, env, timeouts, isDetached: true })
+  child.stdout.resume()
+  // git waits for the references on its standard input, and changes nothing before.
+  await started(child.pid).catch(async (error) => {
+    child.stop()
+    await child.ended
     throw error
   })
-  session.stdin.end(REFS)
-  return session.ended
+  child.stdin.end(REFS)
+  return child.ended
 }
 
-/** Whether files of the branch that is checked out are kept with LFS, which no fetch brings. */
+/** Whether the default branch stores files with LFS, which a fetch does not transfer. */
 export const usesLfs = async (
   id: number,
-  { directory, git }: Omit<RemoteFetch, 'begun'>,
+  { directory, git }: Omit<RemoteFetch, 'started'>,
 ): Promise<boolean> => {
-  const words = ['grep', '--quiet', 'filter=lfs', 'HEAD', '--', ':(glob)**/.gitattributes']
-  return runGit(git, [`--git-dir=${folderOf(directory, id)}`, ...words]).then(
+  const args = ['grep', '--quiet', 'filter=lfs', 'HEAD', '--', ':(glob)**/.gitattributes']
+  return runGit(git, [`--git-dir=${folderOf(directory, id)}`, ...args]).then(
     () => true,
     () => false,
   )

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { AllotError } from '../errors.ts'
 
-/** Nothing of the user's or the machine's configuration: what git does depends on what it is asked for alone. */
+/** Without the configuration of the user and the machine: what git does depends only on its arguments. */
 export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   PATH: process.env.PATH,
   LC_ALL: 'C',
@@ -11,16 +12,17 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_TERMINAL_PROMPT: '0',
 }
 
-/** Everywhere: the folders are this server's own whoever owns the disk, no hook of a template runs, and what is acknowledged is on the disk. */
-const ALWAYS = [
+const CONFIGURATION = [
+  // The repositories may be on a disk that another user owns.
   'safe.directory=*',
   'core.hooksPath=/dev/null',
+  // A push that was acknowledged must survive a power failure.
   'core.fsync=objects,derived-metadata,reference',
   'core.fsyncMethod=batch',
-  // Tidying changes what lies on the disk, so it is done where it is counted.
+  // Garbage collection changes the size on disk, so it runs only where the size is counted.
   'gc.auto=0',
   'maintenance.auto=false',
-  // What git holds in memory at a time. Larger files are passed through, and are kept without deltas.
+  // Limits memory: larger files are streamed and stored without deltas.
   'core.bigFileThreshold=16m',
   'core.deltaBaseCacheLimit=32m',
   'pack.deltaCacheSize=32m',
@@ -28,73 +30,81 @@ const ALWAYS = [
   'pack.threads=2',
 ]
 
-/** `-c key=value …`, before the name of git's command. */
-export const configured = (...more: readonly string[]): string[] =>
-  [...ALWAYS, ...more].flatMap((one) => ['-c', one])
+/** `-c key=value …`, the arguments before the name of git's command. */
+export const configuration = (...more: readonly string[]): string[] =>
+  [...CONFIGURATION, ...more].flatMap((setting) => ['-c', setting])
 
 const PROTOCOL = /^[\w.=:-]{1,100}$/
 
-/** @param protocol what the client's `Git-Protocol` header says; whatever git could not mean is left out. */
+/** @param protocol the client's `Git-Protocol` header; ignored when it is malformed */
 export const environmentFor = (protocol: string | undefined): Record<string, string | undefined> =>
   protocol !== undefined && PROTOCOL.test(protocol) ? { ...ENVIRONMENT, GIT_PROTOCOL: protocol } : ENVIRONMENT
 
-/** Milliseconds after which git is stopped: nothing of a request's takes a second. */
-const DEADLINE = 60_000
+const TIMEOUT_MS = 60_000
 
-/** How many run at once; the rest wait, so that a crowd of requests is no crowd of processes. */
+/** How many commands run at once, so that many requests do not start as many processes; the others wait in a queue. */
 const CONCURRENCY = 4
 let running = 0
-const waiting: (() => void)[] = []
+const queue: (() => void)[] = []
+
+interface RunOptions {
+  /** Standard input. */
+  input?: string
+  /** 0: no timeout, for work without a bound in size. */
+  timeoutMs?: number
+}
 
 /**
- * Runs git without a shell.
- * @param deadline milliseconds; 0 for work whose size nobody can bound
- * @returns what it wrote
- * @throws AllotError unavailable when there is no git; Error with what git said when it fails.
+ * Runs a git command to its end, without a shell.
+ * @returns its standard output
+ * @throws AllotError unavailable when git is not installed; Error with git's own message when the command fails
  */
 export const runGit = async (
   git: string,
   args: readonly string[],
-  input = '',
-  deadline = DEADLINE,
+  options: RunOptions = {},
 ): Promise<string> => {
-  if (running >= CONCURRENCY) await new Promise<void>((resolve) => waiting.push(resolve))
+  if (running >= CONCURRENCY) await new Promise<void>((resolve) => queue.push(resolve))
   else running++
   try {
-    return await once(git, args, input, deadline)
+    return await execute(git, args, options)
   } finally {
-    const next = waiting.shift()
+    const next = queue.shift()
     if (next === undefined) running--
     else next()
   }
 }
 
-const once = (git: string, args: readonly string[], input: string, deadline: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(git, [...configured(), ...args], {
-      env: ENVIRONMENT,
-      timeout: deadline,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    let [wrote, said] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => {
-      wrote += chunk.toString('utf8')
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8')
-    })
-    child.on('error', (cause) => reject(absent(git, cause)))
-    child.on('close', (code) => {
-      if (code === 0) resolve(wrote)
-      else reject(new Error(`git ${args[0]} failed with ${code}: ${said.trim()}`))
-    })
-    // A child that fails before it has read everything is told of by its exit code.
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(input)
-  })
+const executeFile = promisify(execFile)
 
-/** What a start that failed means. */
-export const absent = (git: string, cause: Error): Error =>
+const execute = async (
+  git: string,
+  args: readonly string[],
+  { input = '', timeoutMs = TIMEOUT_MS }: RunOptions,
+): Promise<string> => {
+  const execution = executeFile(git, [...configuration(), ...args], {
+    ...{ env: ENVIRONMENT, timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY },
+  })
+  // A git that fails before it has read its input reports that by its exit code.
+  execution.child.stdin?.on('error', () => undefined)
+  execution.child.stdin?.end(input)
+  try {
+    return (await execution).stdout
+  } catch (cause) {
+    throw runError(git, args, cause as ExecutionError)
+  }
+}
+
+/** The code is a string when the process did not start, else the exit code, or null after a signal. */
+type ExecutionError = Error & { code: string | number | null; signal?: string; stderr: string }
+
+const runError = (git: string, args: readonly string[], error: ExecutionError): Error =>
+  typeof error.code === 'string'
+    ? startError(git, error)
+    : new Error(`git ${args[0]} failed with ${error.code ?? error.signal}: ${error.stderr.trim()}`)
+
+/** Explains why a git process did not start. */
+export const startError = (git: string, cause: Error): Error =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
     ? new AllotError(
         'unavailable',

@@ -1,248 +1,225 @@
-import { stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import { createClientBudget } from '../client-budget.ts'
+import { ifMissing } from '../disk.ts'
 import { folderOf } from './disk.ts'
-import { arrived, feedChecked, unreachableIn } from './fetch.ts'
-import { GC_ARGUMENTS, needsGc } from './gc.ts'
+import { bufferStart, createReachability, feedChecked } from './fetch.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
-import { type ExitResult, feed, type GitProcess, startProcess, type Timeouts } from './process.ts'
-import { createProcesses, type Program } from './processes.ts'
+import { feed, type GitProcess } from './process.ts'
+import {
+  createProcesses,
+  type ProcessClient,
+  type Processes,
+  type ProcessesOptions,
+  type Program,
+} from './processes.ts'
 import { holdReport, type RefUpdate, readPush } from './push.ts'
-import { createPushCheck } from './push-check.ts'
-import { configured, environmentFor } from './run.ts'
+import { createPushCheck, type PushCheck } from './push-check.ts'
+import { configuration } from './run.ts'
 
-/** What a client sends. */
-export interface ClientStream {
+/** A request with a body for one of git's programs. */
+export interface GitRequest extends ProcessClient {
   readonly body: Readable
-  /** Its `Git-Protocol` header. */
-  readonly protocol: string | undefined
-  /** Whose share of the git programs it takes. */
-  readonly client: string
-  /** Aborted when the client goes away. */
-  readonly signal: AbortSignal
 }
 
-type AdvertiseRequest = Pick<ClientStream, 'protocol' | 'client' | 'signal'>
-
-/** A change on its way into a repository. */
+/** Notified about each write to a repository, so that its size is counted. */
 export interface PushListener {
-  /** Before git may change anything. @param pid of the git that will */
-  begun(pid: number): Promise<void>
-  /** When git is gone, however it ended: the client hears of no success before this resolves. */
-  landed(updates: readonly RefUpdate[]): Promise<void>
+  /** Called before git may change anything. @param pid of the git that will */
+  started(pid: number): Promise<void>
+  /** Called after git has ended, for whatever reason. The client gets a success only after this resolves. */
+  finished(updates: readonly RefUpdate[]): Promise<void>
 }
 
-/** git's own programs, which speak with clients over requests and answers. Every stream is git's answer. */
+/** The server side of git's smart HTTP protocol (gitprotocol-http). Every returned stream is the body of a response. */
 export interface Transport {
-  /** What there is, ahead of a fetch or a push. */
-  advertise(id: number, service: Exclude<Program, 'gc'>, context: AdvertiseRequest): Promise<Readable>
-  /** `whole` rejects when git was stopped before it had said all. */
-  upload(id: number, context: ClientStream): Promise<{ output: Readable; whole: Promise<void> }>
-  /** @param exchange.size bytes of the request, where they are known ahead */
+  /** Lists the references, at the start of a fetch or a push. */
+  advertise(id: number, service: Exclude<Program, 'gc'>, client: ProcessClient): Promise<Readable>
+  /** Answers a fetch. `completed` rejects when git was stopped before the end of its output. */
+  upload(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }>
+  /** Takes a push. @param request.size bytes of the body, when they are known */
   receive(
     id: number,
-    context: ClientStream & { size: number | undefined },
-    landing: PushListener,
+    request: GitRequest & { size: number | undefined },
+    listener: PushListener,
   ): Promise<Readable>
-  /** Packs what lies about, where there is much of it and nothing else is being tidied. */
-  collectGarbage(id: number, landing: PushListener): Promise<void>
-  /** Ends what runs on a repository, such as one that is being deleted. */
+  /** Runs `git gc` on a repository that needs it, unless one runs already or the server is busy. */
+  collectGarbage(id: number, listener: PushListener): Promise<void>
+  /** Stops all processes of a repository, before it is deleted. */
   stop(id: number): Promise<void>
-  /** Ends the tidying, and resolves when nothing runs and every push has landed. */
+  /** Stops garbage collection, and resolves when no process runs and every listener is done. */
   close(): Promise<void>
 }
 
-export interface TransportOptions {
-  directory: string
-  git: string
-  timeouts: Timeouts
-  /** How many git programs there may be at once. */
-  atOnce: number
-  /** How many of them one client may have. */
-  atOncePerClient: number
-  /** Bytes of memory that each git process may take. */
-  memory: number
-  /** Bytes of a push, packed and unpacked; undefined: any number. */
-  largestPush: number | undefined
-  onError: (error: Error, fields: object) => void
+export interface TransportOptions extends ProcessesOptions {
+  /** Limit of a push in bytes, packed and unpacked; undefined: none. */
+  maxPushBytes: number | undefined
+}
+
+interface Context {
+  readonly options: TransportOptions
+  readonly processes: Processes
+  readonly pushCheck: PushCheck
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal
+  /** Makes `close` wait for a promise. */
+  readonly track: (work: Promise<void>) => void
+}
+
+export const createTransport = (given: TransportOptions): Transport => {
+  const options = { ...given, directory: resolve(given.directory) }
+  const pushCheck = createPushCheck(options.directory, options.maxPushBytes)
+  const processes = createProcesses(options, pushCheck.env)
+  const closing = new AbortController()
+  const tracked = new Set<Promise<unknown>>()
+  const track = (work: Promise<void>) => {
+    tracked.add(work)
+    void work.finally(() => tracked.delete(work))
+  }
+  const context = { options, processes, pushCheck, closing: closing.signal, track }
+  return {
+    advertise: (id, service, client) => advertise(context, id, service, client),
+    upload: (id, request) => upload(context, id, request),
+    receive: (id, request, listener) => receive(context, id, request, listener),
+    collectGarbage: createGarbageCollection(context),
+    stop: processes.stop,
+    async close() {
+      closing.abort()
+      const pending = () => [...processes.endings(), ...tracked]
+      while (pending().length > 0) await Promise.allSettled(pending())
+    },
+  }
 }
 
 const UPLOAD = [
-  // One fetch takes one core.
+  // One fetch uses one core.
   'pack.threads=1',
   'uploadpack.allowFilter=true',
-  // Lets clients ask for any object by its name, as partial clones do; which of them they get, `feedChecked` decides.
+  // Partial clones ask for objects by their ids. `feedChecked` decides which of them a client gets.
   'uploadpack.allowAnySHA1InWant=true',
 ]
 
 const RECEIVE = [
   'receive.fsckObjects=true',
-  // Old histories hold these, and nothing reads them wrong.
+  // Old histories contain these errors, which are harmless.
   'receive.fsck.zeroPaddedFilemode=warn',
   'receive.fsck.badTimezone=warn',
   'receive.autogc=false',
 ]
 
-/** A push of more bytes is kept as the pack that it is, and not taken apart into a file for each object. */
-const LOOSE = 1024 * 1024
-
-export const createTransport = (options: TransportOptions): Transport => {
-  const { git, timeouts, memory, atOnce, atOncePerClient, largestPush } = options
-  const directory = resolve(options.directory)
-  const running = createProcesses()
-  const check = createPushCheck(directory, largestPush)
-  const budget = createClientBudget({
-    slots: atOnce,
-    slotsPerClient: atOncePerClient,
-    queue: 4 * atOnce,
-    queuePerClient: 4 * atOncePerClient,
-    message: 'too many clients fetch or push just now: try again',
-  })
-  const landing = new Set<Promise<unknown>>()
-  const closing = new AbortController()
-  let isTidying = false
-
-  const start = async (
-    id: number,
-    program: Program,
-    words: string[],
-    asked: AdvertiseRequest,
-    time = timeouts,
-  ) => {
-    const folder = folderOf(directory, id)
-    const env = { ...environmentFor(asked.protocol), ...check.env }
-    const args = program === 'gc' ? [`--git-dir=${folder}`, ...words] : [...words, folder]
-    const release = await budget.acquire(asked.client, asked.signal)
-    const begun = running.begin(id, folder, program, async () => {
-      await refuseAbsent(folder)
-      return startProcess(args, { git, env, timeouts: time, memory, isDetached: program !== 'upload-pack' })
-    })
-    const session = await begun.catch((error) => {
-      release()
-      throw error
-    })
-    void session.ended.then(release)
-    if (asked.signal.aborted) session.stop()
-    asked.signal.addEventListener('abort', () => session.stop(), { once: true })
-    void session.ended.then((ending) => tell(program, id, ending))
-    return session
-  }
-
-  /** Whoever waits for the end of it all waits for this. */
-  const watched = (work: Promise<void>) => {
-    landing.add(work)
-    void work.finally(() => landing.delete(work))
-  }
-
-  const begin = async ({ begun }: PushListener, session: GitProcess) =>
-    begun(session.pid).catch(async (error) => {
-      session.stop()
-      await session.ended
-      throw error
-    })
-
-  const tidy = async (id: number, land: PushListener) => {
-    // It says nothing while it works.
-    const time = { idle: timeouts.deadline, deadline: timeouts.deadline }
-    const words = [...configured(...GC_ARGUMENTS), 'gc', '--quiet']
-    const session = await start(
-      id,
-      'gc',
-      words,
-      { protocol: undefined, client: 'tidying', signal: closing.signal },
-      time,
-    )
-    await begin(land, session)
-    session.stdout.resume()
-    await session.ended
-    await running.tidied(id)
-    await land.landed([])
-  }
-
-  /** What git says of a client's mistakes, it says to the client. */
-  const tell = (program: Program, repository: number, { cause, stderr, code }: ExitResult) => {
-    if (cause !== 'idle' && cause !== 'deadline' && stderr === '') return
-    options.onError(new Error(`git ${program}: ${stderr || cause}`), { repository, code, cause })
-  }
-
-  const boundsOf = (size: number | undefined) => [
-    ...(largestPush === undefined ? [] : [`receive.maxInputSize=${largestPush}`]),
-    // Deltas are counted as such only in a pack.
-    ...(largestPush === undefined && size !== undefined && size <= LOOSE ? [] : ['receive.unpackLimit=1']),
-  ]
-
-  return {
-    async advertise(id, service, context) {
-      const config = service === 'upload-pack' ? UPLOAD : RECEIVE
-      const words = [...configured(...config), service, '--stateless-rpc', '--advertise-refs']
-      const session = await start(id, service, words, context)
-      session.stdin.end()
-      const isBare = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(context.protocol ?? '')
-      if (!isBare) session.stdout.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
-      return session.stdout
-    },
-    async upload(id, context) {
-      const body = await arrived(context.body)
-      const words = [...configured(...UPLOAD), 'upload-pack', '--stateless-rpc']
-      const session = await start(id, 'upload-pack', words, context)
-      const { signal } = context
-      const find = unreachableIn({ git, folder: folderOf(directory, id), timeouts, memory, signal })
-      const refusal = await feedChecked(body, session, find)
-      if (refusal === undefined) return { output: session.stdout, whole: endedWell(session) }
-      return { output: Readable.from([refusal]), whole: session.ended.then(() => undefined) }
-    },
-    async receive(id, context, land) {
-      const request = await readPush(context.body, timeouts.idle)
-      // A git that is about to send much asks so whether it may.
-      if (request.updates.length === 0) return Readable.from([])
-      const config = [...RECEIVE, ...boundsOf(context.size), ...(await check.config())]
-      const words = [...configured(...config), 'receive-pack', '--stateless-rpc']
-      const session = await start(id, 'receive-pack', words, context)
-      await begin(land, session)
-      session.stdin.write(request.bytes)
-      feed(context.body, session)
-      const { output, finished } = holdReport(session, request, async (updates) => {
-        await running.tidied(id)
-        await land.landed(updates)
-      })
-      watched(finished)
-      return output
-    },
-    async collectGarbage(id, land) {
-      if (
-        isTidying ||
-        closing.signal.aborted ||
-        budget.running() >= atOnce ||
-        !(await needsGc(folderOf(directory, id)))
-      )
-        return
-      isTidying = true
-      const work = tidy(id, land).finally(() => {
-        isTidying = false
-      })
-      watched(work.catch(() => undefined))
-      await work
-    },
-    stop: running.stop,
-    async close() {
-      closing.abort()
-      for (let under = [...running.endings(), ...landing]; under.length > 0; ) {
-        await Promise.allSettled(under)
-        under = [...running.endings(), ...landing]
-      }
-    },
-  }
+const advertise = async (
+  { options, processes }: Context,
+  id: number,
+  service: Exclude<Program, 'gc'>,
+  client: ProcessClient,
+): Promise<Readable> => {
+  const config = configuration(...(service === 'upload-pack' ? UPLOAD : RECEIVE))
+  const args = [...config, service, '--stateless-rpc', '--advertise-refs', folderOf(options.directory, id)]
+  const child = await processes.start(id, service, args, client)
+  child.stdin.end()
+  const isVersion2 = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(client.protocol ?? '')
+  if (!isVersion2) child.stdout.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
+  return child.stdout
 }
 
-const refuseAbsent = async (folder: string): Promise<void> => {
-  await stat(join(folder, 'HEAD')).catch((cause) => {
-    throw new Error(`the git data is not where it should be: ${folder}`, { cause })
-  })
+const upload = async ({ options, processes }: Context, id: number, request: GitRequest) => {
+  const { git, timeouts, memory } = options
+  const folder = folderOf(options.directory, id)
+  const body = await bufferStart(request.body)
+  const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', folder]
+  const child = await processes.start(id, 'upload-pack', args, request)
+  const findUnreachable = createReachability({ git, folder, timeouts, memory, signal: request.signal })
+  const refusal = await feedChecked(body, child, findUnreachable)
+  if (refusal === undefined) return { output: child.stdout, completed: checkCompleted(child) }
+  return { output: Readable.from([refusal]), completed: child.ended.then(() => undefined) }
 }
 
-/** One that was stopped has not said all, and the client must not take it for that. */
-const endedWell = async ({ ended }: GitProcess): Promise<void> => {
+/** A stopped git has not sent everything, and the client must not take its output for a whole response. */
+const checkCompleted = async ({ ended }: GitProcess): Promise<void> => {
   const { cause, code } = await ended
   if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
+}
+
+const receive = async (
+  { options, processes, pushCheck, track }: Context,
+  id: number,
+  request: GitRequest & { size: number | undefined },
+  listener: PushListener,
+): Promise<Readable> => {
+  const push = await readPush(request.body, options.timeouts.idleMs)
+  // Before a large push git sends an empty one, to learn whether it is authorised.
+  if (push.updates.length === 0) return Readable.from([])
+  const limits = limitsOf(options.maxPushBytes, request.size)
+  const config = configuration(...RECEIVE, ...limits, ...(await pushCheck.config()))
+  const args = [...config, 'receive-pack', '--stateless-rpc', folderOf(options.directory, id)]
+  const child = await processes.start(id, 'receive-pack', args, request)
+  await notifyStart(listener, child)
+  child.stdin.write(push.bytes)
+  feed(request.body, child)
+  const { output, finished } = holdReport(child, push, async (updates) => {
+    await processes.recoverStopped(id)
+    await listener.finished(updates)
+  })
+  track(finished)
+  return output
+}
+
+/** A larger push is stored as a pack, and not unpacked into a file for each object. */
+const MAX_UNPACKED_BYTES = 1024 * 1024
+
+const limitsOf = (maxPushBytes: number | undefined, size: number | undefined): string[] => {
+  // The limit counts the size of deltas, and only a pack stores deltas.
+  if (maxPushBytes !== undefined) return [`receive.maxInputSize=${maxPushBytes}`, 'receive.unpackLimit=1']
+  return size !== undefined && size <= MAX_UNPACKED_BYTES ? [] : ['receive.unpackLimit=1']
+}
+
+const notifyStart = (listener: PushListener, child: GitProcess): Promise<void> =>
+  listener.started(child.pid).catch(async (error) => {
+    child.stop()
+    await child.ended
+    throw error
+  })
+
+/** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
+const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
+
+const createGarbageCollection = (context: Context): Transport['collectGarbage'] => {
+  const { options, processes, closing, track } = context
+  let isRunning = false
+  const isAllowed = () => !isRunning && !closing.aborted && !processes.isBusy()
+  return async (id, listener) => {
+    const folder = folderOf(options.directory, id)
+    if (!isAllowed() || !(await needsGc(folder)) || !isAllowed()) return
+    isRunning = true
+    const work = runGc(context, id, folder, listener).finally(() => {
+      isRunning = false
+    })
+    track(work.catch(() => undefined))
+    await work
+  }
+}
+
+const runGc = async (
+  { options: { timeouts }, processes, closing }: Context,
+  id: number,
+  folder: string,
+  listener: PushListener,
+): Promise<void> => {
+  const args = [`--git-dir=${folder}`, ...configuration(...GC), 'gc', '--quiet']
+  const client = { protocol: undefined, client: 'gc', signal: closing }
+  // It writes nothing while it works, so only the deadline applies.
+  const child = await processes.start(id, 'gc', args, client, { ...timeouts, idleMs: timeouts.deadlineMs })
+  await notifyStart(listener, child)
+  child.stdout.resume()
+  await child.ended
+  await processes.recoverStopped(id)
+  await listener.finished([])
+}
+
+/** The limits of `git gc --auto`. Like git, estimates the number of loose objects by one of their 256 folders. */
+const [MAX_PACKS, MAX_LOOSE_IN_FOLDER] = [50, 6700 / 256]
+
+const needsGc = async (folder: string): Promise<boolean> => {
+  const list = (path: string) => readdir(join(folder, 'objects', path)).catch(ifMissing<string[]>([]))
+  const packs = (await list('pack')).filter((name) => name.endsWith('.pack'))
+  return packs.length > MAX_PACKS || (await list('17')).length > MAX_LOOSE_IN_FOLDER
 }

@@ -34,7 +34,7 @@ export const exportStore = async (
   write: Write,
   told: OnProgress = () => undefined,
 ): Promise<LastLine> => {
-  const [letGo, letFilesGo] = [git?.keep(), disk?.holdDeletions()]
+  const [letGo, letFilesGo] = [git?.holdDeletions(), disk?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
       const to = lineWriter(write, told)

@@ -109,7 +109,7 @@ describe('The memory of git', () => {
       const session = await startProcess(args, {
         git: 'git',
         env: { PATH: process.env.PATH },
-        timeouts: { idle: 10_000, deadline: 10_000 },
+        timeouts: { idleMs: 10_000, deadlineMs: 10_000 },
         memory: bytes,
         isDetached: false,
       })
