@@ -1,195 +1,160 @@
-import { type Bytes, keyText, StorageError, WriteBuffer } from '../../lib/storage/index.ts'
+import { type Bytes, keyText, WriteBuffer } from '../../lib/storage/index.ts'
 import type { Connections, Row, Writer } from './connections.ts'
-import { isConflict, isLost } from './errors.ts'
-import { holds, type ReadSet } from './optimistic.ts'
+import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
+import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
-import { keyQuery, nextKey, type Query, type QueryResult } from './queries.ts'
-import { isSame, type ReadBatcher, type ReadCache } from './read-cache.ts'
-import { byteas, bytesOf, integers } from './statements.ts'
+import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
+import { isSameResult, type ReadCache, type ReadSet } from './read-cache.ts'
+import { byteaArray, bytesOf, int8Array, splitChanges } from './statements.ts'
 
-export type BatchEnd = 'written' | 'overtaken' | { error: unknown }
+/** `stale`: the database has other results than the read set, and nothing was written. */
+export type BatchResult = 'committed' | 'stale' | { error: unknown }
 
-/** More keys than this are not put into one batch. */
-const FULL = 2000
+/** Keys read and written by one batch. */
+const MAX_BATCH = 2000
+/** Times that a batch is sent unchanged: a concurrent transaction need not have changed what the batch has read. */
+const MAX_SENDS = 20
+/** First column of the rows of the commit statement. */
+const ROW = { COMMITTED: '0', STALE_KEY: '1' }
 
-/** Writes that go to the database as one: all that they change, and all that they have gone by. */
+/** Write transactions that are committed together: the union of their changes and of their read sets. */
 export class Batch {
-  readonly layer = new WriteBuffer()
-  readonly seen: ReadSet = new Map()
-  readonly ended: Promise<BatchEnd>
-  readonly end: (end: BatchEnd) => void
-  /** Two of the writes have gone by different answers to one question, so that one of them is wrong. */
-  isOvertaken = false
+  readonly changes = new WriteBuffer()
+  readonly result: Promise<BatchResult>
+  readonly settle: (result: BatchResult) => void
+  readonly #connections: Connections
+  readonly #cache: ReadCache
+  readonly #readSet: ReadSet = new Map()
+  /** Two transactions have read different results for one query, so one of the results is stale. */
+  #hasContradiction = false
 
-  constructor() {
-    let end!: (end: BatchEnd) => void
-    this.ended = new Promise((resolve) => {
-      end = resolve
+  constructor(connections: Connections, cache: ReadCache) {
+    this.#connections = connections
+    this.#cache = cache
+    let settle!: (result: BatchResult) => void
+    this.result = new Promise((resolve) => {
+      settle = resolve
     })
-    this.end = end
+    this.settle = settle
   }
 
   get isFull(): boolean {
-    return this.layer.size + this.seen.size > FULL
+    return this.changes.size + this.#readSet.size > MAX_BATCH
   }
 
-  join(seen: ReadSet, changes: WriteBuffer): void {
-    for (const [id, known] of seen) {
-      const before = this.seen.get(id)
-      if (before === undefined) this.seen.set(id, known)
-      else if (!isSame(before.answer, known.answer)) this.isOvertaken = true
+  add(readSet: ReadSet, changes: WriteBuffer): void {
+    for (const [id, known] of readSet) {
+      const other = this.#readSet.get(id)
+      if (other === undefined) this.#readSet.set(id, known)
+      else if (!isSameResult(other.result, known.result)) this.#hasContradiction = true
     }
-    this.layer.merge(changes)
+    this.changes.merge(changes)
   }
-}
 
-/** What must hold for a batch to be written: the values of keys, and how many keys there are in ranges. */
-export interface Expected {
-  readonly keys: [key: Bytes, value: Bytes | undefined][]
-  readonly counts: { page: Query; answer: QueryResult; start: Bytes; end: Bytes }[]
-}
+  /**
+   * Validates and commits in one round trip.
+   * @param onConflict called after each conflict with a concurrent transaction, before the batch is sent again
+   */
+  async commit(onConflict: () => Promise<void>): Promise<BatchResult> {
+    try {
+      if (this.#hasContradiction) return 'stale'
+      if (this.changes.size === 0) return await this.#validate()
+      const result = await this.#sendUntilDecided(onConflict)
+      if (result === 'committed') this.#cache.setChanges(this.changes.changes())
+      return result
+    } catch (cause) {
+      return { error: toStorageError(undefined, cause) }
+    }
+  }
 
-/** A range is what it was when each of its entries is, and there are as many. */
-export const expectedOf = (seen: ReadSet): Expected => {
-  const expected: Expected = { keys: [], counts: [] }
-  for (const { query, answer } of seen.values()) {
-    if (query.end === undefined) expected.keys.push([query.start, answer[0]?.[1]])
-    else {
-      for (const [key, value] of answer) expected.keys.push([key, value])
-      expected.counts.push({
-        ...reachOf(query, query.end, answer),
-        page: query,
-        answer,
+  async #validate(): Promise<'committed' | 'stale'> {
+    if (this.#readSet.size === 0) return 'committed'
+    const readSet = [...this.#readSet.values()]
+    return isUnchanged(readSet, await this.#cache.fetch([], readSet)) ? 'committed' : 'stale'
+  }
+
+  async #sendUntilDecided(onConflict: () => Promise<void>): Promise<'committed' | 'stale'> {
+    const ranges = rangesOf(this.#readSet)
+    const expected = expectedParameters(this.#readSet, ranges)
+    const { putKeys, putValues, deletes } = splitChanges(this.changes.changes())
+    const changes = [putKeys, putValues, deletes].map(byteaArray)
+    for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
+      const time = this.#cache.tick()
+      const rows = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
+      if (rows === 'committed' || rows[0]?.[0] === ROW.COMMITTED) return 'committed'
+      if (rows.length > 0) {
+        await this.#cacheActualResults(rows, ranges, time)
+        return 'stale'
+      }
+      await onConflict()
+      await backoff(attempt)
+    }
+    throw tooManyConflicts()
+  }
+
+  /** @returns the rows of the commit statement; none when nothing was written and the batch can be sent again. */
+  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed'> {
+    const { withWriter, statements } = this.#connections
+    let used: Writer | undefined
+    try {
+      return await withWriter((session, writer) => {
+        used = writer
+        return session.run(statements.commit, parameters(writer))
       })
+    } catch (error) {
+      if (isConflict(error)) return []
+      if (used === undefined || !isLost(error)) throw error
+      return (await recoverOutcome(this.#connections, used)) ? 'committed' : []
     }
   }
-  return expected
-}
 
-/** A page that is full says nothing of what lies behind its last entry. */
-const reachOf = ({ start, reverse, limit }: Query, end: Bytes, answer: QueryResult) => {
-  const last = answer.at(-1)?.[0]
-  if (last === undefined || answer.length < limit) return { start, end }
-  return reverse ? { start: last, end } : { start, end: nextKey(last) }
-}
-
-/** How often a batch is sent again as it is: whoever was in the way may not have changed what it goes by. */
-const SENDINGS = 20
-
-export interface Committing {
-  readonly connections: Connections
-  readonly readCache: ReadCache
-  readonly batcher: ReadBatcher
-}
-
-/**
- * Sends a batch, in one round trip; what it has gone by is compared and what it changes is written at one moment.
- * @param met told each time that somebody else's transaction was in the way
- */
-export const commit = async (
-  fixture: Committing,
-  batch: Batch,
-  met: () => Promise<void>,
-): Promise<BatchEnd> => {
-  try {
-    const end = batch.isOvertaken ? 'overtaken' : await sent(fixture, batch, met)
-    if (end === 'written') fixture.readCache.noteChanges(batch.layer.changes())
-    return end
-  } catch (cause) {
-    return { error: fixture.connections.explain(cause) }
+  /** Caches the values that came with the refusal, and reads changed ranges again, so that the next run is current. */
+  async #cacheActualResults(rows: readonly Row[], ranges: readonly ReadRange[], time: number): Promise<void> {
+    const changed = new Set<string>()
+    for (const [kind, text, value] of rows) {
+      const key = bytesOf(text!)
+      changed.add(keyText(key))
+      const result = keyResult(key, value == null ? undefined : bytesOf(value))
+      if (kind === ROW.STALE_KEY) this.#cache.set({ query: keyQuery(key), result, time })
+    }
+    const hasChanged = ({ start, result }: ReadRange) =>
+      changed.has(keyText(start)) || result.some(([key]) => changed.has(keyText(key)))
+    const queries = ranges.filter(hasChanged).map(({ query }) => query)
+    if (queries.length > 0) await this.#cache.fetch(queries)
   }
 }
 
-const sent = async (
-  fixture: Committing,
-  batch: Batch,
-  met: () => Promise<void>,
-): Promise<'written' | 'overtaken'> => {
-  if (batch.layer.size === 0) return compared(fixture, batch)
-  const expected = expectedOf(batch.seen)
-  const values = valuesOf(expected, batch)
-  for (let attempt = 0; attempt < SENDINGS; attempt++) {
-    const end = await sentOnce(fixture, expected, values)
-    if (end !== 'again') return end
-    await met()
-    await backoff(attempt)
-  }
-  throw new StorageError('busy', 'too many writes of the same things at once: try again in a moment')
+/** A range query with its result, and the bounds between which this result is complete. */
+interface ReadRange {
+  readonly query: Query
+  readonly result: QueryResult
+  readonly start: Bytes
+  readonly end: Bytes
 }
 
-/** Writes that change nothing have only to know that what they go by holds. */
-const compared = async ({ batcher }: Committing, { seen }: Batch): Promise<'written' | 'overtaken'> => {
-  if (seen.size === 0) return 'written'
-  const before = [...seen.values()]
-  return holds(before, await batcher.ask([], before)) ? 'written' : 'overtaken'
+const rangesOf = (readSet: ReadSet): ReadRange[] =>
+  [...readSet.values()]
+    .filter(({ query }) => !isKeyQuery(query))
+    .map(({ query, result }) => ({ query, result, ...boundsOf(query, result) }))
+
+/** A full page tells nothing about the range beyond its last entry. */
+const boundsOf = ({ start, end, reverse, limit }: Query, result: QueryResult) => {
+  const last = result.at(-1)?.[0]
+  if (last === undefined || result.length < limit) return { start, end: end! }
+  return reverse ? { start: last, end: end! } : { start, end: nextKey(last) }
 }
 
-type Values = ReturnType<typeof valuesOf>
-
-const sentOnce = async (
-  fixture: Committing,
-  expected: Expected,
-  values: Values,
-): Promise<'written' | 'overtaken' | 'again'> => {
-  const { connections, readCache } = fixture
-  const moment = readCache.next()
-  let used: Writer | undefined
-  try {
-    const rows = await connections.withWriter((session, writer) => {
-      used = writer
-      const { holds, changed } = values
-      return session.run(connections.statements.commit, [...holds, writer.id, ++writer.last, ...changed])
-    })
-    if (rows.length === 0) return 'again'
-    if (rows[0]![0] === WRITTEN) return 'written'
-    await learn(fixture, expected, rows, moment)
-    return 'overtaken'
-  } catch (error) {
-    if (isConflict(error)) return 'again'
-    if (used === undefined || !isLost(error)) throw error
-    return (await recoverOutcome(connections, used)) === 'written' ? 'written' : 'again'
-  }
-}
-
-const [WRITTEN, STALE] = ['0', '1']
-
-/** What is true now: the values of keys came with the refusal, the pages that are not what they were are read again. */
-const learn = async (
-  { readCache, batcher }: Committing,
-  { counts }: Expected,
-  rows: readonly Row[],
-  moment: number,
-): Promise<void> => {
-  const changed = new Set<string>()
-  for (const [what, text, value] of rows) {
-    const key = bytesOf(text!)
-    changed.add(keyText(key))
-    if (what !== STALE) continue
-    const answer: QueryResult = value == null ? [] : [[key, bytesOf(value)]]
-    readCache.note({ query: keyQuery(key), answer, moment })
-  }
-  const hasChanged = ({ start, answer }: Expected['counts'][number]) =>
-    changed.has(keyText(start)) || answer.some(([key]) => changed.has(keyText(key)))
-  const pages = counts.filter(hasChanged).map(({ page }) => page)
-  if (pages.length > 0) await batcher.ask(pages)
-}
-
-const valuesOf = ({ keys, counts }: Expected, { layer }: Batch) => {
-  const changes = [...layer.changes()]
-  const puts = changes.filter(([, value]) => value !== undefined)
-  const deletes = changes.filter(([, value]) => value === undefined)
-  return {
-    holds: [
-      byteas(keys.map(([key]) => key)),
-      byteas(keys.map(([, value]) => value)),
-      byteas(counts.map(({ start }) => start)),
-      byteas(counts.map(({ end }) => end)),
-      integers(counts.map(({ answer }) => answer.length)),
-    ],
-    changed: [
-      byteas(puts.map(([key]) => key)),
-      byteas(puts.map(([, value]) => value)),
-      byteas(deletes.map(([key]) => key)),
-    ],
-  }
+/** The first parameters of the commit statement. A range is unchanged when its entries and their number are. */
+const expectedParameters = (readSet: ReadSet, ranges: readonly ReadRange[]): Buffer[] => {
+  const expected: [key: Bytes, value: Bytes | undefined][] = []
+  for (const { query, result } of readSet.values())
+    if (isKeyQuery(query)) expected.push([query.start, result[0]?.[1]])
+    else for (const [key, value] of result) expected.push([key, value])
+  return [
+    byteaArray(expected.map(([key]) => key)),
+    byteaArray(expected.map(([, value]) => value)),
+    byteaArray(ranges.map(({ start }) => start)),
+    byteaArray(ranges.map(({ end }) => end)),
+    int8Array(ranges.map(({ result }) => result.length)),
+  ]
 }

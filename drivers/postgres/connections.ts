@@ -1,229 +1,222 @@
 import { randomBytes } from 'node:crypto'
-import type { ClientBase, PoolClient, PoolConfig } from 'pg'
-import pg from 'pg'
+import pg, { type ClientBase, type PoolClient, type PoolConfig } from 'pg'
 import { type Bytes, Mutex, StorageError } from '../../lib/storage/index.ts'
-import { isCatalogRace, isLost, isPoolExhausted, isWrongServer, toStorageError } from './errors.ts'
-import { checkPrimary, clientOf, Hosts } from './failover.ts'
+import { isCatalogRace, isLost, isPoolExhausted, isWrongHost, toStorageError } from './errors.ts'
+import { Hosts } from './failover.ts'
 import type { Settings } from './options.ts'
 import { type Statement, type Statements, statementsFor } from './statements.ts'
 
-/** A connection that writes, as the database knows it; its writes are numbered. */
-export interface Writer {
-  readonly id: Bytes
-  last: number
-}
-
-/** What is kept of the server while the driver is open. */
+/**
+ * The two connection pools of an open driver, one for reads and one for serializable writes. Both engines run all their
+ * statements through this interface; which host a connection goes to is decided in failover.ts.
+ */
 export interface Connections {
   readonly statements: Statements
-  /** How many connections may write at once. */
+  /** Size of the pool for writes. */
   readonly writers: number
-  /** Whether it takes what only PostgreSQL's planner and its kin take: several changes of one table in one statement. */
+  /** False for other databases with PostgreSQL's protocol. They may not support the statement that commits a batch. */
   readonly isPostgres: boolean
-  /** What an error of pg means. */
-  readonly explain: (cause: unknown) => StorageError
-  /** One statement on any connection, outside of a transaction. */
+  /** Runs one statement outside of a transaction. */
   read(statement: Statement, values: readonly unknown[]): Promise<Row[]>
-  /** A connection for transactions that read. */
-  withReader<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** A connection whose transactions are serialisable. */
-  withWriter<T>(work: (session: Session, writer: Writer) => Promise<T>): Promise<T>
+  /** Holds a connection for a transaction that reads. */
+  withReader<T>(body: (session: Session) => Promise<T>): Promise<T>
+  /** Holds a connection whose transactions are serializable. */
+  withWriter<T>(body: (session: Session, writer: Writer) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-const IDLE = 5 * 60_000
-const PATIENCE_IN_TRANSACTION = 60_000
+/** A connection that writes, as its row in the writer table knows it. The connection numbers its writes. */
+export interface Writer {
+  readonly id: Bytes
+  lastWrite: number
+}
 
+/** Columns as the text that the server sends; this driver decodes the few types that it uses. */
+export type Row = readonly (string | null)[]
+
+const IDLE_TIMEOUT_MS = 5 * 60_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+
+/** @throws StorageError when the database cannot be used. */
 export const connect = async (settings: Settings): Promise<Connections> => {
   const statements = statementsFor(settings.schema)
-  const writers = new WeakMap<ClientBase, Writer>()
+  const writerOf = new WeakMap<ClientBase, Writer>()
   const hosts = new Hosts(settings.urls)
-  const ready = async (client: ClientBase) => {
-    await checkPrimary(hosts, client)
-    await prepare(client)
+  const config = { ...poolConfig(settings), Client: hosts.clientClass() }
+  const prepare = async (client: ClientBase) => {
+    await hosts.checkPrimary(client)
+    await setPlannerOptions(client)
   }
-  const config = { ...configOf(settings), Client: clientOf(hosts) }
-  const reading = new pg.Pool({ ...config, max: settings.readers, onConnect: ready })
-  const writing = new pg.Pool({
+  const readers = new pg.Pool({ ...config, max: settings.readers, onConnect: prepare })
+  const writers = new pg.Pool({
     ...config,
     max: settings.writers,
     onConnect: async (client) => {
-      await ready(client)
-      await enlist(client, statements, writers)
+      await prepare(client)
+      writerOf.set(client, await registerWriter(client, statements))
     },
   })
-  // An idle connection that breaks has left the pool by then, and whoever asks next gets a new one.
-  for (const pool of [reading, writing]) pool.on('error', () => undefined)
-  let isOpening = true
-  const taken = (pool: pg.Pool) => take(pool, hosts.count, isOpening ? settings.where : undefined)
+  // The pool has already removed an idle connection that breaks, and replaces it on demand.
+  for (const pool of [readers, writers]) pool.on('error', () => undefined)
+  let where: string | undefined = settings.where
+  const use = <T>(pool: pg.Pool, body: (session: Session, client: ClientBase) => Promise<T>) =>
+    useConnection(() => takeConnection(pool, hosts.count, where), body)
 
   const connections: Connections = {
     statements,
     writers: settings.writers,
     isPostgres: true,
-    explain: (cause) => toStorageError(undefined, cause),
-    read: (statement, values) => holding(taken(reading), (client) => rowsOf(client, statement, values)),
-    withReader: (work) => holding(taken(reading), (client) => work(new Session(client))),
-    withWriter: (work) =>
-      holding(taken(writing), (client) => work(new Session(client), writers.get(client)!)),
+    read: (statement, values) => use(readers, (session) => session.run(statement, values)),
+    withReader: (body) => use(readers, body),
+    withWriter: (body) => use(writers, (session, client) => body(session, writerOf.get(client)!)),
     async close() {
-      await Promise.all([reading.end(), writing.end()])
+      await Promise.all([readers.end(), writers.end()])
     },
   }
   try {
-    await makeTables(connections)
+    await createTables(connections)
     const [[version]] = (await connections.read({ text: 'SELECT version()' }, [])) as [Row]
-    isOpening = false
+    where = undefined
     return { ...connections, isPostgres: /^PostgreSQL/.test(version ?? '') }
   } catch (error) {
     await connections.close()
-    throw toStorageError(settings.where, error)
+    throw toStorageError(where, error)
   }
 }
 
-const configOf = ({ tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
+const poolConfig = ({ tls, connectTimeout, statementTimeout }: Settings): PoolConfig => ({
   ...(tls === undefined ? {} : { ssl: tls }),
   connectionTimeoutMillis: connectTimeout,
   statement_timeout: statementTimeout,
-  // The server's own limit comes first; this one is for a server that has gone without a word.
+  // The client's own limit is for a server that has gone silent; the server's limit expires first.
   query_timeout: statementTimeout + 5000,
-  idle_in_transaction_session_timeout: PATIENCE_IN_TRANSACTION,
-  idleTimeoutMillis: IDLE,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  idleTimeoutMillis: IDLE_TIMEOUT_MS,
   keepAlive: true,
   application_name: 'allot',
 })
 
 /**
- * The planner would read a small table from end to end, which conflicts with every write; and where it must do without,
- * it takes the cost that it puts on that for a reason to compile the statement, which takes half a second. Nor is there
- * anything to plan anew for each execution, which would take longer than the execution does.
+ * Makes every statement an index scan with a cached plan. On a small table the planner would prefer a sequential scan,
+ * whose predicate lock conflicts with every write. Without sequential scans the estimated cost is so high that the
+ * server would compile the statement, which takes half a second. Planning a statement takes longer than running it.
  */
-const SETTINGS = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
+const PLANNER_OPTIONS = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
   SET plan_cache_mode = force_generic_plan`
 
-/** What has no such planner says so. */
-const prepare = async (client: ClientBase): Promise<void> => {
-  await client.query(SETTINGS).catch((error: unknown) => {
+/** Other databases refuse these options, which does no harm. */
+const setPlannerOptions = async (client: ClientBase): Promise<void> => {
+  await client.query(PLANNER_OPTIONS).catch((error: unknown) => {
     if (isLost(error)) throw error
   })
 }
 
-const enlist = async (
-  client: ClientBase,
-  statements: Statements,
-  writers: WeakMap<ClientBase, Writer>,
-): Promise<void> => {
-  const writer = { id: randomBytes(16), last: 0 }
-  await rowsOf(client, statements.enlist, [writer.id])
-  await rowsOf(client, statements.forget, [])
+const registerWriter = async (client: ClientBase, statements: Statements): Promise<Writer> => {
+  const id = randomBytes(16)
+  await query(client, statements.addWriter, [id])
+  await query(client, statements.removeOldWriters, [])
   await client.query("SET default_transaction_isolation = 'serializable'")
-  writers.set(client, writer)
+  return { id, lastWrite: 0 }
 }
 
-/** @param hosts so many servers are tried, one after another. */
-const take = async (pool: pg.Pool, hosts: number, where: string | undefined): Promise<PoolClient> => {
-  for (let tried = 1; ; tried++)
-    try {
-      return await pool.connect()
-    } catch (cause) {
-      if (isPoolExhausted(cause))
-        throw new StorageError('busy', 'every connection to the database has been in use for too long', {
-          cause,
-        })
-      if (tried >= hosts || !isWrongServer(cause)) throw toStorageError(where, cause)
-    }
-}
+const CREATE_ATTEMPTS = 10
 
-const holding = async <T>(
-  taken: Promise<PoolClient>,
-  work: (client: PoolClient) => Promise<T>,
-): Promise<T> => {
-  const client = await taken
-  // A connection that breaks while nothing is asked of it says so here; the next question hears of it too.
-  const hear = () => undefined
-  client.on('error', hear)
-  try {
-    return await work(client)
-  } finally {
-    client.off('error', hear)
-    client.release(isBroken(client) || client.getTransactionStatus() !== 'I')
-  }
-}
-
-const ATTEMPTS = 10
-
-const makeTables = async ({ read, statements }: Connections): Promise<void> => {
+const createTables = async ({ read, statements }: Connections): Promise<void> => {
   for (let attempt = 1; ; attempt++)
     try {
-      for (const text of statements.make) await read({ text }, [])
+      for (const text of statements.createTables) await read({ text }, [])
       return
     } catch (error) {
-      if (attempt === ATTEMPTS || !isCatalogRace(error)) throw error
+      if (attempt === CREATE_ATTEMPTS || !isCatalogRace(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, 50 * Math.random() * attempt))
     }
 }
 
-const broken = new WeakSet<object>()
+/** Tries each host at most once. */
+const takeConnection = async (
+  pool: pg.Pool,
+  hostCount: number,
+  where: string | undefined,
+): Promise<PoolClient> => {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await pool.connect()
+    } catch (cause) {
+      if (isPoolExhausted(cause))
+        throw new StorageError(
+          'busy',
+          'all connections to the database have been in use for too long: try again in a moment',
+          { cause },
+        )
+      if (attempt >= hostCount || !isWrongHost(cause)) throw toStorageError(where, cause)
+    }
+}
 
-/** A value of a row is text, or null. */
-export type Row = readonly (string | null)[]
+const useConnection = async <T>(
+  take: () => Promise<PoolClient>,
+  body: (session: Session, client: ClientBase) => Promise<T>,
+): Promise<T> => {
+  const client = await take()
+  const session = new Session(client)
+  // Without a listener, a connection that breaks between two statements would end the process.
+  const ignore = () => undefined
+  client.on('error', ignore)
+  try {
+    return await body(session, client)
+  } finally {
+    client.off('error', ignore)
+    client.release(session.isBroken || client.getTransactionStatus() !== 'I')
+  }
+}
 
-/** A connection that is held for as long as a transaction lasts; what is asked of it at once is asked one by one. */
+/** A connection while one caller holds it. Runs one statement at a time. */
 export class Session {
   readonly #client: ClientBase
-  readonly #turns = new Mutex()
-  /** The first error of the database: work may hide it, but nothing that comes after it counts. */
+  readonly #mutex = new Mutex()
+  /** The first error of the database. Every later statement fails with it, even when the caller has caught it. */
   failure: unknown
+  /** Whether the pool must close the connection instead of using it again. */
+  isBroken = false
 
   constructor(client: ClientBase) {
     this.#client = client
   }
 
-  /** Ends a transaction that has come to nothing, so that the connection can be used again. */
-  async rollBack(): Promise<void> {
-    if (isBroken(this.#client)) return
-    await rowsOf(this.#client, { text: 'ROLLBACK' }, []).catch(() => undefined)
-  }
-
-  /** Takes the connection out of use once it is given back. */
-  discard(): void {
-    broken.add(this.#client)
-  }
-
   run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#turns.run(async () => {
+    return this.#mutex.run(async () => {
       if (this.failure !== undefined) throw this.failure
       try {
-        return await rowsOf(this.#client, statement, values)
+        return await query(this.#client, statement, values)
       } catch (error) {
         this.failure = error
+        // A statement that timed out may still be running on the connection.
+        this.isBroken ||= isLost(error)
         throw error
       }
     })
   }
+
+  async rollBack(): Promise<void> {
+    if (!this.isBroken) await query(this.#client, { text: 'ROLLBACK' }, []).catch(() => this.discard())
+  }
+
+  discard(): void {
+    this.isBroken = true
+  }
 }
 
-/** Values come as the text that the server sends: the driver's own types are few. */
 const asText = { getTypeParser: () => (text: string) => text }
 
-/** Whether the connection is of no use any more; what timed out may still be under way on it. */
-export const isBroken = (client: object): boolean => broken.has(client)
-
-export const rowsOf = async (
+const query = async (
   client: ClientBase,
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> => {
-  try {
-    const { rows } = await client.query<(string | null)[]>({
-      ...statement,
-      values: [...values],
-      rowMode: 'array',
-      types: asText as never,
-    })
-    return rows
-  } catch (error) {
-    if (isLost(error)) broken.add(client)
-    throw error
-  }
+  const { rows } = await client.query<(string | null)[]>({
+    ...statement,
+    values: [...values],
+    rowMode: 'array',
+    types: asText as never,
+  })
+  return rows
 }

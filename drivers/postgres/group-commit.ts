@@ -1,21 +1,21 @@
 import { buffered, Mutex, WriteBuffer, type WriteTransaction } from '../../lib/storage/index.ts'
-import { Batch, type BatchEnd, type Committing, commit } from './batch.ts'
-import { ContentionLock } from './contention-lock.ts'
-import { MAX_CACHED_RANGE, OptimisticTransaction, type ReadSet } from './optimistic.ts'
-import { type Outcome, outcomeOf, writeAtOnce } from './plain.ts'
-import { type Query, type QueryResult, transactionOver } from './queries.ts'
+import { Batch, type BatchResult } from './batch.ts'
+import type { Connections, Session } from './connections.ts'
+import { MAX_READ_SET, OptimisticTransaction, runValidated } from './optimistic.ts'
+import { type Outcome, outcomeOf, type PlainEngine, unwrap } from './plain.ts'
+import { isKeyQuery, keyResult, type Query, readTransaction } from './queries.ts'
 import type { CachedResult, ReadCache } from './read-cache.ts'
 
-/** How often what a write has to know is looked up before it is given a transaction of its own. */
-const COLD = 4
-/** How often what was looked up may lead to more of it. */
-const LEVELS = 8
+/** Times that the reads of one write are fetched before the plain engine takes over. */
+const MAX_PREFETCHES = 4
+/** Runs of one prefetch: a read that depends on another one is found by the next run. */
+const MAX_PREFETCH_RUNS = 8
 
-/** Meetings with other processes after which it is better to queue. */
-const MEETINGS = 2
-/** How much of a meeting each write that meets nobody makes up for. */
-const FORGETTING = 0.1
-const MOST_MET = 4
+/** Level of contention from which a batch takes the contention lock. Each conflict raises the level by 1. */
+const LOCK_LEVEL = 2
+const MAX_LEVEL = 4
+/** By how much each batch without a conflict lowers the level. */
+const DECAY = 0.1
 
 interface Joined<T> {
   readonly outcome: Outcome<T>
@@ -23,185 +23,193 @@ interface Joined<T> {
 }
 
 /**
- * Write transactions of this process run one after another, by what is recollected and what the ones before have
- * changed; those that end while a batch is on its way share the next. So they are never in each other's way, and other
- * processes only meet whole batches: where one was overtaken its writes run again, by what is true then.
+ * The writes of the optimistic engine. Write transactions of this process run one after another over cached results and
+ * over the changes of the transactions before them, so they never conflict with each other. Transactions that end while
+ * a batch is in flight form the next batch. Other processes conflict with whole batches: a stale batch is not written,
+ * and its transactions run again over fresh results.
  */
 export class GroupCommit {
-  readonly #house: Committing
+  readonly #connections: Connections
+  readonly #cache: ReadCache
+  readonly #plain: PlainEngine
   readonly #retries: number
-  readonly #turns = new Mutex()
-  #isTurn = false
+  readonly #mutex = new Mutex()
+  readonly #lock: ContentionLock
+  #isRunning = false
   #waiting: Batch | undefined
-  #sending: Batch | undefined
-  /** How often it met others of late. */
-  #met = 0
-  readonly #gate: ContentionLock
-  /** Grows when what a turn may have read has not come to be. */
-  #overthrows = 0
+  #inFlight: Batch | undefined
+  #contention = 0
+  /** Number of batches that failed: a transaction that ran meanwhile may have read their changes. */
+  #failures = 0
 
-  constructor(fixture: Committing, retries: number) {
-    this.#house = fixture
+  /** @param plain runs the writes that are better not run optimistically */
+  constructor(connections: Connections, cache: ReadCache, plain: PlainEngine, retries: number) {
+    this.#connections = connections
+    this.#cache = cache
+    this.#plain = plain
     this.#retries = retries
-    this.#gate = new ContentionLock(fixture.connections)
+    this.#lock = new ContentionLock(connections)
   }
 
-  async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    let [cold, overtaken] = [0, 0]
-    while (cold < COLD && overtaken <= this.#retries) {
-      const joined = await this.#turns.run(() => this.#turn(work))
-      if (joined === 'cold') {
-        cold++
-        if ((await this.#warm(work)) === 'too much') break
-        continue
+  async write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    let [prefetches, conflicts] = [0, 0]
+    while (prefetches < MAX_PREFETCHES && conflicts <= this.#retries) {
+      const joined = await this.#mutex.run(() => this.#runInMemory(body))
+      if (joined === 'too large') break
+      if (joined === 'miss') {
+        prefetches++
+        if (await this.#prefetch(body)) continue
+        break
       }
-      if (joined === 'too much') break
-      const end = await joined.batch.ended
-      if (end === 'written') return joined.outcome.give()
-      if (end !== 'overtaken') throw end.error
-      // At once: what is true now came with the refusal, and is old after a pause.
-      overtaken++
-      cold = 0
+      const result = await joined.batch.result
+      if (result === 'committed') return unwrap(joined.outcome)
+      if (result !== 'stale') throw result.error
+      // Without a pause: the refusal came with the current results.
+      conflicts++
+      prefetches = 0
     }
-    return this.#alone(work)
+    return this.#plain.write(body, (changes) => this.#cache.setChanges(changes))
   }
 
-  async #turn<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<Joined<T> | 'cold' | 'too much'> {
-    if (this.#waiting?.isFull) await this.#sending?.ended
-    this.#isTurn = true
+  /** Runs without waiting for the database, and joins the next batch. */
+  async #runInMemory<T>(
+    body: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<Joined<T> | 'miss' | 'too large'> {
+    if (this.#waiting?.isFull) await this.#inFlight?.result
+    this.#isRunning = true
     try {
       for (;;) {
-        const overthrows = this.#overthrows
-        const glance = new Glance(this.#house.readCache, () => this.#sending?.layer)
-        const layers = this.#waiting === undefined ? [] : [this.#waiting.layer]
-        const { tx, end, buffer } = buffered(transactionOver(glance.ask), layers)
-        const outcome = await outcomeOf(work, tx)
+        const failures = this.#failures
+        const attempt = new OptimisticTransaction(this.#cache, (query) => this.#lookup(query), 'abort')
+        const layers = this.#waiting === undefined ? [] : [this.#waiting.changes]
+        const { tx, end, buffer } = buffered(readTransaction(attempt.read), layers)
+        const outcome = await outcomeOf(body, tx)
         end()
-        if (overthrows !== this.#overthrows) continue
-        if (glance.isCold) return 'cold'
-        if (buffer.size + glance.seen.size > MAX_CACHED_RANGE) return 'too much'
-        return { outcome, batch: this.#join(glance.seen, outcome.isRight ? buffer : new WriteBuffer()) }
+        if (failures !== this.#failures) continue
+        if (attempt.abort !== undefined) return attempt.abort.reason === 'miss' ? 'miss' : 'too large'
+        if (buffer.size + attempt.readSet.size > MAX_READ_SET) return 'too large'
+        const changes = outcome.status === 'fulfilled' ? buffer : new WriteBuffer()
+        this.#waiting ??= new Batch(this.#connections, this.#cache)
+        this.#waiting.add(attempt.readSet, changes)
+        return { outcome, batch: this.#waiting }
       }
     } finally {
-      this.#isTurn = false
-      if (this.#sending === undefined) setImmediate(() => this.#send())
+      this.#isRunning = false
+      if (this.#inFlight === undefined) setImmediate(() => this.#send())
     }
   }
 
-  #join(seen: ReadSet, changes: WriteBuffer): Batch {
-    this.#waiting ??= new Batch()
-    this.#waiting.join(seen, changes)
-    return this.#waiting
+  /** The batch in flight will be committed when a later batch arrives, so its changes are read like committed ones. */
+  #lookup(query: Query): CachedResult | undefined {
+    const changes = this.#inFlight?.changes
+    if (changes === undefined) return this.#cache.get(query.id)
+    if (!isKeyQuery(query)) {
+      // A range that is changing is a miss: the prefetch waits for the batch.
+      const { start, end } = query
+      return changes.within({ start, end: end! }).length > 0 ? undefined : this.#cache.get(query.id)
+    }
+    const change = changes.get(query.id)
+    return change === undefined ? this.#cache.get(query.id) : { query, result: keyResult(...change), time: 0 }
   }
 
-  /** Between turns: a turn must not lose the batch whose changes it has read. */
+  /** Not while a transaction runs, which would lose the waiting batch whose changes it has read. */
   async #send(): Promise<void> {
-    if (this.#isTurn || this.#sending !== undefined || this.#waiting === undefined) return
+    if (this.#isRunning || this.#inFlight !== undefined || this.#waiting === undefined) return
     const batch = this.#waiting
-    this.#sending = batch
+    this.#inFlight = batch
     this.#waiting = undefined
-    const end = await this.#commit(batch)
-    this.#sending = undefined
-    if (end !== 'written') this.#overthrow()
-    batch.end(end)
+    const result = await this.#commit(batch)
+    this.#inFlight = undefined
+    if (result !== 'committed') this.#discardWaiting()
+    batch.settle(result)
     setImmediate(() => this.#send())
   }
 
-  /** Whoever was in others' way goes by the gate. */
-  async #commit(batch: Batch): Promise<BatchEnd> {
-    if (this.#met >= MEETINGS) await this.#gate.acquire()
-    const end = await commit(this.#house, batch, async () => {
-      if (++this.#met >= MEETINGS) await this.#gate.acquire()
+  async #commit(batch: Batch): Promise<BatchResult> {
+    if (this.#contention >= LOCK_LEVEL) await this.#lock.acquire()
+    const result = await batch.commit(async () => {
+      if (++this.#contention >= LOCK_LEVEL) await this.#lock.acquire()
     })
-    if (end === 'overtaken') this.#met = Math.min(this.#met + 1, MOST_MET)
+    if (result === 'stale') this.#contention = Math.min(this.#contention + 1, MAX_LEVEL)
     else {
-      this.#met = Math.max(0, this.#met - FORGETTING)
-      this.#gate.release(this.#waiting !== undefined)
+      this.#contention = Math.max(0, this.#contention - DECAY)
+      this.#lock.release(this.#waiting !== undefined)
     }
-    return end
+    return result
   }
 
-  /** Those that wait may have read what has not been written. */
-  #overthrow(): void {
-    this.#overthrows++
+  /** The transactions of the waiting batch may have read changes that were not committed. */
+  #discardWaiting(): void {
+    this.#failures++
     const waiting = this.#waiting
     this.#waiting = undefined
-    waiting?.end('overtaken' satisfies BatchEnd)
+    waiting?.settle('stale')
   }
 
-  /** Runs the work for nothing but to have what it reads at hand. */
-  async #warm<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<'too much' | undefined> {
-    // What is on its way may be what the work is about.
-    await this.#sending?.ended
-    const { readCache, batcher } = this.#house
-    const begun = readCache.next()
-    let given: ReadSet | undefined
-    for (let run = 0; run < LEVELS; run++) {
-      // A write mostly asks for what is not there yet: so all of that is looked up at once.
-      const attempt = new OptimisticTransaction(readCache, batcher, { begun, given, assumes: true })
-      const { tx, end } = buffered(transactionOver(attempt.ask), [])
-      await outcomeOf(work, tx)
-      end()
-      if (attempt.failure !== undefined) throw attempt.failure
-      if (attempt.isTooMuch) return 'too much'
-      if (!attempt.isAbandoned && (await attempt.confirm())) break
-      if (attempt.isTooMuch) return 'too much'
-      given = attempt.fresh
-    }
-    return undefined
-  }
-
-  async #alone<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const { connections, readCache } = this.#house
-    return writeAtOnce(connections, this.#retries, work, (changes) => readCache.noteChanges(changes))
+  /**
+   * Runs the body only to have its reads cached. A write mostly reads keys that do not exist yet, so a run assumes that
+   * whatever is not cached is absent, and one validation then fetches all of it.
+   * @returns false when the plain engine serves better
+   */
+  async #prefetch<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<boolean> {
+    await this.#inFlight?.result
+    const begin = (source: Parameters<typeof buffered>[0]) => buffered(source, [])
+    const options = {
+      maxRuns: MAX_PREFETCH_RUNS,
+      onMiss: 'assume absent',
+      since: this.#cache.tick(),
+    } as const
+    return (await runValidated(this.#cache, begin, body, options)) !== undefined
   }
 }
 
-/** Answers by what is recollected alone, without waiting. */
-class Glance {
-  readonly seen: ReadSet = new Map()
-  isCold = false
-  readonly #recollection: ReadCache
-  readonly #sending: () => WriteBuffer | undefined
+/** How long a process holds the lock while it has more to write. */
+const HOLD_MS = 30
+/** How long it holds the lock when it turns out to have nothing to write. */
+const MAX_HOLD_MS = 500
 
-  constructor(readCache: ReadCache, sending: () => WriteBuffer | undefined) {
-    this.#recollection = readCache
-    this.#sending = sending
+/**
+ * Best-effort lock that serializes batches of several processes under contention: an advisory lock of PostgreSQL, which
+ * grants it in order of arrival. Correctness does not depend on it: a process that fails to get it writes without.
+ */
+class ContentionLock {
+  readonly #connections: Connections
+  #unlock: (() => void) | undefined
+  #heldSince = 0
+
+  constructor(connections: Connections) {
+    this.#connections = connections
   }
 
-  readonly ask = async (queries: readonly Query[]): Promise<QueryResult[]> => {
-    const known = queries.map((query) => this.#recall(query))
-    if (known.includes(undefined)) this.isCold = true
-    if (this.isCold)
-      throw new Error('not everything is known that this work has to know; it will be run again')
-    return known.map((one) => one!.answer)
+  /** Does nothing when the lock is held already, or when it would take the only connection for writes. */
+  async acquire(): Promise<void> {
+    if (this.#unlock !== undefined || this.#connections.writers < 2) return
+    await new Promise<void>((resolve) => {
+      this.#connections
+        .withWriter((session) => this.#hold(session, resolve))
+        .catch(() => undefined)
+        .finally(resolve)
+    })
   }
 
-  /** What is on its way to the database will be true when a later batch arrives there. */
-  #recall(query: Query): CachedResult | undefined {
-    const before = this.seen.get(query.id)
-    if (before !== undefined) return before
-    const known = this.#sent(query) ?? this.#recollection.get(query.id)
-    if (known === undefined || known === ON_ITS_WAY) return undefined
-    this.seen.set(query.id, known)
-    return known
+  /** Resolves after the release: the end of the transaction frees the lock. */
+  async #hold(session: Session, onAcquired: () => void): Promise<void> {
+    await session.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' })
+    await session.run(this.#connections.statements.contentionLock)
+    this.#heldSince = Date.now()
+    const timer = setTimeout(() => this.release(false), MAX_HOLD_MS)
+    await new Promise<void>((resolve) => {
+      this.#unlock = resolve
+      onAcquired()
+    })
+    clearTimeout(timer)
+    await session.run({ text: 'COMMIT' })
   }
 
-  #sent(query: Query): CachedResult | undefined {
-    const layer = this.#sending()
-    if (layer === undefined) return undefined
-    if (query.end !== undefined)
-      return layer.within({ start: query.start, end: query.end }).length > 0 ? ON_ITS_WAY : undefined
-    const change = layer.get(query.id)
-    if (change === undefined) return undefined
-    const [key, value] = change
-    return { query, answer: value === undefined ? [] : [[key, value]], moment: 0 }
+  /** @param hasMore whether another batch waits; it may use the lock until other processes get their turn. */
+  release(hasMore: boolean): void {
+    if (hasMore && Date.now() - this.#heldSince < HOLD_MS) return
+    this.#unlock?.()
+    this.#unlock = undefined
   }
-}
-
-/** A range that is changing is not put together by halves: its reader waits. */
-const ON_ITS_WAY: CachedResult = {
-  query: { id: '', start: new Uint8Array(0), reverse: false, limit: 0 },
-  answer: [],
-  moment: 0,
 }

@@ -1,53 +1,93 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
-import type { Committing } from './batch.ts'
-import { connect } from './connections.ts'
+import { type Connections, connect } from './connections.ts'
 import { GroupCommit } from './group-commit.ts'
-import { OutcomeCache, readCached } from './optimistic.ts'
-import { type PostgresOptions, type Settings, settingsOf } from './options.ts'
-import { readAtOnce, writeAtOnce } from './plain.ts'
-import { ReadBatcher, ReadCache } from './read-cache.ts'
+import { OutcomeCache, readOptimistic } from './optimistic.ts'
+import { type PostgresOptions, parseSettings, type Settings } from './options.ts'
+import { type Engine, PlainEngine, unwrap } from './plain.ts'
+import { ReadCache } from './read-cache.ts'
 
 export type { PostgresOptions } from './options.ts'
 
 /**
- * Records in a PostgreSQL database, which any number of processes share.
- * @param url such as `postgres://user:password@host:5432/database?sslmode=verify-full`
+ * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`, and runs every transaction by one
+ * of two engines. Both are serializable, so processes with different engines may share a database.
+ *
+ * **Plain** (plain.ts): BEGIN, one statement for each group of reads, the changes, COMMIT. It works on any database with
+ * PostgreSQL's protocol and serializable transactions. A transaction takes as many round trips as it has dependent
+ * reads, plus about four.
+ *
+ * **Optimistic** (optimistic.ts, group-commit.ts): optimistic concurrency control with backward validation. A
+ * transaction runs in memory, over results that the read cache holds from earlier transactions, and collects its read
+ * set. A single statement then compares the read set with the database: for a read, that is all; for a write, the same
+ * statement also applies the changes. When a result was stale, nothing is written and the transaction runs again over
+ * the current results. So a stale cache costs a round trip and never a wrong result, and a transaction whose reads are
+ * cached takes one round trip. It needs PostgreSQL: the statement changes two tables in one snapshot (WITH … UPDATE,
+ * INSERT, DELETE).
+ *
+ *            read(body)                               write(body)
+ *                |                                         |
+ *        +-------v--------+                      +---------v----------+   one transaction at a time,
+ *        | run over the   |<---- read cache ---->| run over the cache |   over the changes of the
+ *        | cache          |        ^             | and the batches    |   transactions before it
+ *        +-------+--------+        |             +---------+----------+
+ *                | read set        | fresh                 | read set, changes
+ *        +-------v--------+        | results     +---------v----------+
+ *        | validate       |--------+-------------| waiting batch      |   collects transactions while
+ *        | (SELECT)       | stale: run again     +---------+----------+   another batch is in flight
+ *        +-------+--------+        ^                       |
+ *                | unchanged       | stale       +---------v----------+
+ *                v                 +-------------| batch in flight    |   SERIALIZABLE: validates the
+ *             result                             | (SELECT + UPDATE)  |   read set, then writes
+ *                                                +---------+----------+
+ *                                                          | committed
+ *                                                          v
+ *                                                   results of its writes
+ *
+ * Group commit: the writes of a process share batches, so they never conflict with each other, and a hot counter costs
+ * one row update per batch. Batches of different processes can conflict. After repeated conflicts they take turns with
+ * an advisory lock, which only saves retries: correctness comes from the validation and from SERIALIZABLE.
+ *
+ * Fallback: a transaction that reads more than 1,000 entries, or whose reads keep changing, runs by the plain engine.
+ *
+ * Lost replies: when a connection breaks during a commit, the row of this connection in `allot_writer` tells whether the
+ * commit took place (`recoverOutcome` in plain.ts). Hosts and failover: failover.ts. Pools: connections.ts.
+ *
+ * @param url such as `postgres://user:password@host:5432/database?sslmode=verify-full`; may name several hosts, of which
+ *   the primary is used
+ * @throws StorageError `failed` when the URL is not a PostgreSQL URL
  */
 export const postgres = (url: string, options: PostgresOptions = {}): StorageDriver => {
-  const settings = settingsOf(url, options)
-  const life = new Lifecycle(
-    () => begin(settings),
+  const settings = parseSettings(url, options)
+  const lifecycle = new Lifecycle(
+    () => start(settings),
     ({ connections }) => connections.close(),
   )
   return {
     name: 'postgres',
     shared: true,
-    open: () => life.open(),
-    read: (work, { again = false, as } = {}) =>
-      life.use((fixture) =>
-        again && fixture.commits !== undefined
-          ? readCached(fixture, work, as)
-          : readAtOnce(fixture.connections, work),
-      ),
-    write: (work) =>
-      life.use(
-        ({ connections, commits }) => commits?.run(work) ?? writeAtOnce(connections, settings.retries, work),
-      ),
-    close: () => life.close(),
+    open: () => lifecycle.open(),
+    read: (body, readOptions) => lifecycle.use(({ engine }) => engine.read(body, readOptions)),
+    write: (body) => lifecycle.use(({ engine }) => engine.write(body)),
+    close: () => lifecycle.close(),
   }
 }
 
-/** Without `commits` every transaction is begun and ended in statements of its own. */
-interface House extends Committing {
-  readonly commits: GroupCommit | undefined
-  readonly results: OutcomeCache
+const start = async (settings: Settings): Promise<{ connections: Connections; engine: Engine }> => {
+  const connections = await connect(settings)
+  const plain = new PlainEngine(connections, settings.retries)
+  const isPlain = settings.plain || !connections.isPostgres
+  return { connections, engine: isPlain ? plain : optimisticEngine(connections, plain, settings) }
 }
 
-const begin = async (settings: Settings): Promise<House> => {
-  const connections = await connect(settings)
-  const readCache = new ReadCache(settings.recollection / 2)
-  const results = new OutcomeCache(settings.recollection / 2)
-  const fixture = { connections, readCache: readCache, batcher: new ReadBatcher(connections, readCache) }
-  const isPlain = settings.plain || !connections.isPostgres
-  return { ...fixture, results, commits: isPlain ? undefined : new GroupCommit(fixture, settings.retries) }
+const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
+  const cache = new ReadCache(connections, settings.readCache / 2)
+  const outcomes = new OutcomeCache(settings.readCache / 2)
+  const commits = new GroupCommit(connections, cache, plain, settings.retries)
+  return {
+    async read(body, { again = false, as } = {}) {
+      const outcome = again ? await readOptimistic(cache, outcomes, body, as) : undefined
+      return outcome === undefined ? plain.read(body) : unwrap(outcome)
+    },
+    write: (body) => commits.write(body),
+  }
 }

@@ -1,191 +1,194 @@
 import { LRUCache } from 'lru-cache'
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
-import type { Committing } from './batch.ts'
-import { type Outcome, outcomeOf, readAtOnce } from './plain.ts'
-import { type Query, type QueryResult, transactionOver } from './queries.ts'
-import { type CachedResult, isSame, type ReadBatcher, type ReadCache, sizeOf } from './read-cache.ts'
+import { type Outcome, outcomeOf } from './plain.ts'
+import { type Query, type QueryResult, readTransaction } from './queries.ts'
+import { type CachedResult, cachedSize, isSameResult, type ReadCache, type ReadSet } from './read-cache.ts'
 
-/** What was asked by one run of some work, and how it was answered. */
-export type ReadSet = Map<string, CachedResult>
+/** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
+export const MAX_READ_SET = 1000
+/** The same for a transaction with more reads that depend on the reads before them: each fetch validates these. */
+const MAX_FETCHES = 8
+/** Runs of a read before the plain engine takes over, where other writes cannot invalidate it. */
+const MAX_READ_RUNS = 3
 
-/** Entries that are compared again with every further look, so that more than this is better read in a transaction. */
-export const MAX_CACHED_RANGE = 1000
-/** So are more looks than this, each of which waited for the one before it. */
-const LONG = 8
-
-/** Runs that others' writes may spoil before the work is better done in a transaction, where nothing can. */
-export const MAX_RUNS = 3
-
-/** Whether what was seen before is so at the moment of what is known. */
-export const holds = (before: readonly CachedResult[], known: ReadonlyMap<string, CachedResult>): boolean =>
-  before.every(({ query, answer }) => isSame(answer, known.get(query.id)!.answer))
-
-/** Ends a run: the work is not to catch it, and when it does the run does not count all the same. */
-class Abandoned extends Error {
-  override readonly message = 'this run of the work is abandoned, and it will be run again'
+/** Whether the results are still what they were when they were read. */
+export const isUnchanged = (readSet: Iterable<CachedResult>, current: ReadSet): boolean => {
+  for (const { query, result } of readSet)
+    if (!isSameResult(result, current.get(query.id)!.result)) return false
+  return true
 }
 
-/** The moment of what was never looked up. */
-const UNSEEN = -1
-
-export interface OptimisticOptions {
-  /** When the work was asked for: no answer may be from before. */
-  begun?: number
-  /** Answers of one moment after that, better than what is recollected. */
-  given?: ReadSet | undefined
-  /** Takes what is not recollected for absent, instead of looking it up at once. */
-  assumes?: boolean
+/** Thrown into the callback of a run that was aborted. A callback that catches it does not save the run. */
+class Aborted extends Error {
+  override readonly message = 'this run of the transaction was aborted and will be repeated'
 }
+
+type AbortReason =
+  /** A read was not in memory, in a run that must not wait. */
+  | { reason: 'miss' }
+  | { reason: 'too large' }
+  /** The database has other results than the read set. */
+  | { reason: 'stale'; current: ReadSet }
+  | { reason: 'failed'; error: unknown }
+
+/** A time before every result of the database. */
+const NEVER = -1
 
 /**
- * One run of some work by what is recollected. What is not recollected is looked up, together with all that was seen
- * before, so that at the last look everything seen was true at one moment; where it was not, the run does not count.
+ * One run of a callback over cached results, which collects the read set. A read that is not in memory is fetched
+ * together with a validation of the whole read set, so the read set is always consistent; a run whose validation fails
+ * is aborted.
  */
 export class OptimisticTransaction {
-  readonly seen: ReadSet = new Map()
-  readonly #recollection: ReadCache
-  readonly #looking: ReadBatcher
-  readonly #given: ReadSet
-  readonly #begun: number
-  #entries = 0
-  #looks = 0
-  /** What the database said when it differed. */
-  fresh: ReadSet | undefined
-  isTooMuch = false
-  /** Of the database itself. */
-  failure: unknown
+  readonly readSet: ReadSet = new Map()
+  readonly #cache: ReadCache
+  readonly #lookup: (query: Query) => CachedResult | undefined
+  readonly #onMiss: 'fetch' | 'assume absent' | 'abort'
+  #size = 0
+  #fetches = 0
+  abort: AbortReason | undefined
 
-  readonly #assumes: boolean
-
+  /** @param lookup finds a result in memory */
   constructor(
-    readCache: ReadCache,
-    batcher: ReadBatcher,
-    { begun = 0, given = new Map(), assumes = false }: OptimisticOptions,
+    cache: ReadCache,
+    lookup: (query: Query) => CachedResult | undefined,
+    onMiss: 'fetch' | 'assume absent' | 'abort',
   ) {
-    this.#recollection = readCache
-    this.#looking = batcher
-    this.#begun = begun
-    this.#given = given
-    this.#assumes = assumes
+    this.#cache = cache
+    this.#lookup = lookup
+    this.#onMiss = onMiss
   }
 
-  get isAbandoned(): boolean {
-    return this.isTooMuch || this.fresh !== undefined || this.failure !== undefined
+  readonly read = async (queries: readonly Query[]): Promise<QueryResult[]> => {
+    if (this.abort !== undefined) throw new Aborted()
+    const misses = queries.filter((query) => !this.#readFromMemory(query))
+    if (misses.length > 0) await this.#readMissing(misses)
+    return queries.map(({ id }) => this.readSet.get(id)!.result)
   }
 
-  readonly ask = async (queries: readonly Query[]): Promise<QueryResult[]> => {
-    if (this.isAbandoned) throw new Abandoned()
-    const unknown = queries.filter((query) => !this.#recall(query))
-    if (this.#assumes) for (const query of unknown) this.#see({ query, answer: [], moment: UNSEEN })
-    else if (unknown.length > 0) await this.#look(unknown)
-    return queries.map(({ id }) => this.seen.get(id)!.answer)
+  /** @returns whether the whole read set was true at one time after `since`. */
+  async validate(since: number): Promise<boolean> {
+    const times = new Set<number>()
+    for (const { time } of this.readSet.values()) times.add(time)
+    const [time = Number.POSITIVE_INFINITY] = times
+    if (this.abort === undefined && (times.size > 1 || time <= since))
+      await this.#fetch([]).catch(() => undefined)
+    return this.abort === undefined
   }
 
-  /** Whether all that was seen was true at one moment since the work was asked for. */
-  async confirm(): Promise<boolean> {
-    const moments = new Set(this.#moments())
-    const [moment = Number.POSITIVE_INFINITY] = moments
-    if (moments.size <= 1 && moment > this.#begun) return true
-    await this.#look([]).catch(() => undefined)
-    if (this.failure !== undefined) throw this.failure
-    return !this.isAbandoned
+  #readFromMemory(query: Query): boolean {
+    if (this.readSet.has(query.id)) return true
+    const known = this.#lookup(query)
+    if (known !== undefined) this.#add(known)
+    return known !== undefined
   }
 
-  *#moments(): Iterable<number> {
-    for (const { moment } of this.seen.values()) yield moment
+  async #readMissing(queries: readonly Query[]): Promise<void> {
+    if (this.#onMiss === 'abort') this.#abortWith({ reason: 'miss' })
+    if (this.#onMiss === 'fetch') await this.#fetch(queries)
+    else for (const query of queries) this.#add({ query, result: [], time: NEVER })
   }
 
-  #recall({ id }: Query): boolean {
-    if (this.seen.has(id)) return true
-    const known = this.#given.get(id) ?? this.#recollection.get(id)
-    if (known === undefined) return false
-    this.#see(known)
-    return true
+  #add(known: CachedResult): void {
+    this.readSet.set(known.query.id, known)
+    this.#size += 1 + known.result.length
+    if (this.#size > MAX_READ_SET) this.abort ??= { reason: 'too large' }
   }
 
-  #see(known: CachedResult): void {
-    this.seen.set(known.query.id, known)
-    this.#entries += 1 + known.answer.length
-    if (this.#entries > MAX_CACHED_RANGE) this.isTooMuch = true
+  async #fetch(queries: readonly Query[]): Promise<void> {
+    if (this.abort !== undefined) throw new Aborted()
+    if (++this.#fetches > MAX_FETCHES) this.#abortWith({ reason: 'too large' })
+    const before = [...this.readSet.values()]
+    const current = await this.#cache
+      .fetch(queries, before)
+      .catch((error: unknown) => this.#abortWith({ reason: 'failed', error }))
+    if (!isUnchanged(before, current)) this.#abortWith({ reason: 'stale', current })
+    for (const { query } of before) this.readSet.set(query.id, current.get(query.id)!)
+    for (const { id } of queries) if (!this.readSet.has(id)) this.#add(current.get(id)!)
   }
 
-  async #look(unknown: readonly Query[]): Promise<void> {
-    if (++this.#looks > LONG) this.isTooMuch = true
-    if (this.isTooMuch) throw new Abandoned()
-    const before = [...this.seen.values()]
-    const known = await this.#looked(unknown, before)
-    if (!holds(before, known)) {
-      this.fresh = known
-      throw new Abandoned()
-    }
-    for (const { query, answer } of before)
-      this.seen.set(query.id, { query, answer, moment: known.get(query.id)!.moment })
-    for (const { id } of unknown) if (!this.seen.has(id)) this.#see(known.get(id)!)
-  }
-
-  async #looked(
-    unknown: readonly Query[],
-    before: readonly CachedResult[],
-  ): Promise<Map<string, CachedResult>> {
-    try {
-      return await this.#looking.ask(unknown, before)
-    } catch (error) {
-      this.failure = error
-      throw error
-    }
+  #abortWith(reason: AbortReason): never {
+    this.abort ??= reason
+    throw new Aborted()
   }
 }
 
-/** What came of some work, and all that it went by. */
-interface CachedOutcome {
+interface RunOptions {
+  readonly maxRuns: number
+  readonly onMiss: 'fetch' | 'assume absent'
+  /** Logical time of the call. The result must be true at some later time. */
+  readonly since: number
+  /** Results that are later than `since`, to start from. */
+  readonly current?: ReadSet | undefined
+}
+
+/**
+ * Runs a callback until its read set is valid.
+ * @param begin makes the transaction that the callback sees
+ * @returns undefined when the plain engine serves better: the read set is too large or changes too often
+ */
+export const runValidated = async <Tx, T>(
+  cache: ReadCache,
+  begin: (source: ReadTransaction) => { tx: Tx; end: () => void },
+  body: (tx: Tx) => Promise<T>,
+  { maxRuns, onMiss, since, current }: RunOptions,
+): Promise<{ outcome: Outcome<T>; readSet: ReadSet } | undefined> => {
+  let known = current
+  for (let run = 0; run < maxRuns; run++) {
+    const lookup = ({ id }: Query) => known?.get(id) ?? cache.get(id)
+    const attempt = new OptimisticTransaction(cache, lookup, onMiss)
+    const { tx, end } = begin(readTransaction(attempt.read))
+    const outcome = await outcomeOf(body, tx)
+    end()
+    if (await attempt.validate(since)) return { outcome, readSet: attempt.readSet }
+    const { abort } = attempt
+    if (abort?.reason === 'failed') throw abort.error
+    if (abort?.reason === 'too large') return undefined
+    known = abort?.reason === 'stale' ? abort.current : undefined
+  }
+  return undefined
+}
+
+interface NamedOutcome {
   readonly outcome: Outcome<unknown>
-  readonly seen: readonly CachedResult[]
+  readonly readSet: readonly CachedResult[]
 }
 
-/** What came of work that has a name; nothing of it is trusted either. */
-export class OutcomeCache extends LRUCache<string, CachedOutcome> {
-  /** @param size bytes that it may take; an answer takes about as much as what it was made of. */
-  constructor(size: number) {
-    const sizeCalculation = ({ seen }: CachedOutcome, as: string) =>
-      seen.reduce((sum, known) => sum + sizeOf(known), as.length)
-    super({ maxSize: size, maxEntrySize: size / 64, sizeCalculation })
+/** Outcomes of reads with a name (`ReadOptions.as`). Like cached results, they are validated before each use. */
+export class OutcomeCache extends LRUCache<string, NamedOutcome> {
+  /** @param maxBytes size of the outcomes; an outcome takes about as much as its read set. */
+  constructor(maxBytes: number) {
+    super({
+      maxSize: maxBytes,
+      maxEntrySize: maxBytes / 64,
+      sizeCalculation: ({ readSet }, name) =>
+        readSet.reduce((sum, known) => sum + cachedSize(known), name.length),
+    })
   }
 }
 
 /**
- * By what is recollected, which is compared with the database in one round trip: where it holds, as it mostly does, that
- * is the only one. Work may run again; work that has a name need not even run.
+ * Reads optimistically: one round trip validates the read set, and it is the only one when all reads are cached.
+ * A named read does not even run its callback again while its read set is unchanged.
+ * @returns undefined when the plain engine serves better
  */
-export const readCached = async <T>(
-  fixture: Committing & { results: OutcomeCache },
-  work: (tx: ReadTransaction) => Promise<T>,
-  as: string | undefined,
-): Promise<T> => {
-  const { connections, readCache, batcher, results } = fixture
-  const begun = readCache.next()
-  let given: ReadSet | undefined
-  const before = as === undefined ? undefined : results.get(as)
-  if (before !== undefined) {
-    given = await batcher.ask([], before.seen)
-    if (holds(before.seen, given)) return before.outcome.give() as T
+export const readOptimistic = async <T>(
+  cache: ReadCache,
+  outcomes: OutcomeCache,
+  body: (tx: ReadTransaction) => Promise<T>,
+  name: string | undefined,
+): Promise<Outcome<T> | undefined> => {
+  const since = cache.tick()
+  const known = name === undefined ? undefined : outcomes.get(name)
+  let current: ReadSet | undefined
+  if (known !== undefined) {
+    current = await cache.fetch([], known.readSet)
+    if (isUnchanged(known.readSet, current)) return known.outcome as Outcome<T>
   }
-  for (let run = 0; run < MAX_RUNS; run++) {
-    const attempt = new OptimisticTransaction(readCache, batcher, { begun, given })
-    const { tx, end } = guarded(transactionOver(attempt.ask))
-    const outcome = await outcomeOf(work, tx)
-    end()
-    if (attempt.failure !== undefined) throw attempt.failure
-    if (attempt.isTooMuch) break
-    if (!attempt.isAbandoned && (await attempt.confirm())) {
-      if (as !== undefined) remember(results, as, { outcome, seen: [...attempt.seen.values()] })
-      return outcome.give()
-    }
-    given = attempt.fresh
-  }
-  return readAtOnce(connections, work)
-}
-
-/** A refusal is not worth remembering: anybody may ask for anything. */
-const remember = (results: OutcomeCache, as: string, remembered: CachedOutcome): void => {
-  if (remembered.outcome.isRight && remembered.seen.length > 0) results.set(as, remembered)
+  const options = { maxRuns: MAX_READ_RUNS, onMiss: 'fetch', since, current } as const
+  const valid = await runValidated(cache, guarded, body, options)
+  // Rejections are not kept: clients could fill the cache with requests for things that do not exist.
+  if (name !== undefined && valid?.outcome.status === 'fulfilled' && valid.readSet.size > 0)
+    outcomes.set(name, { outcome: valid.outcome, readSet: [...valid.readSet.values()] })
+  return valid?.outcome
 }

@@ -1,66 +1,79 @@
 import type { ConnectionOptions } from 'node:tls'
-import { urlsIn } from './failover.ts'
+import { StorageError } from '../../lib/storage/index.ts'
 
-/** Times are milliseconds. */
+/** All times are in milliseconds. */
 export interface PostgresOptions {
-  /** Where the tables are: made when it is missing. The first of the search path when absent; `?schema=` says it too. */
+  /** Schema of the tables; created when missing. Default: `?schema=` of the URL, else the first of the search path. */
   schema?: string | undefined
-  /** Connections that read: 6 when absent. */
+  /** Size of the connection pool for reads. Default: 6. */
   readers?: number | undefined
-  /** Connections that write: 4 when absent. */
+  /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
-  /** How long a new connection may take, and how long to wait for one when all are in use: 5,000 when absent. */
+  /** Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. */
   connectTimeout?: number | undefined
-  /** How long one statement may take: 30,000 when absent. */
+  /** Limit for one statement. Default: 30,000. */
   statementTimeout?: number | undefined
-  /** How often a write is begun again when others are in its way: 30 when absent. */
+  /** How many times a write is retried after conflicts with concurrent writes. Default: 30. */
   retries?: number | undefined
-  /** Bytes of what the database answered before, by which reads and writes need fewer round trips: 32 MiB when absent. */
+  /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
   readCache?: number | undefined
   /**
-   * Every transaction in statements of its own, such as any database that speaks PostgreSQL's language takes: more round
-   * trips. By itself where the database is no PostgreSQL.
+   * Runs every transaction as BEGIN, statements and COMMIT, which any database with PostgreSQL's protocol and
+   * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true elsewhere.
    */
   plain?: boolean | undefined
-  /** As node:tls takes it. `?sslmode=verify-full&sslrootcert=…` in the URL says it too. */
+  /** TLS settings for node:tls. The URL can set them too: `?sslmode=verify-full&sslrootcert=…`. */
   tls?: ConnectionOptions | boolean | undefined
 }
 
-const DEFAULTS = {
-  readers: 6,
-  writers: 4,
-  connectTimeout: 5000,
-  statementTimeout: 30_000,
-  retries: 30,
-  recollection: 32 * 1024 ** 2,
-  plain: false,
-}
+export type Settings = ReturnType<typeof parseSettings>
 
-export interface Settings extends Readonly<typeof DEFAULTS> {
-  readonly schema: string | undefined
-  readonly tls: ConnectionOptions | boolean | undefined
-  /** One for each server that may be the one that takes writes. */
-  readonly urls: readonly string[]
-  /** The database in words, without a password. */
-  readonly where: string
-}
-
-/** @throws StorageError failed for what is no such URL. */
-export const settingsOf = (given: string, options: PostgresOptions): Settings => {
-  const urls = urlsIn(given)
+/**
+ * Options with their defaults, and the hosts of the URL.
+ * @throws StorageError `failed` when the URL is not a PostgreSQL URL.
+ */
+export const parseSettings = (url: string, options: PostgresOptions) => {
+  const urls = parseHosts(url)
   const [first] = urls as [URL]
   const schema = options.schema ?? first.searchParams.get('schema') ?? undefined
-  for (const url of urls) url.searchParams.delete('schema')
-  const hosts = urls.map((url) => url.searchParams.get('host') ?? (url.host || 'localhost'))
+  for (const { searchParams } of urls) searchParams.delete('schema')
+  const hosts = urls.map(({ searchParams, host }) => searchParams.get('host') ?? (host || 'localhost'))
+  const database = decodeURIComponent(first.pathname.slice(1)) || 'of the user'
   return {
-    ...DEFAULTS,
-    ...defined(options),
     schema,
+    readers: options.readers ?? 6,
+    writers: options.writers ?? 4,
+    connectTimeout: options.connectTimeout ?? 5000,
+    statementTimeout: options.statementTimeout ?? 30_000,
+    retries: options.retries ?? 30,
+    readCache: options.readCache ?? 32 * 1024 ** 2,
+    plain: options.plain ?? false,
     tls: options.tls,
+    /** One URL for each host; any of them may be the primary. */
     urls: urls.map(({ href }) => href),
-    where: `the database ${decodeURIComponent(first.pathname.slice(1)) || 'of the user'} at ${hosts.join(',')}`,
+    /** Names the database and its hosts in error messages, without the password. */
+    where: `the database ${database} at ${hosts.join(',')}`,
   }
 }
 
-const defined = <T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
+const SESSION_ATTRIBUTES = 'target_session_attrs'
+
+/** Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL each. */
+const parseHosts = (text: string): URL[] => {
+  const [, head, hosts, tail] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? []
+  const parts = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []
+  // The message does not repeat the text, which may hold a password.
+  if (parts.length === 0 || !parts.every((part) => URL.canParse(part)))
+    throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
+  return parts.map((part) => {
+    const url = new URL(part)
+    const attributes = url.searchParams.get(SESSION_ATTRIBUTES)
+    if (attributes !== null && !['read-write', 'primary'].includes(attributes))
+      throw new StorageError(
+        'failed',
+        `${SESSION_ATTRIBUTES} in the database URL must be read-write or primary`,
+      )
+    url.searchParams.delete(SESSION_ATTRIBUTES)
+    return url
+  })
+}

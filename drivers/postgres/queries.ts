@@ -7,30 +7,31 @@ import {
   type ReadTransaction,
 } from '../../lib/storage/index.ts'
 import type { Row } from './connections.ts'
-import type { CachedResult } from './read-cache.ts'
-import { byteas, bytesOf, integers, type Statement, type Statements } from './statements.ts'
+import { byteaArray, bytesOf, int8Array, type Statement, type Statements } from './statements.ts'
 
-/** What is asked of the database: one key, or a page of a range. */
+/** A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into queries. */
 export interface Query {
-  /** The same for the same question. */
+  /** Cache key: equal queries have equal ids. The id of a key query is the key's text. */
   readonly id: string
   readonly start: Bytes
-  /** Undefined: the one key `start`. */
+  /** Undefined for the query of the one key `start`. */
   readonly end?: Bytes
   readonly reverse: boolean
   readonly limit: number
 }
 
-/** In the order of the question; of one key, itself or nothing. */
+/** In the order of the query. The result of a key query has one entry, or none when the key is absent. */
 export type QueryResult = readonly Entry[]
-
-/** Asks several questions at one moment. */
-export type RunQueries = (queries: readonly Query[]) => Promise<QueryResult[]>
 
 export const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: key, reverse: false, limit: 1 })
 
-export const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: number): Query => ({
-  // No character of a key's text is beyond U+00FF, so that no key is taken for a page.
+export const keyResult = (key: Bytes, value: Bytes | undefined): QueryResult =>
+  value === undefined ? [] : [[key, value]]
+
+export const isKeyQuery = ({ end }: Query): boolean => end === undefined
+
+const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: number): Query => ({
+  // The text of a key has characters up to U+00FF only, so a range never has the id of a key.
   id: `\u0100${start.length} ${limit} ${reverse} ${keyText(start)}${keyText(end)}`,
   start,
   end,
@@ -38,174 +39,141 @@ export const rangeQuery = (start: Bytes, end: Bytes, reverse: boolean, limit: nu
   limit,
 })
 
-/** How many entries are fetched at once, at the least and at the most. */
-const [SMALL, LARGE] = [16, 256]
+/** Entries per page. Powers of two between these, so that reads with slightly different limits share a cached page. */
+const [MIN_PAGE, MAX_PAGE] = [16, 256]
 
-/** In few sizes, so that lists which differ a little ask the same question. */
-const pageSize = (wanted: number): number => {
-  let size = SMALL
-  while (size < wanted && size < LARGE) size *= 2
+const pageSize = (limit: number): number => {
+  let size = MIN_PAGE
+  while (size < limit && size < MAX_PAGE) size *= 2
   return size
 }
 
-/** A read transaction by way of questions; those that come in the same moment are asked together. */
-export const transactionOver = (ask: RunQueries): ReadTransaction => {
-  const together = gathered(ask)
-  const one = async (key: Bytes) => (await together(keyQuery(key)))[0]?.[1]
+/** @param run answers the queries, which were issued in the same turn of the microtask queue, in their order. */
+export const readTransaction = (
+  run: (queries: readonly Query[]) => Promise<readonly QueryResult[]>,
+): ReadTransaction => {
+  const runBatched = batched(run)
+  const get = async (key: Bytes) => (await runBatched(keyQuery(key)))[0]?.[1]
   return {
-    get: one,
-    getMany: (keys) => Promise.all(keys.map(one)),
-    range: (range) => pagesOf(together, range),
+    get,
+    getMany: (keys) => Promise.all(keys.map(get)),
+    range: (range) => pagesOf(runBatched, range),
   }
 }
 
 async function* pagesOf(
-  ask: (query: Query) => Promise<QueryResult>,
+  run: (query: Query) => Promise<QueryResult>,
   { start, end, reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
-  for (let left = limit; left > 0; ) {
-    const size = pageSize(left)
-    const page = await ask(rangeQuery(start, end, reverse, size))
-    yield* page.slice(0, left)
+  for (let remaining = limit; remaining > 0; ) {
+    const size = pageSize(remaining)
+    const page = await run(rangeQuery(start, end, reverse, size))
+    yield* page.slice(0, remaining)
     if (page.length < size) return
-    left -= size
+    remaining -= size
     if (reverse) end = page.at(-1)![0]
     else start = nextKey(page.at(-1)![0])
   }
 }
 
-/** The first key that there can be after this one. */
+/** The smallest key that is greater. */
 export const nextKey = (key: Bytes): Bytes => {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
   return next
 }
 
-interface Waiting {
+interface WaitingQuery {
   readonly query: Query
-  readonly resolve: (answer: QueryResult) => void
+  readonly resolve: (result: QueryResult) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Questions of the same turn of the event loop's microtasks leave as one. */
-const gathered = (ask: RunQueries): ((query: Query) => Promise<QueryResult>) => {
-  let waiting: Waiting[] = []
-  const leave = () => {
-    const leaving = waiting
+const batched = (
+  run: (queries: readonly Query[]) => Promise<readonly QueryResult[]>,
+): ((query: Query) => Promise<QueryResult>) => {
+  let waiting: WaitingQuery[] = []
+  const flush = () => {
+    const batch = waiting
     waiting = []
-    ask(leaving.map(({ query }) => query)).then(
-      (answers) => {
-        for (const [at, { resolve }] of leaving.entries()) resolve(answers[at]!)
+    run(batch.map(({ query }) => query)).then(
+      (results) => {
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
       },
       (error) => {
-        for (const { reject } of leaving) reject(error)
+        for (const { reject } of batch) reject(error)
       },
     )
   }
   return (query) =>
     new Promise((resolve, reject) => {
-      if (waiting.length === 0) queueMicrotask(leave)
+      if (waiting.length === 0) queueMicrotask(flush)
       waiting.push({ query, resolve, reject })
     })
 }
 
-export type Run = (statement: Statement, values: readonly unknown[]) => Promise<Row[]>
+type Run = (statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
-/** The same key twice is asked once; answers come as one statement's rows, so they are of one moment. */
-export const askKeys = async (
+/** Reads one page with a statement of its own, which any SQL database understands. */
+export const runPage = async (
   run: Run,
-  { points }: Statements,
-  queries: readonly Query[],
-): Promise<QueryResult[]> => {
-  const keys = new Map(queries.map(({ id, start }) => [id, start]))
-  const found = answersByKey(await run(points, [byteas([...keys.values()])]))
-  return queries.map(({ id }) => found.get(id) ?? NOTHING)
-}
-
-export const askPage = async (
-  run: Run,
-  { forward, reverse }: Statements,
-  query: Query,
+  { ascending, descending }: Statements,
+  { start, end, reverse, limit }: Query,
 ): Promise<QueryResult> => {
-  const rows = await run(query.reverse ? reverse : forward, [...[query.start, query.end], query.limit])
+  const rows = await run(reverse ? descending : ascending, [start, end, limit])
   return rows.map(([key, value]) => entryOf(key!, value!))
 }
 
-/** What is to be found out at one moment. */
-export interface Asked {
-  readonly queries: readonly Query[]
-  /** Answers about keys: those that are right need not be sent once more. */
-  readonly expected: readonly CachedResult[]
-}
-
-export interface Told {
-  /** In the order of the questions. */
-  readonly answers: QueryResult[]
-  /** By the question's id, for what is expected and is not so. */
-  readonly others: ReadonlyMap<string, QueryResult>
-}
-
-/** Everything in one statement. */
-export const askAll = async (
+/**
+ * Runs all queries in one statement, that is, in one snapshot.
+ * @param expected key queries with their likely results, which are not sent again when they are right
+ * @returns results by query id: of all `queries`, and of those `expected` that have another result
+ */
+export const runQueries = async (
   run: Run,
   statements: Statements,
-  { queries, expected }: Asked,
-): Promise<Told> => {
-  if (expected.length === 0 && queries.every(isOfKey))
-    return { answers: await askKeys(run, statements, queries), others: NONE }
-  if (queries.length === 0) {
-    const rows = await run(statements.changed, expectedOf(expected))
-    return { answers: [], others: answersByKey(rows) }
+  queries: readonly Query[],
+  expected: readonly { query: Query; result: QueryResult }[] = [],
+): Promise<Map<string, QueryResult>> => {
+  const keys = byteaArray(queries.filter(isKeyQuery).map(({ start }) => start))
+  const ranges = queries.filter((query) => !isKeyQuery(query))
+  const expectations = [
+    byteaArray(expected.map(({ query }) => query.start)),
+    byteaArray(expected.map(({ result }) => result[0]?.[1])),
+  ]
+  if (queries.length === 0) return resultsOf([], await run(statements.changed, expectations))
+  if (ranges.length === 0 && expected.length === 0)
+    return resultsOf(queries, await run(statements.points, [keys]))
+  const values = [keys, ...rangeArrays(ranges, false), ...rangeArrays(ranges, true), ...expectations]
+  return resultsOf(queries, await run(statements.queries, values))
+}
+
+const rangeArrays = (ranges: readonly Query[], isReverse: boolean): Buffer[] => {
+  const selected = [...ranges.entries()].filter(([, { reverse }]) => reverse === isReverse)
+  return [
+    byteaArray(selected.map(([, { start }]) => start)),
+    byteaArray(selected.map(([, { end }]) => end)),
+    int8Array(selected.map(([, { limit }]) => limit)),
+    int8Array(selected.map(([position]) => position)),
+  ]
+}
+
+const resultsOf = (queries: readonly Query[], rows: readonly Row[]): Map<string, QueryResult> => {
+  const results = new Map<string, QueryResult>(queries.map(({ id }) => [id, []]))
+  const ranges = queries.filter((query) => !isKeyQuery(query))
+  const pages = ranges.map((): Entry[] => [])
+  for (const [position, key, value] of rows)
+    if (position != null) pages[Number(position)]!.push(entryOf(key!, value!))
+    else {
+      const bytes = bytesOf(key!)
+      results.set(keyText(bytes), keyResult(bytes, value == null ? undefined : bytesOf(value)))
+    }
+  for (const [position, { id, reverse }] of ranges.entries()) {
+    // UNION ALL does not guarantee an order.
+    const page = pages[position]!.sort(([left], [right]) => compareKeys(left, right))
+    results.set(id, reverse ? page.reverse() : page)
   }
-  const places = [...queries.entries()].filter(([, query]) => !isOfKey(query))
-  const rows = await run(statements.queries, [
-    byteas(queries.filter(isOfKey).map(({ start }) => start)),
-    ...rangesOf(places.filter(([, { reverse }]) => !reverse)),
-    ...rangesOf(places.filter(([, { reverse }]) => reverse)),
-    ...expectedOf(expected),
-  ])
-  const found = answersByKey(rows.filter(([place]) => place === null).map(([, ...entry]) => entry))
-  const pages = pageRows(rows, places)
-  return { answers: queries.map(({ id }, at) => pages.get(at) ?? found.get(id) ?? NOTHING), others: found }
+  return results
 }
-
-const isOfKey = ({ end }: Query): boolean => end === undefined
-
-const pageRows = (
-  rows: readonly Row[],
-  places: readonly (readonly [number, Query])[],
-): Map<number, QueryResult> => {
-  const pages = new Map(places.map(([at]) => [at, [] as Entry[]]))
-  for (const [place, key, value] of rows)
-    if (place != null) pages.get(Number(place))!.push(entryOf(key!, value!))
-  // No statement that has several parts promises an order.
-  for (const [at, { reverse }] of places)
-    pages.get(at)!.sort(([one], [other]) => (reverse ? compareKeys(other, one) : compareKeys(one, other)))
-  return pages
-}
-
-const expectedOf = (expected: readonly CachedResult[]): Buffer[] => [
-  byteas(expected.map(({ query }) => query.start)),
-  byteas(expected.map(({ answer }) => answer[0]?.[1])),
-]
-
-const rangesOf = (places: readonly (readonly [number, Query])[]): Buffer[] => [
-  byteas(places.map(([, { start }]) => start)),
-  byteas(places.map(([, { end }]) => end as Bytes)),
-  integers(places.map(([, { limit }]) => limit)),
-  integers(places.map(([at]) => at)),
-]
-
-const NOTHING: QueryResult = []
-const NONE: ReadonlyMap<string, QueryResult> = new Map()
 
 const entryOf = (key: string, value: string): Entry => [bytesOf(key), bytesOf(value)]
-
-/** A key that is gone comes without a value. */
-const answersByKey = (rows: readonly Row[]): Map<string, QueryResult> =>
-  new Map(
-    rows.map(([text, value]) => {
-      const key = bytesOf(text!)
-      return [keyText(key), value == null ? NOTHING : [[key, bytesOf(value)]]]
-    }),
-  )

@@ -1,189 +1,171 @@
 import { LRUCache } from 'lru-cache'
 import { type Bytes, compareKeys, StorageError } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
-import { isLost } from './errors.ts'
+import { isLost, toStorageError } from './errors.ts'
 import { MAX_BROKEN_CONNECTIONS } from './plain.ts'
-import { type Asked, askAll, keyQuery, type Query, type QueryResult, type Told } from './queries.ts'
+import { isKeyQuery, keyQuery, keyResult, type Query, type QueryResult, runQueries } from './queries.ts'
 
-/** An answer, and the moment that it is from: of two, the larger number is the later one. */
 export interface CachedResult {
   readonly query: Query
-  readonly answer: QueryResult
-  readonly moment: number
+  readonly result: QueryResult
+  /** Logical time of this process: the result is from after every lower time that was handed out before. */
+  readonly time: number
+}
+
+export type ReadSet = Map<string, CachedResult>
+
+/** Statements in flight at once. Queries that arrive meanwhile share the next statement. */
+const CONCURRENCY = 2
+/** Queries per statement. */
+const MAX_BATCH = 500
+
+interface ReadBatch {
+  readonly queries: Map<string, Query>
+  readonly expected: Map<string, CachedResult>
+  readonly results: Promise<ReadSet>
+  readonly settle: (results: Promise<ReadSet>) => void
 }
 
 /**
- * What the database answered before. Nothing here is trusted: it is where work begins, and what the work has gone by is
- * compared with the database in the same round trip that reads or writes for it. So what is wrong costs a round trip,
- * never an answer.
+ * Earlier results of queries, and the way to fresh ones. Entries may be stale: whoever uses them must validate them
+ * before the transaction ends, so a stale entry costs a round trip and never produces a wrong result.
  */
 export class ReadCache {
-  readonly #known: LRUCache<string, CachedResult>
-  #moment = 0
+  readonly #connections: Connections
+  readonly #results: LRUCache<string, CachedResult>
+  #time = 0
+  #waiting: ReadBatch[] = []
+  #inFlight = 0
 
-  /** @param size bytes that it may take */
-  constructor(size: number) {
-    this.#known = new LRUCache({ maxSize: size, maxEntrySize: size / 64, sizeCalculation: sizeOf })
+  /** @param maxBytes size of the cached results */
+  constructor(connections: Connections, maxBytes: number) {
+    this.#connections = connections
+    this.#results = new LRUCache({
+      maxSize: maxBytes,
+      maxEntrySize: maxBytes / 64,
+      sizeCalculation: cachedSize,
+    })
   }
 
-  /** A number for now. */
-  next(): number {
-    return ++this.#moment
+  /** Advances the logical clock. */
+  tick(): number {
+    return ++this.#time
   }
 
   get(id: string): CachedResult | undefined {
-    return this.#known.get(id)
+    return this.#results.get(id)
   }
 
-  has(id: string): boolean {
-    return this.#known.has(id)
+  /** Keeps a result unless a later one is cached. */
+  set(result: CachedResult): void {
+    const cached = this.#results.peek(result.query.id)
+    if (cached === undefined || cached.time <= result.time) this.#results.set(result.query.id, result)
   }
 
-  note(known: CachedResult): void {
-    const before = this.#known.peek(known.query.id)
-    if (before === undefined || before.moment <= known.moment) this.#known.set(known.query.id, known)
-  }
-
-  forget(id: string): void {
-    this.#known.delete(id)
-  }
-
-  /** What a write has left behind. */
-  noteChanges(changes: Iterable<readonly [key: Bytes, value: Bytes | undefined]>): void {
-    const moment = this.next()
+  /** Keeps what a write of this process has committed. */
+  setChanges(changes: Iterable<readonly [key: Bytes, value: Bytes | undefined]>): void {
+    const time = this.tick()
     for (const [key, value] of changes)
-      this.note({ query: keyQuery(key), answer: value === undefined ? [] : [[key, value]], moment })
-  }
-}
-
-/** What a map and its objects take besides the bytes, roughly. */
-const OVERHEAD = 300
-
-export const sizeOf = ({ query, answer }: CachedResult): number => {
-  let size = OVERHEAD + query.id.length
-  for (const [key, value] of answer) size += key.length + value.length + OVERHEAD
-  return size
-}
-
-export const isSame = (one: QueryResult, other: QueryResult): boolean =>
-  one === other ||
-  (one.length === other.length &&
-    one.every(([key, value], at) => {
-      const [otherKey, otherValue] = other[at]!
-      return compareKeys(key, otherKey) === 0 && compareKeys(value, otherValue) === 0
-    }))
-
-/** Statements under way at once: what is asked meanwhile goes together in the next. */
-const CONCURRENCY = 2
-/** Questions in one statement; more leave in another. */
-const MAX = 500
-
-interface Room {
-  readonly queries: Map<string, Query>
-  readonly expected: Map<string, CachedResult>
-  readonly answered: Promise<Map<string, CachedResult>>
-  readonly settle: (answers: Promise<Map<string, CachedResult>>) => void
-}
-
-/**
- * Asks the database, everybody's questions together: one statement sees one moment, and that is later than the query
- * of whoever is answered by it.
- */
-export class ReadBatcher {
-  readonly #connections: Connections
-  readonly #recollection: ReadCache
-  #waiting: Room[] = []
-  #underway = 0
-
-  constructor(connections: Connections, readCache: ReadCache) {
-    this.#connections = connections
-    this.#recollection = readCache
+      this.set({ query: keyQuery(key), result: keyResult(key, value), time })
   }
 
   /**
-   * The answers by the questions' ids, all of one moment, and noted.
-   * @param expected what is likely still so; it is answered too, by itself where it is.
+   * Reads from the database and caches the results. Concurrent calls share a statement, whose snapshot is later than all
+   * of these calls.
+   * @param expected earlier results to validate
+   * @returns the results of all `queries` and `expected` (and possibly of others), from one snapshot
    */
-  ask(queries: Iterable<Query>, expected: Iterable<CachedResult> = []): Promise<Map<string, CachedResult>> {
-    const room = this.#room()
-    for (const query of queries) room.queries.set(query.id, query)
-    for (const known of expected) expect(room, known)
-    return room.answered
+  fetch(queries: Iterable<Query>, expected: Iterable<CachedResult> = []): Promise<ReadSet> {
+    const batch = this.#openBatch()
+    for (const query of queries) batch.queries.set(query.id, query)
+    for (const result of expected) expectResult(batch, result)
+    return batch.results
   }
 
-  #room(): Room {
+  #openBatch(): ReadBatch {
     const last = this.#waiting.at(-1)
-    if (last !== undefined && last.queries.size + last.expected.size < MAX) return last
-    const room = newRoom()
-    this.#waiting.push(room)
-    // Whoever is ready in this turn of the event loop joins before it leaves.
-    if (this.#underway < CONCURRENCY) setImmediate(() => this.#leave())
-    return room
+    if (last !== undefined && last.queries.size + last.expected.size < MAX_BATCH) return last
+    const batch = newBatch()
+    this.#waiting.push(batch)
+    // Calls of the same turn of the event loop join the batch.
+    if (this.#inFlight < CONCURRENCY) setImmediate(() => this.#sendNext())
+    return batch
   }
 
-  #leave(): void {
-    if (this.#underway >= CONCURRENCY) return
-    const room = this.#waiting.shift()
-    if (room === undefined) return
-    this.#underway++
-    const answers = this.#look(room)
-    room.settle(answers)
-    answers
+  #sendNext(): void {
+    if (this.#inFlight >= CONCURRENCY) return
+    const batch = this.#waiting.shift()
+    if (batch === undefined) return
+    this.#inFlight++
+    const results = this.#run(batch)
+    batch.settle(results)
+    results
       .catch(() => undefined)
       .then(() => {
-        this.#underway--
-        this.#leave()
+        this.#inFlight--
+        this.#sendNext()
       })
   }
 
-  async #look(room: Room): Promise<Map<string, CachedResult>> {
-    const moment = this.#recollection.next()
-    const queries = [...room.queries.values()]
-    const { answers, others } = await this.#untilReached({ queries, expected: [...room.expected.values()] })
-    const known = new Map<string, CachedResult>()
-    for (const { query, answer } of room.expected.values()) {
-      const other = others.get(query.id)
-      const one = { query, answer: other ?? answer, moment }
-      known.set(query.id, one)
-      if (other !== undefined || !this.#recollection.has(query.id)) this.#recollection.note(one)
+  async #run({ queries, expected }: ReadBatch): Promise<ReadSet> {
+    const time = this.tick()
+    const fresh = await this.#query([...queries.values()], [...expected.values()])
+    const results: ReadSet = new Map()
+    for (const [id, { query, result }] of expected) results.set(id, { query, result, time })
+    for (const [id, result] of fresh) {
+      const query = queries.get(id) ?? expected.get(id)!.query
+      results.set(id, { query, result, time })
     }
-    for (const [at, query] of queries.entries()) {
-      const one = { query: query, answer: answers[at]!, moment }
-      known.set(query.id, one)
-      this.#recollection.note(one)
-    }
-    return known
+    for (const [id, result] of results) if (fresh.has(id) || !this.#results.has(id)) this.set(result)
+    return results
   }
 
-  async #untilReached(asked: Asked): Promise<Told> {
-    const { read, statements, explain } = this.#connections
-    for (let times = 1; ; times++)
+  async #query(queries: Query[], expected: CachedResult[]): Promise<Map<string, QueryResult>> {
+    const { read, statements } = this.#connections
+    for (let attempt = 1; ; attempt++)
       try {
-        return await askAll(read, statements, asked)
+        return await runQueries(read, statements, queries, expected)
       } catch (error) {
-        const isWorthwhile =
-          isLost(error) && !(error instanceof StorageError) && times < MAX_BROKEN_CONNECTIONS
-        if (!isWorthwhile) throw explain(error)
+        // A connection of the pool that broke. A StorageError means that none could be had.
+        const canRetry = isLost(error) && !(error instanceof StorageError) && attempt < MAX_BROKEN_CONNECTIONS
+        if (!canRetry) throw toStorageError(undefined, error)
       }
   }
 }
 
-/** Pages are asked for outright, and so is what two expect differently. */
-const expect = ({ queries, expected }: Room, known: CachedResult): void => {
-  const { query, answer } = known
+/** Ranges are read again. So is a key for which two calls expect different results. */
+const expectResult = ({ queries, expected }: ReadBatch, cached: CachedResult): void => {
+  const { query, result } = cached
   if (queries.has(query.id)) return
-  const before = expected.get(query.id)
-  if (query.end !== undefined || (before !== undefined && !isSame(before.answer, answer)))
+  const other = expected.get(query.id)
+  if (!isKeyQuery(query) || (other !== undefined && !isSameResult(other.result, result)))
     queries.set(query.id, query)
-  else if (before === undefined) expected.set(query.id, known)
+  else if (other === undefined) expected.set(query.id, cached)
 }
 
-const newRoom = (): Room => {
-  let settle!: (answers: Promise<Map<string, CachedResult>>) => void
-  const answered = new Promise<Map<string, CachedResult>>((resolve) => {
+const newBatch = (): ReadBatch => {
+  let settle!: (results: Promise<ReadSet>) => void
+  const results = new Promise<ReadSet>((resolve) => {
     settle = resolve
   })
-  // Each who asked hears of a failure; when nobody waits any more it must not end the process.
-  answered.catch(() => undefined)
-  return { queries: new Map(), expected: new Map(), answered, settle }
+  // Each caller handles the rejection. When no caller waits any more, it must not end the process.
+  results.catch(() => undefined)
+  return { queries: new Map(), expected: new Map(), results, settle }
 }
+
+/** Estimated memory of a map entry and its objects, besides the bytes of keys and values. */
+const ENTRY_OVERHEAD = 300
+
+export const cachedSize = ({ query, result }: CachedResult): number => {
+  let size = ENTRY_OVERHEAD + query.id.length
+  for (const [key, value] of result) size += key.length + value.length + ENTRY_OVERHEAD
+  return size
+}
+
+export const isSameResult = (left: QueryResult, right: QueryResult): boolean =>
+  left === right ||
+  (left.length === right.length &&
+    left.every(([key, value], index) => {
+      const [otherKey, otherValue] = right[index]!
+      return compareKeys(key, otherKey) === 0 && compareKeys(value, otherValue) === 0
+    }))

@@ -1,176 +1,181 @@
 import pg from 'pg'
-import type { Bytes } from '../../lib/storage/index.ts'
+import type { Bytes, PendingChange } from '../../lib/storage/index.ts'
 
-/** With a name, each connection prepares it when it first runs it. */
+/** Each connection prepares a statement with a name when it first runs it. */
 export interface Statement {
   readonly name?: string
   readonly text: string
 }
 
-export interface Statements {
-  /** Make the tables, one after another. */
-  readonly make: readonly string[]
-  /** $1: keys. */
-  readonly points: Statement
-  /** $1, $2: keys and the values expected of them. Rows: key and value of each that has another value. */
-  readonly changed: Statement
-  /**
-   * $1: keys; $2 to $5: starts, ends, limits and places of ranges forward; $6 to $9: of ranges in reverse; $10, $11: keys
-   * and the values expected of them, of which those come that have another value.
-   */
-  readonly queries: Statement
-  readonly forward: Statement
-  readonly reverse: Statement
-  /**
-   * A whole transaction in one statement: nothing is written unless all that is expected holds.
-   * $1, $2: keys and the values expected of them; $3 to $5: starts, ends and counts of ranges; $6, $7: the writer and the
-   * number of its write; $8, $9: keys and values to put; $10: keys to delete. Rows: 0 when it was written; 1, key and
-   * value for each key that has another value; 2 for each range that has another count.
-   */
-  readonly commit: Statement
-  /** $1: keys, $2: values. */
-  readonly put: Statement
-  /** $1: keys. */
-  readonly remove: Statement
-  /** Waits until no other transaction has the gate. */
-  readonly gate: Statement
-  /** $1: the writer. */
-  readonly enlist: Statement
-  readonly forget: Statement
-  /** $1: the writer, $2: the number of its write. */
-  readonly mark: Statement
-  /** $1: the writer. */
-  readonly fence: Statement
-}
+export type Statements = ReturnType<typeof statementsFor>
 
 /**
- * `entry` holds the ordered bytes. `writer` has a row for each connection that writes: its last write, marked in the
- * same transaction, so that the outcome of a commit whose answer was lost can be found out.
+ * All SQL of this driver. The table `allot_entry` holds the ordered bytes. The table `allot_writer` has a row for each
+ * connection that writes: every transaction updates the number of the connection's last write there, so that the outcome
+ * of a commit whose reply was lost can be looked up (see `recoverOutcome`).
  */
-export const statementsFor = (schema: string | undefined): Statements => {
-  const table = (name: string) =>
-    schema === undefined ? `allot_${name}` : `${pg.escapeIdentifier(schema)}.allot_${name}`
-  const [entry, writer, gate] = [table('entry'), table('writer'), table('gate')]
+export const statementsFor = (schema: string | undefined) => {
+  const prefix = schema === undefined ? '' : `${pg.escapeIdentifier(schema)}.`
+  const [entry, writer] = [`${prefix}allot_entry`, `${prefix}allot_writer`]
   const page = (order: 'ASC' | 'DESC') =>
     `SELECT key, value FROM ${entry} WHERE key >= $1 AND key < $2 ORDER BY key ${order} LIMIT $3`
   const ranges = (order: 'ASC' | 'DESC', first: number) => `
-    SELECT r.place, e.key, e.value
+    SELECT r.position, e.key, e.value
     FROM unnest($${first}::bytea[], $${first + 1}::bytea[], $${first + 2}::int8[], $${first + 3}::int8[])
-      AS r (start, stop, most, place)
+      AS r (start, stop, size, position)
     CROSS JOIN LATERAL (
-      SELECT key, value FROM ${entry} WHERE key >= r.start AND key < r.stop ORDER BY key ${order} LIMIT r.most
+      SELECT key, value FROM ${entry} WHERE key >= r.start AND key < r.stop ORDER BY key ${order} LIMIT r.size
     ) AS e`
   const changed = (first: number) => `
-    SELECT e.key, e.found FROM (
+    SELECT NULL::int8 AS position, e.key, e.found FROM (
       SELECT e.key, e.value, (SELECT t.value FROM ${entry} AS t WHERE t.key = e.key) AS found
       FROM unnest($${first}::bytea[], $${first + 1}::bytea[]) AS e (key, value)
     ) AS e WHERE e.found IS DISTINCT FROM e.value`
-  const points = `SELECT key, value FROM ${entry} WHERE key = ANY($1::bytea[])`
+  const points = `SELECT NULL::int8 AS position, key, value FROM ${entry} WHERE key = ANY($1::bytea[])`
 
   return {
-    make: [
+    /** One after another; safe to repeat. */
+    createTables: [
       ...(schema === undefined ? [] : [`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`]),
       `CREATE TABLE IF NOT EXISTS ${entry} (key bytea PRIMARY KEY, value bytea NOT NULL)`,
       `CREATE TABLE IF NOT EXISTS ${writer} (
         id bytea PRIMARY KEY, last int8 NOT NULL, fenced boolean NOT NULL, seen timestamptz NOT NULL
       ) WITH (fillfactor = 10)`,
-      `CREATE TABLE IF NOT EXISTS ${gate} (id int PRIMARY KEY)`,
-      `INSERT INTO ${gate} VALUES (1) ON CONFLICT DO NOTHING`,
     ],
+
+    // Reads whose rows are (position, key, value). The position tells which range an entry belongs to; it is null for keys.
+    /** $1: keys. */
     points: { name: 'allot_points', text: points },
+    /** $1, $2: keys and their expected values. Returns the keys that have another value; null if a key is absent. */
     changed: { name: 'allot_changed', text: changed(1) },
+    /**
+     * $1: keys; $2 to $5: starts, ends, limits and positions of ascending ranges; $6 to $9: of descending ranges;
+     * $10, $11: keys and expected values as in `changed`.
+     */
     queries: {
-      name: 'allot_questions',
-      text: `SELECT NULL::int8 AS place, key, value FROM (${points}) AS p
-        UNION ALL (${ranges('ASC', 2)}) UNION ALL (${ranges('DESC', 6)})
-        UNION ALL SELECT NULL, key, found FROM (${changed(10)}) AS c`,
+      name: 'allot_queries',
+      text: `${points} UNION ALL (${ranges('ASC', 2)}) UNION ALL (${ranges('DESC', 6)}) UNION ALL (${changed(10)})`,
     },
-    forward: { name: 'allot_forward', text: page('ASC') },
-    reverse: { name: 'allot_reverse', text: page('DESC') },
+
+    // $1, $2: start and end; $3: limit. Rows are (key, value).
+    ascending: { name: 'allot_ascending', text: page('ASC') },
+    descending: { name: 'allot_descending', text: page('DESC') },
+
+    /**
+     * A whole optimistic transaction: validates what it has read, and writes only if everything is as expected.
+     * $1, $2: keys and their expected values; $3 to $5: starts, ends and expected counts of ranges; $6, $7: id of the
+     * writer and number of its write; $8, $9: keys and values to put; $10: keys to delete.
+     * Rows: (0) if it was written; (1, key, value) for each key with another value; (2, start) for each range with another
+     * count. No rows: the writer is fenced.
+     */
     commit: {
       name: 'allot_commit',
       text: `WITH
         stale AS (${changed(1)}),
-        moved AS (
+        recounted AS (
           SELECT r.start FROM unnest($3::bytea[], $4::bytea[], $5::int8[]) AS r (start, stop, expected)
           WHERE r.expected <> (SELECT count(*) FROM ${entry} AS t WHERE t.key >= r.start AND t.key < r.stop)),
         mark AS (
           UPDATE ${writer} SET last = $7, seen = now()
           WHERE id = $6 AND NOT fenced AND current_setting('transaction_isolation') = 'serializable'
-            AND NOT EXISTS (SELECT 1 FROM stale) AND NOT EXISTS (SELECT 1 FROM moved)
+            AND NOT EXISTS (SELECT 1 FROM stale) AND NOT EXISTS (SELECT 1 FROM recounted)
           RETURNING last),
         put AS (
           INSERT INTO ${entry} (key, value)
           SELECT p.key, p.value FROM unnest($8::bytea[], $9::bytea[]) AS p (key, value)
           WHERE EXISTS (SELECT 1 FROM mark)
           ON CONFLICT (key) DO UPDATE SET value = excluded.value),
-        gone AS (DELETE FROM ${entry} WHERE key = ANY($10::bytea[]) AND EXISTS (SELECT 1 FROM mark))
+        deleted AS (DELETE FROM ${entry} WHERE key = ANY($10::bytea[]) AND EXISTS (SELECT 1 FROM mark))
         SELECT 0, NULL::bytea, NULL::bytea FROM mark
         UNION ALL SELECT 1, key, found FROM stale
-        UNION ALL SELECT 2, start, NULL FROM moved`,
+        UNION ALL SELECT 2, start, NULL FROM recounted`,
     },
+    /** The key of the lock is the oid of the table, so that stores in other schemas have other locks. */
+    contentionLock: {
+      name: 'allot_contention_lock',
+      text: `SELECT pg_advisory_xact_lock(${pg.escapeLiteral(entry)}::regclass::oid::int8)`,
+    },
+
+    /** $1: keys, $2: values. */
     put: {
       name: 'allot_put',
       text: `INSERT INTO ${entry} (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])
         ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
     },
+    /** $1: keys. */
     remove: { name: 'allot_remove', text: `DELETE FROM ${entry} WHERE key = ANY($1::bytea[])` },
-    gate: { name: 'allot_gate', text: `SELECT id FROM ${gate} WHERE id = 1 FOR UPDATE` },
-    enlist: { name: 'allot_enlist', text: `INSERT INTO ${writer} VALUES ($1, 0, false, now())` },
-    // A few at a time: whoever opens a connection tidies up for those that are long gone, and never for long.
-    forget: {
-      name: 'allot_forget',
+
+    /** $1: id of the writer. */
+    addWriter: { name: 'allot_add_writer', text: `INSERT INTO ${writer} VALUES ($1, 0, false, now())` },
+    /** Each new connection removes a few writers that have not written for a day. The limit keeps this short. */
+    removeOldWriters: {
+      name: 'allot_remove_old_writers',
       text: `DELETE FROM ${writer} WHERE id IN (
         SELECT id FROM ${writer} WHERE seen < now() - interval '1 day' LIMIT 100)`,
     },
-    mark: {
-      name: 'allot_mark',
+    /** $1: id of the writer, $2: number of its write. No row: the writer is fenced. */
+    markWrite: {
+      name: 'allot_mark_write',
       text: `UPDATE ${writer} SET last = $2, seen = now() WHERE id = $1 AND NOT fenced RETURNING last`,
     },
-    fence: { name: 'allot_fence', text: `UPDATE ${writer} SET fenced = true WHERE id = $1 RETURNING last` },
+    /** $1: id of the writer. Waits for a transaction of this writer that is still running. */
+    fenceWriter: {
+      name: 'allot_fence_writer',
+      text: `UPDATE ${writer} SET fenced = true WHERE id = $1 RETURNING last`,
+    },
   }
 }
 
-const OID = { bytea: 17, int8: 20 } as const
-const HEADER = 20
+/** Parameters of `put` and `remove`, as lists. */
+export const splitChanges = (changes: Iterable<PendingChange>) => {
+  const puts: (readonly [key: Bytes, value: Bytes])[] = []
+  const deletes: Bytes[] = []
+  for (const [key, value] of changes)
+    if (value === undefined) deletes.push(key)
+    else puts.push([key, value])
+  return { putKeys: puts.map(([key]) => key), putValues: puts.map(([, value]) => value), deletes }
+}
 
-/** A `bytea[]` as the server reads it: a text of hexadecimal digits would be twice as long, and slow to make. */
-export const byteas = (elements: readonly (Bytes | undefined)[]): Buffer =>
-  arrayOf(
+const OID = { bytea: 17, int8: 20 } as const
+const HEADER_BYTES = 20
+
+/** A `bytea[]` in binary format. The text format is twice as long and slow to produce. */
+export const byteaArray = (elements: readonly (Bytes | undefined)[]): Buffer =>
+  binaryArray(
     OID.bytea,
     elements.map((element) => element?.length),
-    (array, at, index) => array.set(elements[index]!, at),
+    (array, offset, index) => array.set(elements[index]!, offset),
   )
 
-/** An `int8[]`. */
-export const integers = (elements: readonly number[]): Buffer =>
-  arrayOf(
+/** An `int8[]` in binary format. */
+export const int8Array = (elements: readonly number[]): Buffer =>
+  binaryArray(
     OID.int8,
     elements.map(() => 8),
-    (array, at, index) => void array.writeBigInt64BE(BigInt(elements[index]!), at),
+    (array, offset, index) => void array.writeBigInt64BE(BigInt(elements[index]!), offset),
   )
 
-/** One dimension, counted from 1; an element without a length is null. */
-const arrayOf = (
+/** One dimension with lower bound 1. An element without a length is null. */
+const binaryArray = (
   type: number,
   lengths: readonly (number | undefined)[],
-  write: (array: Buffer, at: number, index: number) => void,
+  write: (array: Buffer, offset: number, index: number) => void,
 ): Buffer => {
-  const size = lengths.reduce<number>((sum, length) => sum + 4 + (length ?? 0), HEADER)
+  const size = lengths.reduce<number>((sum, length) => sum + 4 + (length ?? 0), HEADER_BYTES)
   const array = Buffer.allocUnsafe(size)
   const hasNulls = lengths.includes(undefined) ? 1 : 0
   for (const [index, word] of [1, hasNulls, type, lengths.length, 1].entries())
     array.writeInt32BE(word, index * 4)
-  let at = HEADER
+  let offset = HEADER_BYTES
   for (const [index, length] of lengths.entries()) {
-    array.writeInt32BE(length ?? -1, at)
-    at += 4
+    array.writeInt32BE(length ?? -1, offset)
+    offset += 4
     if (length === undefined) continue
-    write(array, at, index)
-    at += length
+    write(array, offset, index)
+    offset += length
   }
   return array
 }
 
-/** What the server writes as `\x00ff…`. */
+/** Decodes a bytea in the server's text format, `\x00ff…`. */
 export const bytesOf = (text: string): Bytes => Buffer.from(text.slice(2), 'hex')
