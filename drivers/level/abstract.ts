@@ -5,6 +5,7 @@ import {
   GroupCommit,
   guarded,
   type KeyRange,
+  keyText,
   Lifecycle,
   type PendingChange,
   prefetch,
@@ -14,19 +15,19 @@ import {
   type StorageError,
 } from '../../lib/storage/index.ts'
 
-interface AtSnapshot {
+interface SnapshotOption {
   snapshot?: AbstractSnapshot
 }
 
-/** What is used of an abstract-level database, which has `view` encodings, `getSync` and explicit snapshots. */
+/** The part of an abstract-level database that this driver uses. It has `view` encodings, `getSync` and snapshots. */
 export interface Database {
   open(): Promise<void>
   close(): Promise<void>
   snapshot(): AbstractSnapshot
-  getSync(key: Bytes, options: AtSnapshot): Bytes | undefined
-  getMany(keys: Bytes[], options: AtSnapshot): Promise<(Bytes | undefined)[]>
+  getSync(key: Bytes, options: SnapshotOption): Bytes | undefined
+  getMany(keys: Bytes[], options: SnapshotOption): Promise<(Bytes | undefined)[]>
   iterator(
-    options: AtSnapshot & {
+    options: SnapshotOption & {
       gte: Bytes
       lt: Bytes
       reverse: boolean
@@ -38,45 +39,43 @@ export interface Database {
     close(): Promise<void>
   }
   batch(): Batch
-  /** Not every database has files to write anew. */
+  /** Absent in a database without files. */
   compactRange?(start: Bytes, end: Bytes): Promise<void>
 }
 
 export interface Batch {
   put(key: Bytes, value: Bytes): unknown
   del(key: Bytes): unknown
-  /** `sync` is classic-level's; a database in memory has no use for it. */
+  /** classic-level supports `sync`; a database in memory ignores it. */
   write(options: { sync: boolean }): Promise<void>
 }
 
-/** How many entries are fetched from the database at once: more and more, for whoever reads on. */
-const FIRST_PAGE = 128
-const MAX_PAGE = 1024
-/** Bytes of one fetch. */
-const PAGE_BYTES = 256 * 1024
+/** Entries that an iterator fetches at once. The number doubles with each page. */
+const [MIN_PAGE, MAX_PAGE] = [128, 1024]
+const MAX_PAGE_BYTES = 256 * 1024
 
 /**
- * Up to here keys are read at once on the event loop: a hot key is read in microseconds, of which a trip through the
- * thread pool takes ten times as many; more keys than this would hold up everybody else.
+ * Up to this many keys are read synchronously: reading a cached key takes microseconds, a tenth of the time of a trip
+ * through the thread pool. Reading more keys would block the event loop.
  */
 const MAX_SYNC_READS = 16
 
 /**
- * A storage driver over any abstract-level database: one process, serial writes in shared synced batches.
- * @param create a database that is not open yet; called for each opening
- * @param explain what an error of the database means
+ * A storage driver over any abstract-level database: one process, serial writes in shared, synced batches.
+ * @param create makes a database that is not open yet; called for each opening
+ * @param toStorageError translates an error of the database
  */
 export const overAbstractLevel = (
   name: string,
   create: () => Database | Promise<Database>,
-  explain: (cause: unknown) => StorageError,
+  toStorageError: (cause: unknown) => StorageError,
 ): StorageDriver => {
-  const life = new Lifecycle(
+  const lifecycle = new Lifecycle(
     async () => {
       try {
         return await start(await create())
       } catch (cause) {
-        throw explain(cause)
+        throw toStorageError(cause)
       }
     },
     async ({ database, compaction }) => {
@@ -84,58 +83,58 @@ export const overAbstractLevel = (
       await database.close()
     },
   )
-  /** What the work itself throws is its own affair; what the database says is explained. */
-  const explained = (error: unknown): never => {
-    throw isOfDatabase(error) ? explain(error) : error
+  /** Errors that the callback itself throws pass unchanged. */
+  const translate = (error: unknown): never => {
+    throw isDatabaseError(error) ? toStorageError(error) : error
   }
   return {
     name,
     shared: false,
-    open: () => life.open(),
-    read: (work, { as } = {}) => life.use((open) => readNamed(open, work, as)).catch(explained),
-    write: (work) => life.use(({ commits }) => commits.run(work)).catch(explained),
-    close: () => life.close(),
+    open: () => lifecycle.open(),
+    read: (body, { as } = {}) => lifecycle.use((store) => readNamed(store, body, as)).catch(translate),
+    write: (body) => lifecycle.use(({ commits }) => commits.run(body)).catch(translate),
+    close: () => lifecycle.close(),
   }
 }
 
-interface Open {
+interface OpenStore {
   readonly database: Database
   readonly commits: GroupCommit
-  readonly results: ReadCache
+  readonly cache: ReadCache
   readonly compaction: Compaction
 }
 
-const start = async (database: Database): Promise<Open> => {
+const start = async (database: Database): Promise<OpenStore> => {
   await database.open()
-  const results = new ReadCache()
+  const cache = new ReadCache()
   const compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
-  const commits = new GroupCommit(readerOf(database), async (given) => {
-    const changes = [...given]
-    await results.invalidate(changes, () => writeSynced(database, changes))
-    compaction.note(changes)
+  const commits = new GroupCommit(readerOf(database), async (batch) => {
+    const changes = [...batch]
+    await cache.invalidate(changes, () => writeSynced(database, changes))
+    compaction.noteChanges(changes)
   })
-  return { database, commits, results, compaction }
+  return { database, commits, cache, compaction }
 }
 
-const isOfDatabase = (error: unknown): boolean =>
+const isDatabaseError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
 
 const readNamed = <T>(
-  { database, results }: Open,
-  work: (tx: ReadTransaction) => Promise<T>,
+  { database, cache }: OpenStore,
+  body: (tx: ReadTransaction) => Promise<T>,
   name: string | undefined,
 ): Promise<T> => {
-  if (name === undefined) return readSnapshot(database, work)
-  const known = results.get(name)
-  if (known !== undefined) return Promise.resolve(known as T)
-  return results.load(name, (watching) => readSnapshot(database, (tx) => work(watching(tx))))
+  if (name === undefined) return readSnapshot(database, body)
+  const cached = cache.get(name)
+  if (cached !== undefined) return Promise.resolve(cached as T)
+  return cache.load(name, (watch) => readSnapshot(database, (tx) => body(watch(tx))))
 }
 
-const readSnapshot = async <T>(database: Database, work: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
+const readSnapshot = async <T>(database: Database, body: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
   const snapshot = database.snapshot()
   const { tx, end } = guarded(readerOf(database, snapshot))
   try {
-    return await work(tx)
+    return await body(tx)
   } finally {
     end()
     await snapshot.close()
@@ -150,11 +149,11 @@ const readerOf = (database: Database, snapshot?: AbstractSnapshot): ReadTransact
       keys.length <= MAX_SYNC_READS
         ? keys.map((key) => database.getSync(key, options))
         : database.getMany([...keys], options),
-    range: (range) => entriesOf(database, range, options),
+    range: (range) => rangeOf(database, range, options),
   }
 }
 
-const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): AsyncIterable<Entry> =>
+const rangeOf = (database: Database, range: KeyRange, options: SnapshotOption): AsyncIterable<Entry> =>
   prefetch(() => {
     const { start, end, reverse = false, limit = Number.POSITIVE_INFINITY } = range
     const iterator = database.iterator({
@@ -162,10 +161,10 @@ const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): As
       lt: end,
       reverse,
       limit: Number.isFinite(limit) ? limit : -1,
-      highWaterMarkBytes: PAGE_BYTES,
+      highWaterMarkBytes: MAX_PAGE_BYTES,
       ...options,
     })
-    let size = FIRST_PAGE / 2
+    let size = MIN_PAGE / 2
     return {
       next() {
         size = Math.min(2 * size, MAX_PAGE)
@@ -175,7 +174,7 @@ const entriesOf = (database: Database, range: KeyRange, options: AtSnapshot): As
     }
   })
 
-/** A chained batch: abstract-level takes five times as long over an array of operations. */
+/** Uses a chained batch: abstract-level takes five times as long for an array of operations. */
 const writeSynced = async (database: Database, changes: Iterable<PendingChange>): Promise<void> => {
   const batch = database.batch()
   for (const [key, value] of changes) {
@@ -185,59 +184,57 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
   await batch.write({ sync: true })
 }
 
-/** Of a place whose entries are deleted one after the other: so many bytes are what their keys have in common. */
-const PLACE = 24
-/** Deletions that are not worth it. */
-const FEW = 20_000
-/** Places that are looked after at a time. */
-const MAX = 1000
+/** Deletions are counted by the first bytes of their keys. */
+const PREFIX_BYTES = 24
+/** Deletions below a prefix from which compaction pays off. */
+const MIN_DELETIONS = 20_000
+/** Prefixes that are counted at once. */
+const MAX_PREFIXES = 1000
 
 /**
- * LevelDB goes on looking over what was deleted until it happens to write those files anew: milliseconds for thousands
- * of entries, each time that a range comes by there. Where much was deleted it is told to write them now, once no more
- * follows.
+ * Compacts key ranges in which much was deleted. LevelDB keeps a tombstone for each deleted entry until it happens to
+ * compact the file, and a range scan reads all of them: milliseconds for thousands of entries. Compaction starts with
+ * the first batch that deletes nothing more below the prefix.
  */
 export class Compaction {
-  readonly #compact: (start: Bytes, end: Bytes) => Promise<void>
-  readonly #deleted = new Map<string, number>()
+  readonly #compactRange: (start: Bytes, end: Bytes) => Promise<void>
+  readonly #deletions = new Map<string, number>()
   #running = Promise.resolve()
   #isStopping = false
 
-  /** @param compact writes everything between two keys anew; one such work is under way at a time. */
-  constructor(compact: (start: Bytes, end: Bytes) => Promise<void>) {
-    this.#compact = compact
+  /** @param compactRange runs for one range at a time */
+  constructor(compactRange: (start: Bytes, end: Bytes) => Promise<void>) {
+    this.#compactRange = compactRange
   }
 
-  /** Told of what a batch has written. */
-  note(changes: Iterable<readonly [Bytes, Bytes | undefined]>): void {
+  /** Call it with each batch that was written. */
+  noteChanges(changes: Iterable<PendingChange>): void {
     const touched = new Set<string>()
     for (const [key, value] of changes) {
       if (value !== undefined) continue
-      const place = Buffer.from(key.buffer, key.byteOffset, Math.min(key.byteLength, PLACE)).toString(
-        'latin1',
-      )
-      touched.add(place)
-      this.#deleted.set(place, (this.#deleted.get(place) ?? 0) + 1)
+      const prefix = keyText(key.subarray(0, PREFIX_BYTES))
+      touched.add(prefix)
+      this.#deletions.set(prefix, (this.#deletions.get(prefix) ?? 0) + 1)
     }
-    for (const [place, deleted] of this.#deleted) {
-      if (touched.has(place)) continue
-      if (deleted >= FEW) this.#begin(place)
-      if (deleted >= FEW || this.#deleted.size > MAX) this.#deleted.delete(place)
+    for (const [prefix, deletions] of this.#deletions) {
+      if (touched.has(prefix)) continue
+      if (deletions >= MIN_DELETIONS) this.#enqueue(prefix)
+      if (deletions >= MIN_DELETIONS || this.#deletions.size > MAX_PREFIXES) this.#deletions.delete(prefix)
     }
   }
 
-  /** Resolves when what is under way is done; nothing is begun any more. */
+  /** Starts no more compactions. Resolves when the current one is done. */
   stop(): Promise<void> {
     this.#isStopping = true
     return this.#running
   }
 
-  #begin(place: string): void {
-    const start = Buffer.from(place, 'latin1')
-    const end = Buffer.concat([start, Buffer.alloc(PLACE, 0xff)])
-    // What goes wrong with the database shows in every write.
+  #enqueue(prefix: string): void {
+    const start = Buffer.from(prefix, 'latin1')
+    const end = Buffer.concat([start, Buffer.alloc(PREFIX_BYTES, 0xff)])
+    // An error of the database also fails the writes, where it is reported.
     this.#running = this.#running
-      .then(() => (this.#isStopping ? undefined : this.#compact(start, end)))
+      .then(() => (this.#isStopping ? undefined : this.#compactRange(start, end)))
       .catch(() => undefined)
   }
 }

@@ -2,68 +2,57 @@ import { hostname } from 'node:os'
 import { isFull, StorageError } from '../../lib/storage/index.ts'
 import { type Owner, ownerOf } from './folder-lock.ts'
 
-/** @param because.detail a few words on what was found. */
-export const damaged = (
-  location: string,
-  because: { detail?: string; cause?: unknown } = {},
-): StorageError => {
-  const found = because.detail === undefined ? '' : ` (${because.detail})`
-  return new StorageError(
+/** @param detail what was found */
+export const damaged = (location: string, { detail, cause }: { detail?: string; cause?: unknown } = {}) =>
+  new StorageError(
     'corrupt',
-    `${location} is damaged: \`allot verify --repair\` says what can be saved${found}`,
-    { cause: because.cause },
+    `${location} is damaged: \`allot verify --repair\` says what can be saved${detail === undefined ? '' : ` (${detail})`}`,
+    { cause },
   )
-}
 
 export const heldByThisProcess = (location: string): StorageError => {
   const owner = ownerOf(location)
-  const where = owner?.pid === process.pid ? `, ${threadOf(owner)}` : ''
+  const thread = owner?.thread === 0 ? 'main thread' : `worker thread ${owner?.thread}`
+  const where = owner?.pid === process.pid ? `, ${thread}` : ''
   return new StorageError(
     'locked',
     `${location} is already in use by this process (pid ${process.pid}${where}): share the driver that has it open, or close that one first`,
   )
 }
 
-const threadOf = ({ thread }: Owner): string => (thread === 0 ? 'main thread' : `worker thread ${thread}`)
-
 const heldByAnotherProcess = (location: string, cause: unknown): StorageError => {
   const owner = ownerOf(location)
-  // After a restart under the same number the note can be this process's own predecessor's.
+  // After a restart with the same pid, OWNER.json may still name this pid.
   const isSelf = owner?.pid === process.pid && owner.host === hostname()
-  const who = owner === undefined || isSelf ? '' : ` (${processOf(owner)})`
+  const name = owner === undefined || isSelf ? '' : ` (${processName(owner)})`
   return new StorageError(
     'locked',
-    `${location} is in use by another process${who}: stop that process first, or talk to the running server over HTTP`,
+    `${location} is in use by another process${name}: stop that process first, or talk to the running server over HTTP`,
     { cause },
   )
 }
 
-const processOf = ({ pid, host }: Owner): string =>
+const processName = ({ pid, host }: Owner): string =>
   host === hostname() ? `pid ${pid}` : `pid ${pid} on ${host}`
 
-/** What classic-level's error means to whoever runs the store at this location. */
-export const toStorageError = (location: string, cause: unknown): StorageError => {
-  if (cause instanceof StorageError) return cause
-  const code = codeOf(cause)
-  if (code === 'LEVEL_LOCKED')
-    return HELD_HERE.test(messageOf(cause))
-      ? heldByThisProcess(location)
-      : heldByAnotherProcess(location, cause)
-  if (isDamage(code, cause)) return damaged(location, { cause })
-  if (isFull(cause))
-    return new StorageError('full', `${location} cannot be used because the disk is full`, { cause })
-  return new StorageError('failed', `${location} cannot be used: ${messageOf(cause)}`, { cause })
-}
-
-/** LevelDB's words when code of this process that is not Allot's has the folder open. */
+/** LevelDB's message when this process has the folder open by other means than this driver. */
 const HELD_HERE = /already held by process/
-
-/** LevelDB calls some damage, such as a manifest that is gone, an input/output error or a wrong argument. */
-const isDamage = (code: string | undefined, cause: unknown): boolean =>
-  code === 'LEVEL_CORRUPTION' || DAMAGE.test(messageOf(cause))
+/** LevelDB reports some damage, such as a missing manifest, as an I/O error or an invalid argument. */
 const DAMAGE = /Corruption: |missing files|(MANIFEST-\d+|\.ldb|\.sst): No such file/
 
-/** abstract-level wraps what LevelDB said as the cause of its own error. */
+/** Translates an error of classic-level for the operator of the store. */
+export const toStorageError = (location: string, cause: unknown): StorageError => {
+  if (cause instanceof StorageError) return cause
+  const [code, message] = [codeOf(cause), messageOf(cause)]
+  if (code === 'LEVEL_LOCKED')
+    return HELD_HERE.test(message) ? heldByThisProcess(location) : heldByAnotherProcess(location, cause)
+  if (code === 'LEVEL_CORRUPTION' || DAMAGE.test(message)) return damaged(location, { cause })
+  if (isFull(cause))
+    return new StorageError('full', `${location} cannot be used because the disk is full`, { cause })
+  return new StorageError('failed', `${location} cannot be used: ${message}`, { cause })
+}
+
+/** abstract-level wraps LevelDB's error as the cause of its own. */
 const codeOf = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   const { code } = error as { code?: string }

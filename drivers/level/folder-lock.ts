@@ -6,21 +6,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
 
 /**
- * Lets one opener per process at a LevelDB folder. LevelDB's own LOCK keeps other processes out, but not a second opener of
- * this one, and a POSIX (fcntl) lock is dropped when its process closes any descriptor of the file: so an opener that is refused
- * must never have touched LOCK.
+ * Admits one opener per process to a LevelDB folder. LevelDB's own file LOCK keeps other processes out, but not a second
+ * opener in the same process. A POSIX (fcntl) lock is dropped when its process closes any descriptor of the file, so an
+ * opener that is refused must never have touched LOCK.
  *
- * Each opener holds a descriptor of OWNER.json, and goes on only while that descriptor is the process's only one. The table of
- * descriptors is the same for every thread and every copy of this module, the inode is the same for every spelling of the
- * path, and both end with the process: no crash leaves anything to clean up.
+ * Each opener holds a descriptor of OWNER.json, and proceeds only while that is the only descriptor of this file in the
+ * process. All threads and all copies of this module share the process's descriptors, and the inode is the same for
+ * every spelling of the path. Descriptors end with the process, so a crash leaves nothing to clean up.
  */
 export interface FolderLock {
-  /** The folder's one spelling. */
+  /** Real path of the folder. */
   readonly folder: string
-  /** Says in OWNER.json who holds LOCK, for the message of whoever is refused. Call it only while LevelDB is open. */
-  note(): void
-  /** Takes that back. */
-  forget(): void
+  /** Writes this process and thread to OWNER.json, for the message of a refused opener. Call it only while LevelDB is open. */
+  writeOwner(): void
+  clearOwner(): void
   release(): void
 }
 
@@ -30,47 +29,47 @@ export interface Owner {
   host: string
 }
 
-/** Openers that collide all back off for a random time: one of them is alone soon. */
-const TRIES = 12
-const LONGEST_PAUSE_MS = 40
+const OWNER_FILE = 'OWNER.json'
+/** Openers that collide all retry after a random pause, so one of them is soon alone. */
+const ATTEMPTS = 12
+const MAX_PAUSE_MS = 40
 
 /** @returns undefined when another opener in this process has the folder. */
 export const lockFolder = async (location: string): Promise<FolderLock | undefined> => {
   await mkdir(location, { recursive: true })
   const folder = await realpath(location)
-  for (let attempts = 1; ; attempts++) {
-    const descriptor = openSync(join(folder, OWNER), 'a+')
-    if (isOnly(descriptor)) return lockOf(folder, descriptor)
+  for (let attempt = 1; ; attempt++) {
+    const descriptor = openSync(join(folder, OWNER_FILE), 'a+')
+    if (isOnlyDescriptor(descriptor)) return createLock(folder, descriptor)
     closeSync(descriptor)
-    if (attempts === TRIES) return undefined
-    await sleep(Math.random() * LONGEST_PAUSE_MS)
+    if (attempt === ATTEMPTS) return undefined
+    await sleep(Math.random() * MAX_PAUSE_MS)
   }
 }
-const OWNER = 'OWNER.json'
 
-const lockOf = (folder: string, descriptor: number): FolderLock => {
+const createLock = (folder: string, descriptor: number): FolderLock => {
   const write = (text: string) => {
     try {
       ftruncateSync(descriptor)
       writeSync(descriptor, text)
     } catch {
-      // A full disk: what is missing is only words for a message.
+      // The disk is full. Only the messages of refused openers use this text.
     }
   }
   return {
     folder,
-    note: () => write(JSON.stringify({ pid: process.pid, thread: threadId, host: hostname() })),
-    forget: () => write(''),
+    writeOwner: () => write(JSON.stringify({ pid: process.pid, thread: threadId, host: hostname() })),
+    clearOwner: () => write(''),
     release: () => closeSync(descriptor),
   }
 }
 
-const isOnly = (descriptor: number): boolean => {
-  const own = identityOf(descriptor)
-  return !descriptors(descriptor).some((other) => other !== descriptor && identityOf(other) === own)
+const isOnlyDescriptor = (descriptor: number): boolean => {
+  const file = fileId(descriptor)
+  return !openDescriptors(descriptor).some((other) => other !== descriptor && fileId(other) === file)
 }
 
-const identityOf = (descriptor: number): string | undefined => {
+const fileId = (descriptor: number): string | undefined => {
   try {
     const { dev, ino } = fstatSync(descriptor, { bigint: true })
     return `${dev}:${ino}`
@@ -79,14 +78,15 @@ const identityOf = (descriptor: number): string | undefined => {
   }
 }
 
-/** The process's open descriptors; where the system does not list them, every number that is likely to be one. */
-const descriptors = (own: number): number[] => {
-  const listed = listedDescriptors()
-  return listed.includes(own) ? listed : Array.from({ length: PROBED }, (_, at) => at)
-}
+/** Numbers that are tried where the system does not list the descriptors of a process. */
 const PROBED = 4096
 
-const listedDescriptors = (): number[] => {
+const openDescriptors = (own: number): number[] => {
+  const listed = listDescriptors()
+  return listed.includes(own) ? listed : Array.from({ length: PROBED }, (_, descriptor) => descriptor)
+}
+
+const listDescriptors = (): number[] => {
   try {
     return readdirSync('/dev/fd').map(Number)
   } catch {
@@ -94,10 +94,10 @@ const listedDescriptors = (): number[] => {
   }
 }
 
-/** Who noted last that it holds the folder; undefined when that process is gone. */
+/** The opener that wrote OWNER.json last; undefined when that process has ended. */
 export const ownerOf = (location: string): Owner | undefined => {
   try {
-    const owner = JSON.parse(readFileSync(join(location, OWNER), 'utf8')) as Owner
+    const owner = JSON.parse(readFileSync(join(location, OWNER_FILE), 'utf8')) as Owner
     return owner.host !== hostname() || isAlive(owner.pid) ? owner : undefined
   } catch {
     return undefined

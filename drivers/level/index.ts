@@ -7,10 +7,10 @@ import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
 
 /**
- * Records in a LevelDB folder, which is open once at a time: in one process, and in one place of it.
- * @param location a folder; it is made, with its parents, when it does not exist.
- * @param options.openFiles how many of its files, of 2 MiB mostly, are mapped into memory at a time: at least 64, and
- *   1000 when absent
+ * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.
+ * @param location the folder; created with its parents when it does not exist
+ * @param options.openFiles how many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64;
+ *   default 1000
  */
 export const level = (location: string, { openFiles = 1000 }: { openFiles?: number } = {}): StorageDriver =>
   overAbstractLevel(
@@ -19,9 +19,9 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
       const lock = await lockFolder(location)
       if (lock === undefined) throw heldByThisProcess(location)
       try {
-        await refuseHeadless(location)
+        await refuseWithoutCurrent(location)
         await checkShutdownManifest(location)
-        return await opened(lock, openFiles)
+        return await openDatabase(lock, openFiles)
       } catch (error) {
         lock.release()
         throw error
@@ -30,22 +30,22 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
     (cause) => toStorageError(location, cause),
   )
 
-/** The database, which holds the lock until it is closed, and leaves a note of its clean stop behind. */
-const opened = async (lock: FolderLock, openFiles: number): Promise<Database> => {
+/** Opens the database. Closing it writes the shutdown manifest and then releases the lock. */
+const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Database> => {
   const { folder } = lock
   const database = new Level<Uint8Array, Uint8Array>(folder, {
     keyEncoding: 'view',
     valueEncoding: 'view',
-    // LevelDB keeps ten of them for itself.
+    // LevelDB reserves ten for other files.
     maxOpenFiles: openFiles + 10,
   })
   await database.open()
   await removeShutdownManifest(folder)
-  lock.note()
+  lock.writeOwner()
   const close = database.close.bind(database)
   return Object.assign(database, {
     async close() {
-      lock.forget()
+      lock.clearOwner()
       await close()
       await writeShutdownManifest(folder)
       lock.release()
@@ -53,8 +53,8 @@ const opened = async (lock: FolderLock, openFiles: number): Promise<Database> =>
   })
 }
 
-/** Where CURRENT is gone LevelDB begins anew and deletes the tables that it finds. */
-const refuseHeadless = async (location: string): Promise<void> => {
+/** Without the file CURRENT, LevelDB creates a new database and deletes the tables that it finds. */
+const refuseWithoutCurrent = async (location: string): Promise<void> => {
   const files = await readdir(location).catch((): string[] => [])
   if (!files.includes('CURRENT') && files.some((name) => /\.(ldb|sst|log)$/.test(name)))
     throw damaged(location)

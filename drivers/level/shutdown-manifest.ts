@@ -4,79 +4,79 @@ import { join } from 'node:path'
 import { damaged } from './errors.ts'
 
 /**
- * LevelDB takes a log that was cut short for one that a crash has ended, and opens what is left of it. So a store that
- * is closed in order notes what its files were like, and whatever has happened to them since is noticed.
+ * Sizes and checksums of LevelDB's files, written after a clean shutdown and checked before the next start. LevelDB takes
+ * a truncated log for the result of a crash and opens the rest of it without an error; the manifest reveals the loss.
  */
-interface CleanStop {
-  /** What CURRENT said. LevelDB writes a new manifest whenever it opens, so another one makes the note void. */
+interface ShutdownManifest {
+  /** Content of CURRENT. Each open of LevelDB changes it, so a manifest with another content is outdated. */
   current: string
-  files: Record<string, Noted>
+  files: Record<string, FileState>
 }
 
-interface Noted {
+interface FileState {
   size: number
-  /** Of logs and manifests, where LevelDB misses what is lost at their end; its tables have checksums of their own. */
+  /** Of logs and LevelDB's manifests, whose end LevelDB does not protect. Tables have checksums of their own. */
   sha256?: string
 }
 
-const NOTE = 'CLOSED.json'
+const MANIFEST_FILE = 'CLOSED.json'
 
-/** Once the database is closed. A disk that takes no note leaves none: then the next start knows what LevelDB knows. */
+/** Call it once the database is closed. When the disk is full there is no manifest, and the next start is unchecked. */
 export const writeShutdownManifest = async (location: string): Promise<void> => {
-  const unfinished = join(location, `${NOTE}.unfinished`)
+  const temporary = join(location, `${MANIFEST_FILE}.unfinished`)
   try {
-    const note = JSON.stringify(await cleanStopOf(location), undefined, 2)
-    await withFile(unfinished, 'w', (file) => file.writeFile(note))
-    await rename(unfinished, join(location, NOTE))
-    await withFile(location, 'r', async () => undefined)
+    const manifest = JSON.stringify(await readState(location), undefined, 2)
+    await withSyncedFile(temporary, 'w', (file) => file.writeFile(manifest))
+    await rename(temporary, join(location, MANIFEST_FILE))
+    await withSyncedFile(location, 'r', async () => undefined)
   } catch {
-    await rm(unfinished, { force: true }).catch(() => undefined)
+    await rm(temporary, { force: true }).catch(() => undefined)
   }
 }
 
-/** Once the database is open, and the note void: one that cannot be removed does no harm. */
+/** Call it once the database is open. A manifest that cannot be removed is harmless, because it is outdated. */
 export const removeShutdownManifest = (location: string): Promise<void> =>
-  rm(join(location, NOTE), { force: true }).catch(() => undefined)
+  rm(join(location, MANIFEST_FILE), { force: true }).catch(() => undefined)
 
-/** @throws {StorageError} corrupt when the files are not what they were when the store was closed. */
+/** @throws StorageError `corrupt` when the files have changed since the clean shutdown. */
 export const checkShutdownManifest = async (location: string): Promise<void> => {
-  const text = await readFile(join(location, NOTE), 'utf8').catch(() => undefined)
+  const text = await readFile(join(location, MANIFEST_FILE), 'utf8').catch(() => undefined)
   if (text === undefined) return
-  const { current, files } = parsed(text, location)
-  for (const [name, noted] of Object.entries(files)) {
-    // Looked at each time: another process may be opening the store just now, and have done with some of the files.
-    if ((await currentOf(location)) !== current) return
-    const change = await changeOf(join(location, name), noted)
-    if (change === undefined || (await currentOf(location)) !== current) continue
+  const { current, files } = parse(text, location)
+  for (const [name, state] of Object.entries(files)) {
+    // Checked each time: another process may open the store meanwhile and replace the files.
+    if ((await readCurrent(location)) !== current) return
+    const change = await describeChange(join(location, name), state)
+    if (change === undefined || (await readCurrent(location)) !== current) continue
     throw damaged(location, { detail: `since it was closed, ${name} ${change}` })
   }
 }
 
-const parsed = (text: string, location: string): CleanStop => {
+const parse = (text: string, location: string): ShutdownManifest => {
   try {
-    return JSON.parse(text) as CleanStop
+    return JSON.parse(text) as ShutdownManifest
   } catch (cause) {
-    throw damaged(location, { detail: `${NOTE} cannot be read`, cause })
+    throw damaged(location, { detail: `${MANIFEST_FILE} cannot be read`, cause })
   }
 }
 
-const cleanStopOf = async (location: string): Promise<CleanStop> => {
-  const files: CleanStop['files'] = {}
-  for (const name of (await readdir(location)).filter((one) => /\.(log|ldb|sst)$|^MANIFEST-/.test(one)))
-    files[name] = await withFile(join(location, name), 'r+', (file) =>
-      noted(file, !/\.(ldb|sst)$/.test(name)),
+const readState = async (location: string): Promise<ShutdownManifest> => {
+  const files: ShutdownManifest['files'] = {}
+  for (const name of (await readdir(location)).filter((file) => /\.(log|ldb|sst)$|^MANIFEST-/.test(file)))
+    files[name] = await withSyncedFile(join(location, name), 'r+', (file) =>
+      stateOf(file, !/\.(ldb|sst)$/.test(name)),
     )
-  return { current: (await currentOf(location)) ?? '', files }
+  return { current: (await readCurrent(location)) ?? '', files }
 }
 
-const currentOf = (location: string): Promise<string | undefined> =>
+const readCurrent = (location: string): Promise<string | undefined> =>
   readFile(join(location, 'CURRENT'), 'utf8').catch(() => undefined)
 
-const changeOf = async (path: string, before: Noted): Promise<string | undefined> => {
+const describeChange = async (path: string, before: FileState): Promise<string | undefined> => {
   const file = await open(path, 'r').catch(() => undefined)
   if (file === undefined) return 'is gone'
   try {
-    const { size, sha256 } = await noted(file, before.sha256 !== undefined)
+    const { size, sha256 } = await stateOf(file, before.sha256 !== undefined)
     if (size !== before.size) return `has gone from ${before.size} bytes to ${size}`
     return sha256 === before.sha256 ? undefined : 'has other bytes'
   } finally {
@@ -84,23 +84,22 @@ const changeOf = async (path: string, before: Noted): Promise<string | undefined
   }
 }
 
-const noted = async (file: FileHandle, hashed: boolean): Promise<Noted> => {
+const stateOf = async (file: FileHandle, withHash: boolean): Promise<FileState> => {
   const { size } = await file.stat()
-  if (!hashed) return { size }
+  if (!withHash) return { size }
   const hash = createHash('sha256')
   for await (const chunk of file.createReadStream({ autoClose: false, start: 0 })) hash.update(chunk)
   return { size, sha256: hash.digest('hex') }
 }
 
-/** What was done with the file is on the disk when this resolves. */
-const withFile = async <T>(
+const withSyncedFile = async <T>(
   path: string,
   flags: string,
-  work: (file: FileHandle) => Promise<T>,
+  body: (file: FileHandle) => Promise<T>,
 ): Promise<T> => {
   const file = await open(path, flags)
   try {
-    const result = await work(file)
+    const result = await body(file)
     await file.sync()
     return result
   } finally {

@@ -2,7 +2,7 @@ import { MemoryLevel } from 'memory-level'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { overAbstractLevel } from '../level/abstract.ts'
 
-/** Records in memory, kept while this driver is, whether open or closed: for tests and for trying things out. */
+/** Keeps records in memory as long as the driver object exists, whether it is open or closed. For tests and trials. */
 export const memory = (): StorageDriver => {
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
     keyEncoding: 'view',

@@ -27,19 +27,19 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe('Files in which much was deleted', () => {
   it('are written anew once no more is deleted there, and no others', async () => {
     const { compaction, ranges } = asked()
-    for (let batch = 0; batch < 30; batch++) compaction.note(deletions('many', 1000))
-    compaction.note(deletions('rare', 100))
+    for (let batch = 0; batch < 30; batch++) compaction.noteChanges(deletions('many', 1000))
+    compaction.noteChanges(deletions('rare', 100))
     await turn()
     assert.deepEqual(ranges, ['many'])
-    compaction.note([[encodeKey(['a']), encodeKey(['put'])]])
+    compaction.noteChanges([[encodeKey(['a']), encodeKey(['put'])]])
     await turn()
     assert.deepEqual(ranges, ['many'])
   })
 
   it('are written one after the other, and those that wait are left when the store closes', async () => {
     const { compaction, ranges, finish } = asked()
-    for (const place of ['some', 'more']) compaction.note(deletions(place, 20_000))
-    compaction.note([])
+    for (const place of ['some', 'more']) compaction.noteChanges(deletions(place, 20_000))
+    compaction.noteChanges([])
     await turn()
     assert.deepEqual(ranges, ['some'])
     let isStopped = false
