@@ -5,24 +5,24 @@ import { isMainThread } from 'node:worker_threads'
 const { PRIORITY_BELOW_NORMAL } = constants.priority
 
 /**
- * Lets the thread that answers requests run before a process that works for one client, and before everything that this
- * process starts. A system that refuses is fine: the priority is no limit.
+ * Lowers the priority of a process that works for one client, below the thread that answers requests. Processes that it
+ * starts inherit the priority. Best effort: the system may refuse.
  */
-export const lowerPriorityOf = (id: number): void => {
+export const lowerPriorityOf = (pid: number): void => {
   try {
-    setPriority(id, PRIORITY_BELOW_NORMAL)
+    setPriority(pid, PRIORITY_BELOW_NORMAL)
   } catch {
-    // It has ended, or priorities cannot be changed here.
+    // The process has ended, or the system does not permit it.
   }
 }
 
-/** The same for the worker thread that calls this. Only Linux has priorities of threads. */
+/** Lowers the priority of the calling worker thread. Only Linux has priorities per thread. */
 export const lowerOwnPriority = (): void => {
   if (isMainThread || process.platform !== 'linux') return
   try {
-    // It links to the thread that reads it: `<process>/task/<thread>`.
+    // The link is `<process>/task/<thread>`, for the thread that reads it.
     lowerPriorityOf(Number(readlinkSync('/proc/thread-self').split('/').at(-1)))
   } catch {
-    // There is no /proc.
+    // The system has no /proc.
   }
 }

@@ -1,10 +1,17 @@
 import { createPool } from '../workers/pool.ts'
-import type { SshKey } from './ssh.ts'
 
-/**
- * What is known of an OpenPGP key. Apart from the code that reads keys, because declarations of the package lead here and
- * must not lead on to those of the OpenPGP library.
- */
+export interface SshKey {
+  type: string
+  bits: number
+  /** The key itself, in base64. */
+  blob: string
+  comment: string
+  /** `type base64 comment`, a line of OpenSSH's `authorized_keys`. */
+  text: string
+  /** `SHA256:…`, as `ssh-keygen -l` prints it. */
+  fingerprint: string
+}
+
 export interface Capabilities {
   canSign: boolean
   canEncryptComms: boolean
@@ -12,16 +19,16 @@ export interface Capabilities {
   canCertify: boolean
 }
 
-/** What a key and a subkey have in common. */
+/** What primary keys and subkeys have in common. */
 export interface OpenPgpPart extends Capabilities {
   /** 16 upper-case hexadecimal digits. */
   keyId: string
   /** Upper-case hexadecimal digits: 40 of a version 4 key, 64 of a version 6 key. */
   fingerprint: string
-  /** The bare public-key packet, in base64. */
+  /** The public-key packet, in base64. */
   publicKey: string
   createdAt: Date
-  /** Null: never. It may be past: an expired key still tells who signed while it was in force. */
+  /** Null: never. Expired keys are read, too: they tell who made a signature. */
   expiresAt: Date | null
 }
 
@@ -30,13 +37,13 @@ export interface OpenPgpSubkey extends OpenPgpPart {
 }
 
 export interface OpenPgpKey extends OpenPgpPart {
-  /** As written, of the user ids whose self-certification holds and is not revoked; each once, whatever its case. */
+  /** Of the user ids with a valid self-certification that is not revoked; distinct without regard to case. */
   emails: string[]
-  /** Those whose binding signature holds, revoked or not. */
+  /** Those with a valid binding signature, revoked or not. */
   subkeys: OpenPgpSubkey[]
 }
 
-/** A public key as a client sent it. */
+/** A task of the worker: the text that a client sent. */
 export interface KeyText {
   kind: 'ssh' | 'openpgp'
   text: string
@@ -45,11 +52,11 @@ export interface KeyText {
 export type ParsedKey = SshKey | OpenPgpKey
 
 /**
- * Reads keys of clients. Invariant: no parser of foreign keys runs on the thread that serves requests, however small the
- * key is; a key takes a worker thread for at most the deadline.
+ * Parses the public keys that users add. Invariant: keys are parsed in a worker thread, within a deadline. This module
+ * imports no parser, so that neither the serving thread nor the package's type declarations load one.
  */
 export interface KeyReader {
-  /** @throws AllotError invalid for what is not such a key and for what takes too long, unavailable while too many wait. */
+  /** @throws AllotError invalid when the text is not a key or takes too long, unavailable when too many keys wait */
   ssh(client: string, text: string): Promise<SshKey>
   openPgp(client: string, text: string): Promise<OpenPgpKey>
   close(): Promise<void>
@@ -57,7 +64,7 @@ export interface KeyReader {
 
 const DEADLINE_MS = 2000
 
-/** In the package the module has been bundled into another folder than the worker's source. */
+/** The build puts the bundled worker beside the bundle that contains this module. */
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './keys-worker.js' : './worker.ts', import.meta.url)
 
 export const createKeyReader = (deadlineMs = DEADLINE_MS): KeyReader => {

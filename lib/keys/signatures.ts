@@ -4,34 +4,35 @@ import { invalid } from '../errors.ts'
 import type { OpenPgpLibrary } from './armor.ts'
 
 /**
- * Checks that may be made for one key. A key in use needs one or two for each of its user ids and subkeys; the slowest
- * that may be sent, of DSA with 4096 bits, take 20 ms each.
+ * Signature checks for one key. A key in use needs one or two for each user id and subkey. The slowest accepted signatures,
+ * DSA with 4096 bits, take 20 ms each.
  */
-const MOST_CHECKS = 128
+const MAX_CHECKS = 128
 
-/** A user id and the signature by which its key says that it is its own. */
-export interface Certified {
+export interface CertifiedUser {
   user: User
+  /** The self-signature on the user id. */
   certification: SignaturePacket
 }
 
-/** A subkey, the signature that binds it, and whether the subkey has signed in turn that it belongs there. */
-export interface Bound {
+export interface BoundSubkey {
   subkey: Subkey
+  /** The signature of the primary key on the subkey. */
   binding: SignaturePacket
-  crossSigned: boolean
+  /** Whether the subkey has signed the primary key in turn. */
+  isCrossSigned: boolean
 }
 
-type Packet = PublicKeyPacket | PublicSubkeyPacket
+type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
 
 /**
- * Which signatures of a key on itself hold, whatever their dates. The library answers this too, yet checks every
- * certification against every revocation: a hostile key of 256 KiB would cost millions of checks.
+ * Finds the valid self-signatures of a key, without regard to their dates. The library's own functions check every
+ * certification against every revocation: millions of checks for a hostile key of 256 KiB.
  */
 export class SelfSignatures {
   readonly #pgp: OpenPgpLibrary
   readonly #key: Key
-  readonly #primary: Packet
+  readonly #primary: KeyPacket
   readonly #types: OpenPgpLibrary['enums']['signature']
   #checks = 0
 
@@ -42,86 +43,91 @@ export class SelfSignatures {
     this.#types = pgp.enums.signature
   }
 
-  /** The latest signature on the key itself, which says more than those on its user ids. */
+  /** The latest signature on the key itself, which has precedence over those on its user ids. */
   direct(): Promise<SignaturePacket | undefined> {
-    const direct = this.#key
+    const signatures = this.#key
       .toPacketList()
       .filter((packet): packet is SignaturePacket => 'signatureType' in packet)
       .filter(({ signatureType }) => signatureType === this.#types.key)
-    return this.#latest(direct, this.#types.key, { key: this.#primary })
+    return this.#latest(signatures, this.#types.key, { key: this.#primary })
   }
 
-  /** The user ids whose certification holds, the primary one first. */
-  async certified(): Promise<Certified[]> {
-    const all: Certified[] = []
+  /** The user ids with a valid certification, the primary one first. */
+  async certifiedUsers(): Promise<CertifiedUser[]> {
+    const certified: CertifiedUser[] = []
     for (const user of this.#key.users.filter(({ userID }) => userID !== null)) {
       const certification = await this.#certification(user)
-      if (certification !== undefined) all.push({ user, certification })
+      if (certification !== undefined) certified.push({ user, certification })
     }
-    return all.sort((a, b) => primacy(b) - primacy(a) || later(a.certification, b.certification))
+    return certified.sort((a, b) => primacy(b) - primacy(a) || latestFirst(a.certification, b.certification))
   }
 
-  /** The subkeys that are bound; also those that have expired since or are revoked. */
-  async bound(): Promise<Bound[]> {
-    const all: Bound[] = []
+  /** The subkeys with a valid binding signature, expired and revoked ones included. */
+  async boundSubkeys(): Promise<BoundSubkey[]> {
+    const bound: BoundSubkey[] = []
     for (const subkey of this.#key.subkeys) {
       const data = { key: this.#primary, bind: subkey.keyPacket }
       const binding = await this.#latest(subkey.bindingSignatures, this.#types.subkeyBinding, data)
       if (binding === undefined) continue
-      all.push({ subkey, binding, crossSigned: await this.#isCrossSigned(subkey, binding, data) })
+      bound.push({ subkey, binding, isCrossSigned: await this.#isCrossSigned(subkey, binding, data) })
     }
-    return all
+    return bound
   }
 
-  /** A user id that was revoked may be certified again later, as GnuPG has it. */
+  /** As in GnuPG, a certification that is later than a revocation is valid again. */
   async #certification(user: User): Promise<SignaturePacket | undefined> {
     const data = { key: this.#primary, userID: user.userID }
     const certification = await this.#latest(user.selfCertifications, this.#types.certGeneric, data)
     if (certification === undefined) return undefined
-    const after = user.revocationSignatures.filter((revocation) => later(revocation, certification) <= 0)
-    return (await this.#anyHolds(after, this.#types.certRevocation, data)) ? undefined : certification
+    const later = user.revocationSignatures.filter(
+      (revocation) => latestFirst(revocation, certification) <= 0,
+    )
+    const isRevoked = (await this.#firstValid(later, this.#types.certRevocation, data)) !== undefined
+    return isRevoked ? undefined : certification
   }
 
-  /** Without this anyone could bind another's signing key to their own and claim what it signs. */
+  /** Without a cross-signature, anyone could bind another person's signing key and claim its signatures. */
   async #isCrossSigned(subkey: Subkey, binding: SignaturePacket, data: object): Promise<boolean> {
     const embedded = binding.embeddedSignature
     const signer = subkey.keyPacket as PublicSubkeyPacket
-    return embedded !== null && this.#holds(embedded, this.#types.keyBinding, data, signer)
+    return embedded !== null && this.#isValid(embedded, this.#types.keyBinding, data, signer)
   }
 
-  async #latest(signatures: SignaturePacket[], type: number, data: object) {
-    for (const signature of signatures.toSorted(later))
-      if (await this.#holds(signature, type, data)) return signature
+  #latest(signatures: SignaturePacket[], type: number, data: object) {
+    return this.#firstValid(signatures.toSorted(latestFirst), type, data)
+  }
+
+  async #firstValid(signatures: SignaturePacket[], type: number, data: object) {
+    for (const signature of signatures) if (await this.#isValid(signature, type, data)) return signature
     return undefined
   }
 
-  async #anyHolds(signatures: SignaturePacket[], type: number, data: object): Promise<boolean> {
-    for (const signature of signatures) if (await this.#holds(signature, type, data)) return true
-    return false
-  }
-
-  async #holds(
+  async #isValid(
     signature: SignaturePacket,
     type: number,
     data: object,
     signer = this.#primary,
   ): Promise<boolean> {
     if (!signature.issuerKeyID.equals(signer.getKeyID())) return false
-    if (++this.#checks > MOST_CHECKS) throw invalid('armored_public_key: this key has too many signatures')
-    const settled = isUncheckedCurve(signer)
-      ? holdsOnCurve(this.#pgp, signature, signer, type, data)
-      : // The library's types leave out null, which makes it ignore dates.
+    if (++this.#checks > MAX_CHECKS) throw invalid('armored_public_key: this key has too many signatures')
+    const check = needsNodeCrypto(signer)
+      ? verifyByNodeCrypto(this.#pgp, signature, signer, type, data)
+      : // The types do not allow null, which makes the library ignore dates.
         signature.verify(signer, type, data, null as unknown as Date).then(() => true)
-    return settled.catch(() => false)
+    return check.catch(() => false)
   }
 }
 
-const primacy = ({ certification }: Certified) => Number(certification.isPrimaryUserID ?? false)
-const later = (a: SignaturePacket, b: SignaturePacket) => Number(b.created) - Number(a.created)
+const primacy = ({ certification }: CertifiedUser) => Number(certification.isPrimaryUserID ?? false)
+const latestFirst = (a: SignaturePacket, b: SignaturePacket) => Number(b.created) - Number(a.created)
 
-type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
+/** Curves for which the library needs an optional package. node:crypto supports them. */
+const needsNodeCrypto = (packet: KeyPacket): boolean => {
+  const { algorithm, curve } = packet.getAlgorithmInfo()
+  return algorithm === 'ecdsa' && /^(brainpool|secp256k1)/.test(curve ?? '')
+}
 
-/** What the library's types leave out. */
+/** Members that the library's types omit. */
 interface EcdsaSignature {
   params: Promise<EcdsaNumbers> | EcdsaNumbers
   toHash(type: number, data: object, isDetached: boolean): Uint8Array
@@ -138,14 +144,8 @@ interface EcdsaKey {
   Q: Uint8Array
 }
 
-/** Whether the key signs on a curve whose signatures the library checks only with a package that it does not depend on. */
-export const isUncheckedCurve = (packet: KeyPacket): boolean => {
-  const { algorithm, curve } = packet.getAlgorithmInfo()
-  return algorithm === 'ecdsa' && /^(brainpool|secp256k1)/.test(curve ?? '')
-}
-
-/** Whether a signature by such a key holds, whatever its date: what `SignaturePacket.verify` tells of other keys. */
-export const holdsOnCurve = async (
+/** Makes the same checks as the library's `SignaturePacket.verify`, without regard to dates. */
+const verifyByNodeCrypto = async (
   pgp: OpenPgpLibrary,
   signature: SignaturePacket,
   signer: KeyPacket,
@@ -164,20 +164,16 @@ export const holdsOnCurve = async (
   if (r.length > size || s.length > size) return false
   const key = { key: publicKeyOn(oid.oid, Q), dsaEncoding: 'ieee-p1363' } as const
   const hash = pgp.enums.read(pgp.enums.hash, hashAlgorithm)
-  return verify(
-    hash,
-    packet.toHash(type, data, false),
-    key,
-    Buffer.concat([padded(r, size), padded(s, size)]),
-  )
+  const signatureBytes = Buffer.concat([padStart(r, size), padStart(s, size)])
+  return verify(hash, packet.toHash(type, data, false), key, signatureBytes)
 }
 
-const padded = (number: Uint8Array, size: number) =>
+const padStart = (number: Uint8Array, size: number) =>
   Buffer.concat([Buffer.alloc(size - number.length), number])
 
 const EC_PUBLIC_KEY = Buffer.from('06072a8648ce3d0201', 'hex')
 
-/** SubjectPublicKeyInfo in DER (RFC 5480). */
+/** From a SubjectPublicKeyInfo in DER (RFC 5480). */
 const publicKeyOn = (oid: Uint8Array, point: Uint8Array): KeyObject => {
   const algorithm = der(0x30, EC_PUBLIC_KEY, der(0x06, oid))
   const key = der(0x30, algorithm, der(0x03, Buffer.of(0), point))

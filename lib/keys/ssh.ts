@@ -1,33 +1,26 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import sshpk from 'sshpk'
 import { AllotError, invalid } from '../errors.ts'
+import type { SshKey } from './reader.ts'
 import { bitsOf, sshKeyTypes, WireReader } from './ssh-blob.ts'
-
-export interface SshKey {
-  type: string
-  bits: number
-  /** The key itself, in base64. */
-  blob: string
-  comment: string
-  /** `type base64 comment`, as OpenSSH keeps it in `authorized_keys`. */
-  text: string
-  /** `SHA256:…`, as `ssh-keygen -l` prints it. */
-  fingerprint: string
-}
 
 const MAX_LENGTH = 16 * 1024
 
-/** One public key. @throws AllotError invalid that says why it is none. */
+/**
+ * Parses one public key, in any format that a Forgejo takes: the line that OpenSSH writes, its bare base64, PEM (PKCS#1 and
+ * SubjectPublicKeyInfo) and RFC 4716.
+ * @throws AllotError invalid
+ */
 export const parseSshKey = (input: string): SshKey => {
-  const given = input.trim()
-  if (given === '') throw invalid('Key is required')
-  if (given.length > MAX_LENGTH) throw invalid(`key: must not be longer than ${MAX_LENGTH} characters`)
-  const line = readSshFormat(given)
-  if (line.type !== '') refuseOtherTypes(line.type, given)
+  const text = input.trim()
+  if (text === '') throw invalid('Key is required')
+  if (text.length > MAX_LENGTH) throw invalid(`key: must not be longer than ${MAX_LENGTH} characters`)
+  const line = lineOf(text)
+  if (line.type !== '') checkType(line.type, text)
   const { blob } = line
-  const bytes = decoded(blob)
+  const bytes = decodeBase64(blob)
   const type = line.type || typeIn(bytes)
-  // Without the space that a dropped line end has left.
+  // A removed line end leaves a space.
   const comment = line.comment.trimEnd()
   return {
     type,
@@ -39,62 +32,37 @@ export const parseSshKey = (input: string): SshKey => {
   }
 }
 
-const typeIn = (blob: Buffer): string => {
-  const type = new WireReader(blob).string().toString('latin1')
-  refuseOtherTypes(type, type)
-  return type
-}
-
-const refuseOtherTypes = (type: string, line: string) => {
-  if (sshKeyTypes.includes(type)) return
-  if (type === 'ssh-dss') throw invalid('key: DSA keys are too weak to be taken')
-  if (/-cert-v\d+@/.test(type)) throw invalid('key: this is a certificate, not a key')
-  if (line.split(/[ \t]+/).some((word) => sshKeyTypes.includes(word)))
-    throw invalid('key: options before the key are not taken')
-  throw invalid(`key: the type must be one of ${sshKeyTypes.join(', ')}`)
-}
-
-const decoded = (base64: string): Buffer => {
-  const blob = Buffer.from(base64, 'base64')
-  if (base64 === '' || blob.toString('base64') !== base64)
-    throw invalid('key: its content is not well-formed base64')
-  return blob
-}
-
-/** A key as OpenSSH writes it on one line. The type is empty for a bare blob, which names its type itself. */
-export interface SshLine {
+/** A key as OpenSSH writes it on one line. */
+interface SshLine {
+  /** Empty for a bare blob, which contains its type. */
   type: string
   /** In base64. */
   blob: string
   comment: string
 }
 
-/**
- * Reads a key in any format that a Forgejo takes: OpenSSH's line, the bare base64 of it, PEM (PKCS#1 and SubjectPublicKeyInfo)
- * and RFC 4716. Line ends within a line are dropped, so that what follows them becomes part of the comment.
- * @throws AllotError invalid for a private key and for other formats
- */
-export const readSshFormat = (text: string): SshLine => {
-  if (/^(-+ ?BEGIN [A-Z0-9 ]{0,99}PRIVATE KEY|PuTTY-User-Key-File-)/m.test(text))
-    throw invalid('key: this is a private key, which must be kept secret')
-  if (/^-----BEGIN (RSA )?PUBLIC KEY-----/.test(text)) return lineOf(fromPem(text))
-  if (text.startsWith(SSH2_BEGIN)) return lineOf(fromRfc4716(text))
-  if (/^-{4,5} ?BEGIN/.test(text))
-    throw invalid('key: expected an SSH public key, such as `ssh-ed25519 AAAA…`, or one in PEM or RFC 4716')
-  const line = text.replace(/\r?\n/g, '')
-  if (/(?!\t)\p{Cc}/u.test(line)) throw invalid('key: must not hold control characters')
-  const [, first = '', second, comment = ''] = /^(\S+)(?:[ \t]+(\S+))?(?:[ \t]+(.+))?$/s.exec(line) ?? []
-  return second === undefined && first.startsWith(BLOB_BEGIN)
-    ? lineOf(first)
-    : { type: first, blob: second ?? '', comment }
-}
-
-/** Every blob begins with the length of its type, which is below 256, in four bytes. */
-const BLOB_BEGIN = 'AAAA'
+/** Every blob starts with the length of its type, four bytes of which the first three are 0. */
+const BLOB_START = 'AAAA'
 const SSH2_BEGIN = '---- BEGIN SSH2 PUBLIC KEY ----'
 const SSH2_END = '---- END SSH2 PUBLIC KEY ----'
 
-const lineOf = (blob: string): SshLine => ({ type: '', blob, comment: '' })
+const lineOf = (text: string): SshLine => {
+  if (/^(-+ ?BEGIN [A-Z0-9 ]{0,99}PRIVATE KEY|PuTTY-User-Key-File-)/m.test(text))
+    throw invalid('key: this is a private key, which must be kept secret; send the public key')
+  if (/^-----BEGIN (RSA )?PUBLIC KEY-----/.test(text)) return bareLine(fromPem(text))
+  if (text.startsWith(SSH2_BEGIN)) return bareLine(fromRfc4716(text))
+  if (/^-{4,5} ?BEGIN/.test(text))
+    throw invalid('key: expected an SSH public key, such as `ssh-ed25519 AAAA…`, or one in PEM or RFC 4716')
+  // Removes line ends: what follows them becomes a part of the comment.
+  const line = text.replace(/\r?\n/g, '')
+  if (/(?!\t)\p{Cc}/u.test(line)) throw invalid('key: must not contain control characters')
+  const [, first = '', second, comment = ''] = /^(\S+)(?:[ \t]+(\S+))?(?:[ \t]+(.+))?$/s.exec(line) ?? []
+  return second === undefined && first.startsWith(BLOB_START)
+    ? bareLine(first)
+    : { type: first, blob: second ?? '', comment }
+}
+
+const bareLine = (blob: string): SshLine => ({ type: '', blob, comment: '' })
 
 const fromPem = (text: string): string => {
   try {
@@ -102,13 +70,12 @@ const fromPem = (text: string): string => {
     const pem = key.export({ type: 'spki', format: 'pem' })
     return sshpk.parseKey(pem, 'pem').toBuffer('rfc4253').toString('base64')
   } catch (cause) {
-    throw new AllotError('invalid', 'key: this PEM block holds no public key of a type that SSH knows', {
-      cause,
-    })
+    const message = 'key: this PEM block does not contain a public key of a type that SSH supports'
+    throw new AllotError('invalid', message, { cause })
   }
 }
 
-/** RFC 4716, section 3: headers, which a backslash continues on the next line, then base64. */
+/** RFC 4716 §3: headers, which a backslash continues on the next line, then base64. */
 const fromRfc4716 = (text: string): string => {
   const lines = text.replace(/\\\r?\n/g, '').split(/\r?\n/)
   const end = lines.indexOf(SSH2_END)
@@ -117,4 +84,26 @@ const fromRfc4716 = (text: string): string => {
     .slice(1, end)
     .filter((line) => !line.includes(':'))
     .join('')
+}
+
+const typeIn = (blob: Buffer): string => {
+  const type = new WireReader(blob).string().toString('latin1')
+  checkType(type, type)
+  return type
+}
+
+const checkType = (type: string, line: string) => {
+  if (sshKeyTypes.includes(type)) return
+  if (type === 'ssh-dss') throw invalid('key: DSA keys are too weak; use an ssh-ed25519 key')
+  if (/-cert-v\d+@/.test(type)) throw invalid('key: this is a certificate, not a key')
+  if (line.split(/[ \t]+/).some((word) => sshKeyTypes.includes(word)))
+    throw invalid('key: options before the key are not supported')
+  throw invalid(`key: the type must be one of ${sshKeyTypes.join(', ')}`)
+}
+
+const decodeBase64 = (base64: string): Buffer => {
+  const blob = Buffer.from(base64, 'base64')
+  if (base64 === '' || blob.toString('base64') !== base64)
+    throw invalid('key: its content is not well-formed base64')
+  return blob
 }

@@ -5,7 +5,7 @@ import type { KeyText, ParsedKey } from './reader.ts'
 import { parseSshKey } from './ssh.ts'
 
 lowerOwnPriority()
-// Loaded before the first task, whose deadline does not include it.
+// Loads the library before the first task, whose deadline does not include that.
 await import('openpgp')
 serveTasks<KeyText, ParsedKey>(({ kind, text }) =>
   kind === 'ssh' ? parseSshKey(text) : parseOpenPgpKey(text),

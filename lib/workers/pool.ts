@@ -7,16 +7,16 @@ export interface PoolOptions extends ThreadOptions {
   threads: number
   /** How many of them one client uses at most; by default half. */
   threadsPerClient?: number
-  /** How many tasks wait, of all clients together. One client has half of the places. */
+  /** How many tasks of all clients may wait; one client has half of these places. */
   queue: number
   messages: ThreadOptions['messages'] & { busy: string }
 }
 
-/** Worker threads for parsers of foreign bytes. */
+/** Worker threads that parse untrusted input, so that no input can block the event loop of the server. */
 export interface Pool<Input, Output> {
   /**
    * @param client whose budget the task counts against: see lib/client-budget.ts
-   * @param prepare makes the input, once a thread is free for it
+   * @param prepare makes the input, once a thread is free
    * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
    */
   run(client: string, prepare: () => Input | Promise<Input>): Promise<Output>
@@ -24,8 +24,8 @@ export interface Pool<Input, Output> {
 }
 
 /**
- * Starts threads when they are first needed and keeps them. The budget lets at most as many tasks run as there may be
- * threads, so a task that has its slot always finds one.
+ * Starts threads on demand and keeps them. Invariant: the budget lets at most `threads` tasks run, so a task with a slot
+ * always gets a thread.
  */
 export const createPool = <Input, Output>(options: PoolOptions): Pool<Input, Output> => {
   const { threads: slots, threadsPerClient: slotsPerClient, queue, messages } = options
@@ -34,18 +34,17 @@ export const createPool = <Input, Output>(options: PoolOptions): Pool<Input, Out
   const idle: Thread<Input, Output>[] = []
   const busy = new Set<Thread<Input, Output>>()
   let isClosed = false
-  const refuseWhenClosed = () => {
+
+  const checkOpen = () => {
     if (isClosed) throw new AllotError('unavailable', 'the server is stopping')
   }
-
-  const aliveThread = (): Thread<Input, Output> => {
+  const liveThread = (): Thread<Input, Output> => {
     for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.isAlive) return thread
     return startThread<Input, Output>(options)
   }
-
   const runInThread = async (input: Input): Promise<Output> => {
-    refuseWhenClosed()
-    const thread = aliveThread()
+    checkOpen()
+    const thread = liveThread()
     busy.add(thread)
     try {
       return await thread.run(input)
@@ -57,7 +56,7 @@ export const createPool = <Input, Output>(options: PoolOptions): Pool<Input, Out
 
   return {
     async run(client, prepare) {
-      refuseWhenClosed()
+      checkOpen()
       return budget.run(client, async () => runInThread(await prepare()))
     },
     async close() {

@@ -4,22 +4,22 @@ import { AllotError, type ErrorCode, invalid } from '../errors.ts'
 export interface ThreadOptions {
   /** The worker's module: JavaScript in the package, TypeScript in a checkout. */
   file: URL
-  /** How long a task may take. */
+  /** For one task, from the time that the thread begins it. */
   deadlineMs: number
   maxMemoryMb: number
   messages: { tooSlow: string; outOfMemory: string }
 }
 
-/** A worker thread that answers one task at a time. */
+/** A worker thread that runs one task at a time. */
 export interface Thread<Input, Output> {
-  /** False once the thread has ended: it takes no more tasks. */
+  /** False once the thread has ended. */
   readonly isAlive: boolean
-  /** @throws AllotError invalid when the deadline or the memory is exceeded, unavailable when the thread dies. */
+  /** @throws AllotError invalid when a task exceeds the deadline or the memory, unavailable when the thread ends */
   run(input: Input): Promise<Output>
   end(): Promise<unknown>
 }
 
-/** How long a worker may take to load its modules, which is not the task's fault. */
+/** For loading the worker's modules, which does not count against the deadline of a task. */
 const START_TIMEOUT_MS = 10_000
 
 interface Task<Input, Output> {
@@ -28,7 +28,14 @@ interface Task<Input, Output> {
   reject: (error: Error) => void
 }
 
-/** A task past its deadline ends its thread: nothing else stops a parser in the middle. */
+/** Sent by the worker: that it has loaded its modules, or the result of a task. */
+type Message<Output> =
+  | { kind: 'ready' }
+  | { kind: 'done'; output: Output }
+  | { kind: 'refused'; code: ErrorCode; message: string }
+  | { kind: 'failed'; message: string }
+
+/** A task that exceeds its deadline ends the thread: a running parser cannot be stopped in another way. */
 export const startThread = <Input, Output>(options: ThreadOptions): Thread<Input, Output> => {
   const worker = startWorker(options)
   let [isAlive, isReady] = [true, false]
@@ -53,15 +60,15 @@ export const startThread = <Input, Output>(options: ThreadOptions): Thread<Input
   }
 
   worker.on('message', (message: Message<Output>) => {
-    if (message.kind !== 'ready') return settle((of) => settleWith(of, message))
+    if (message.kind !== 'ready') return settle((current) => settleWith(current, message))
     isReady = true
     if (task !== undefined) send(task)
   })
   worker.on('error', (error) =>
-    end(isOutOfMemory(error) ? invalid(options.messages.outOfMemory) : died(error)),
+    end(isOutOfMemory(error) ? invalid(options.messages.outOfMemory) : threadEnded(error)),
   )
-  worker.on('exit', () => end(died()))
-  // An idle worker keeps no process alive; the timer of a running task does.
+  worker.on('exit', () => end(threadEnded()))
+  // An idle worker must not keep the process alive. During a task, the timer does.
   worker.unref()
 
   return {
@@ -72,7 +79,7 @@ export const startThread = <Input, Output>(options: ThreadOptions): Thread<Input
       new Promise((resolve, reject) => {
         task = { input, resolve, reject }
         if (isReady) send(task)
-        else timer = setTimeout(() => end(died()), START_TIMEOUT_MS)
+        else timer = setTimeout(() => end(threadEnded()), START_TIMEOUT_MS)
       }),
     end: () => end(new AllotError('unavailable', 'the server is stopping')),
   }
@@ -87,7 +94,7 @@ const settleWith = <Input, Output>(
   else reject(new Error(message.message))
 }
 
-/** Node 20 does not hand the TypeScript loader of the main thread on to a worker, so in a checkout the worker registers it. */
+/** On Node 20 workers do not inherit the TypeScript loader of the main thread, so the worker registers it. */
 const startWorker = ({ file, maxMemoryMb }: ThreadOptions): Worker => {
   const resourceLimits = { maxOldGenerationSizeMb: maxMemoryMb }
   if (file.pathname.endsWith('.js')) return new Worker(file, { resourceLimits })
@@ -96,26 +103,19 @@ const startWorker = ({ file, maxMemoryMb }: ThreadOptions): Worker => {
   return new Worker(source, { eval: true, resourceLimits })
 }
 
-const died = (cause?: unknown) => new AllotError('unavailable', 'a worker thread ended', { cause })
+const threadEnded = (cause?: unknown) => new AllotError('unavailable', 'a worker thread ended', { cause })
 
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
-/** What a worker sends: that it is ready, or how a task ended. */
-export type Message<Output> =
-  | { kind: 'ready' }
-  | { kind: 'done'; output: Output }
-  | { kind: 'refused'; code: ErrorCode; message: string }
-  | { kind: 'failed'; message: string }
-
-/** The worker's side of lib/workers/thread.ts: answers one task after another. Call this once everything is loaded. */
+/** The worker's side: runs one task after another. Call it once all modules are loaded. */
 export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Promise<Output>): void => {
   const send = (message: Message<Output>) => parentPort?.postMessage(message)
   parentPort?.on('message', async (input: Input) => {
     try {
       send({ kind: 'done', output: await handle(input) })
     } catch (error) {
-      // An error loses its class between threads, so its code is sent apart.
+      // Errors lose their class and code between threads.
       if (error instanceof AllotError) send({ kind: 'refused', code: error.code, message: error.message })
       else send({ kind: 'failed', message: String(error) })
     }

@@ -5,11 +5,11 @@ import { parseOpenPgpKey } from '../../lib/keys/openpgp.ts'
 export const MADE = new Date('2026-01-01T00:00:00Z')
 export const LATER = new Date('2026-02-01T00:00:00Z')
 
-/** What a signature is made to say. */
+/** Members of a signature packet. */
 export type Says = Partial<pgp.SignaturePacket>
 type Packet = pgp.BasePacket
 
-/** A key of one's own, and the packets that it is written in. */
+/** A generated key and its packets. */
 export const generate = async (email: string, subkeys?: pgp.SubkeyOptions[]) => {
   const given = subkeys === undefined ? {} : { subkeys }
   const options = { type: 'ecc', userIDs: { email }, date: MADE, format: 'object', ...given } as const
@@ -18,7 +18,7 @@ export const generate = async (email: string, subkeys?: pgp.SubkeyOptions[]) => 
   return { secret: privateKey, primary: primary!, userId: userId!, certification: certification!, rest }
 }
 
-/** The library signs by its configuration, which its types leave out. */
+/** The types omit the configuration parameter. */
 type Sign = (
   key: pgp.SecretKeyPacket,
   data: object,
@@ -27,7 +27,7 @@ type Sign = (
   config: pgp.Config,
 ) => Promise<void>
 
-/** A signature by a key, whatever it is made to say. */
+/** Signs with any members, also ones that no honest software writes. */
 export const signed = async (
   secret: pgp.PrivateKey,
   data: object,

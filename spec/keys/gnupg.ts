@@ -3,20 +3,20 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What `gpg --with-colons` says of a key or subkey. */
+/** A key or subkey as `gpg --with-colons` lists it. */
 export interface Listed {
   keyId: string
   fingerprint: string
   createdAt: Date
   expiresAt: Date | null
-  /** `e`, `s`, `c`, `a` in the order of the alphabet. */
+  /** Letters among `a`, `c`, `e` and `s`, sorted. */
   capabilities: string
 }
 
-/** When the keys of the specification were made, unless it says otherwise. */
+/** The creation date of keys, by default. */
 const MADE = '20260101T000000'
 
-/** A real gpg with a home of its own. */
+/** Runs gpg with its own home folder. */
 export const gnupg = () => {
   const home = mkdtempSync(join(tmpdir(), 'allot-gpg-'))
   const env = { ...process.env, GNUPGHOME: home, LC_ALL: 'C' }
@@ -31,7 +31,7 @@ export const gnupg = () => {
   const listed = (of: string) => colons(run(['--with-colons', '--list-keys', of]))
   return {
     run,
-    /** @returns the fingerprint. */
+    /** @returns the fingerprint */
     generate(userId: string, algorithm = 'ed25519', usage = 'default', expires = 'never', at = MADE): string {
       run(['--quick-gen-key', userId, algorithm, usage, expires], { at })
       return listed(`=${userId}`)[0]!.fingerprint
@@ -39,7 +39,7 @@ export const gnupg = () => {
     list: listed,
     armored: (...keys: string[]) => run(['--armor', '--export', ...keys]),
     secret: (key: string) => run(['--armor', '--export-secret-keys', key]),
-    /** Revokes a key by the certificate that gpg keeps for it. */
+    /** Revokes a key with the revocation certificate that gpg made for it. */
     revoke(fingerprint: string): void {
       const kept = readFileSync(join(home, 'openpgp-revocs.d', `${fingerprint}.rev`), 'utf8')
       run(['--import'], { input: kept.replace(':-----BEGIN', '-----BEGIN') })

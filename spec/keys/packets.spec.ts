@@ -8,7 +8,7 @@ const ALL = 1_000_000
 const header = (tag: number) => Buffer.of(0xc0 | tag)
 const bytes = (length: number) => Buffer.alloc(length, 0xfc)
 
-/** A length in the shortest form, or in five bytes. */
+/** A length in its shortest form, or in five octets. */
 const lengthOf = (length: number, isLong: boolean): Buffer => {
   if (isLong || length >= 8384) {
     const long = Buffer.of(255, 0, 0, 0, 0)
@@ -24,7 +24,7 @@ const written = ({ length, isLong }: { length: number; isLong: boolean }) =>
   Buffer.concat([lengthOf(length, isLong), bytes(length)])
 const tag = fc.integer({ min: 1, max: 63 })
 
-/** Each with the number of its parts. */
+/** Packets with their number of parts. */
 const whole = fc
   .tuple(tag, body)
   .map(([tag, last]) => [Buffer.concat([header(tag), written(last)]), 1] as const)
@@ -43,7 +43,7 @@ const legacy = fc
   })
 
 describe('countPackets', () => {
-  it('counts every packet of a key, and every part of one that is written in parts', () => {
+  it('counts every packet, and every part of a packet with partial lengths', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(whole, inParts, legacy), { maxLength: 20 }), (packets) => {
         const data = Buffer.concat(packets.map(([packet]) => packet))
@@ -53,7 +53,7 @@ describe('countPackets', () => {
     )
   })
 
-  it('stops behind the limit, and at the end of any bytes', () => {
+  it('stops after the limit, and at the end of arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat({ max: 50 }), (data, limit) => {
         const count = countPackets(data, limit)

@@ -11,7 +11,7 @@ after(keygen.end)
 const { primary, userId, certification } = await generate('mara@example.org')
 const sound = armored(binary(primary, userId, certification))
 
-/** Each of its signatures is checked until the limit of checks is reached. */
+/** Invalid signatures, each of which is checked until the limit of checks is reached. */
 const slow = (() => {
   const broken = Buffer.from(binary(certification))
   broken[broken.length - 1]! ^= 1
@@ -28,7 +28,7 @@ const using = async (deadlineMs: number, body: (reader: KeyReader) => Promise<vo
 }
 
 describe('The key reader', () => {
-  it('reads keys of both kinds', () =>
+  it('reads SSH and OpenPGP keys', () =>
     using(5000, async (reader) => {
       assert.equal((await reader.ssh('user 1', ed25519)).text, ed25519)
       const key = await reader.openPgp('user 1', sound)
@@ -36,7 +36,7 @@ describe('The key reader', () => {
       assert.ok(key.createdAt instanceof Date)
     }))
 
-  it('answers invalid when a key takes longer than the deadline, and reads the next one in a new thread', () =>
+  it('refuses a key that takes longer than the deadline, and reads the next key in a new thread', () =>
     using(1, async (reader) => {
       for (let round = 0; round < 3; round++)
         await assert.rejects(reader.openPgp('user 1', slow), {
@@ -45,7 +45,7 @@ describe('The key reader', () => {
         })
     }))
 
-  it('serves another client while one sends as many keys as it likes', () =>
+  it('serves another client while one client sends many keys', () =>
     using(5000, async (reader) => {
       let finished = 0
       const flood = Array.from({ length: 40 }, () =>
@@ -55,12 +55,12 @@ describe('The key reader', () => {
           .then(() => finished++),
       )
       await reader.ssh('user 2', ed25519)
-      assert.ok(finished < 40, 'the other client did not wait for all of them')
+      assert.ok(finished < 40, 'the other client must not wait for all keys of the first')
       await reader.close()
       await Promise.all(flood)
     }))
 
-  it('answers unavailable when too many keys of one client wait', () =>
+  it('refuses a key as unavailable when too many keys of the client wait', () =>
     using(5000, async (reader) => {
       const flood = Array.from({ length: 60 }, () => reader.openPgp('user 1', slow))
       const settled = Promise.allSettled(flood)
@@ -69,13 +69,13 @@ describe('The key reader', () => {
       await settled
     }))
 
-  it('answers unavailable once it is closed', () =>
+  it('refuses keys as unavailable once it is closed', () =>
     using(5000, async (reader) => {
       await reader.close()
       await assert.rejects(reader.ssh('user 1', ed25519), { code: 'unavailable' })
     }))
 
-  it('keeps no process alive while its threads are idle', async () => {
+  it('does not keep the process alive while its threads are idle', async () => {
     const file = JSON.stringify(new URL('../../lib/keys/reader.ts', import.meta.url).href)
     const script = `
       const { createKeyReader } = await import(${file})

@@ -3,19 +3,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What `ssh-keygen -l` says of a key. */
+/** A key as `ssh-keygen -l` lists it. */
 export interface Listed {
   bits: number
   fingerprint: string
 }
 
-/** A real ssh-keygen and a folder for its files. */
+/** Runs ssh-keygen in a temporary folder. */
 export const sshKeygen = () => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-ssh-'))
   let files = 0
   const run = (...words: string[]) => execFileSync('ssh-keygen', words, { encoding: 'utf8', stdio: 'pipe' })
   return {
-    /** @returns the text of the public and of the private file. */
+    /** @returns the texts of the public and the private file */
     generate(type: string, bits?: number, comment = 'someone@example.org') {
       const file = join(folder, String(++files))
       const size = bits === undefined ? [] : ['-b', String(bits)]

@@ -1,10 +1,10 @@
 import { blobOf, WireReader } from '../../lib/keys/ssh-blob.ts'
 import { sshKeygen } from './ssh-keygen.ts'
 
-/** Its files are gone when the file of specifications that uses it calls `keygen.end`. */
+/** A spec that imports this must call `keygen.end` after its tests. */
 export const keygen = sshKeygen()
 
-/** A key line from the strings of its blob, the first of which is its type. */
+/** A key line with a blob of these strings. */
 export const lineOf = (type: string, ...content: (string | Buffer)[]): string =>
   `${type} ${blobOf([type, ...content].map((one) => Buffer.from(one as string))).toString('base64')}`
 
@@ -36,7 +36,7 @@ export const [ed25519, nistp256, rsa] = ['ssh-ed25519', 'ecdsa-sha2-nistp256', '
   string,
   string,
 ]
-/** Security keys cannot be made without one: these are written by hand, as OpenSSH's PROTOCOL.u2f says. */
+/** ssh-keygen cannot make these without the device, so they are built as OpenSSH's PROTOCOL.u2f describes. */
 const securityKeys = [
   lineOf('sk-ssh-ed25519@openssh.com', ...contentOf(ed25519), 'ssh:'),
   lineOf('sk-ecdsa-sha2-nistp256@openssh.com', ...contentOf(nistp256), 'ssh:allot'),

@@ -8,7 +8,7 @@ import { contentOf, ed25519, generated, keygen, lineOf, lines, rsa } from './ssh
 
 after(keygen.end)
 
-describe('What is no SSH public key is invalid, and says why:', () => {
+describe('parseSshKey refuses, with the reason,', () => {
   const [type, blob] = ed25519.split(' ') as [string, string]
   const bytes = Buffer.from(blob, 'base64')
   const [point] = contentOf(ed25519) as [Buffer]
@@ -25,7 +25,7 @@ describe('What is no SSH public key is invalid, and says why:', () => {
   const ed448 = generateKeyPairSync('ed448').publicKey.export({ type: 'spki', format: 'pem' })
 
   const cases: [what: string, text: string, why: RegExp][] = [
-    ['nothing', '', /required/],
+    ['an empty text', '', /required/],
     ['only spaces', ' \n\t ', /required/],
     ['an OpenSSH private key', generated[0]!.key.private, /private key, which must be kept secret/],
     ['an RSA private key in PEM', String(pem('pkcs1')), /private key, which must be kept secret/],
@@ -35,64 +35,84 @@ describe('What is no SSH public key is invalid, and says why:', () => {
     ['a private key as the blob', lineOf(type, point, Buffer.concat([point, point])), /bytes after the end/],
     ['a PGP public key', '-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDM=', /in PEM or RFC 4716/],
     ['an X.509 certificate', '-----BEGIN CERTIFICATE-----\nMIIB', /in PEM or RFC 4716/],
-    ['PEM without a key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', /PEM block holds no/],
-    ['a key in PEM on a curve that SSH does not know', String(ed448), /PEM block holds no/],
-    ['RFC 4716 without its end', `---- BEGIN SSH2 PUBLIC KEY ----\n${blob}`, /does not end with/],
-    ['two lines by a lone carriage return', `${ed25519}\r${rsa}`, /control characters/],
+    [
+      'a PEM block without a key',
+      '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
+      /PEM block does not contain/,
+    ],
+    ['a key in PEM on a curve that SSH does not know', String(ed448), /PEM block does not contain/],
+    ['an RFC 4716 block without its end', `---- BEGIN SSH2 PUBLIC KEY ----\n${blob}`, /does not end with/],
+    ['two lines separated by a carriage return', `${ed25519}\r${rsa}`, /control characters/],
     ['options before the key', `no-pty,command="ls" ${ed25519}`, /options before the key/],
     ['an unknown type', `ssh-ed448 ${blob}`, /type must be one of ssh-ed25519, ssh-rsa/],
-    ['a type by the name of an object member', `constructor ${blob}`, /type must be one of/],
+    ['a type with the name of a member of Object.prototype', `constructor ${blob}`, /type must be one of/],
     ['a bare blob of another type', lineOf('ssh-dss', point).split(' ')[1]!, /DSA keys are too weak/],
-    ['DSA', keygen.generate('dsa').public, /DSA keys are too weak/],
-    ['short RSA', keygen.generate('rsa', 1024).public, /at least 2048 bits, this one has 1024/],
+    ['a DSA key', keygen.generate('dsa').public, /DSA keys are too weak/],
+    ['an RSA key of 1024 bits', keygen.generate('rsa', 1024).public, /at least 2048 bits, this one has 1024/],
     [
-      'RSA one bit short',
+      'an RSA key of 2047 bits',
       rsaLine(exponent, Buffer.concat([Buffer.of(0x7f), modulus.subarray(2)])),
       /has 2047/,
     ],
     [
-      'immense RSA',
+      'an RSA key of more than 16384 bits',
       rsaLine(exponent, Buffer.concat([Buffer.of(0, 0x80), Buffer.alloc(2048, 0xff)])),
       /more than 16384/,
     ],
-    ['an even modulus', rsaLine(exponent, Buffer.concat([modulus.subarray(0, -1), Buffer.of(2)])), /no RSA/],
+    [
+      'an even modulus',
+      rsaLine(exponent, Buffer.concat([modulus.subarray(0, -1), Buffer.of(2)])),
+      /not an RSA/,
+    ],
     ['a negative modulus', rsaLine(exponent, Buffer.alloc(257, 0xff)), /must not be negative/],
-    ['an empty modulus', rsaLine(exponent, Buffer.alloc(0)), /no RSA key/],
-    ['a padded modulus', rsaLine(exponent, Buffer.concat([Buffer.of(0), modulus])), /more zeros/],
-    ['an exponent of 0', rsaLine(Buffer.alloc(0), modulus), /no RSA key/],
-    ['an exponent of 1', rsaLine(Buffer.of(1), modulus), /no RSA key/],
-    ['an exponent of 2', rsaLine(Buffer.of(2), modulus), /no RSA key/],
+    ['an empty modulus', rsaLine(exponent, Buffer.alloc(0)), /not an RSA key/],
+    ['a padded modulus', rsaLine(exponent, Buffer.concat([Buffer.of(0), modulus])), /leading zeros/],
+    ['an exponent of 0', rsaLine(Buffer.alloc(0), modulus), /not an RSA key/],
+    ['an exponent of 1', rsaLine(Buffer.of(1), modulus), /not an RSA key/],
+    ['an exponent of 2', rsaLine(Buffer.of(2), modulus), /not an RSA key/],
     ['a negative exponent', rsaLine(Buffer.of(0xff), modulus), /must not be negative/],
-    ['an exponent of 65 bits and more', rsaLine(Buffer.alloc(9, 1), modulus), /exponent .* too large/],
+    ['an exponent of more than 64 bits', rsaLine(Buffer.alloc(9, 1), modulus), /exponent .* too large/],
     ['a certificate', `ssh-ed25519-cert-v01@openssh.com ${blob}`, /certificate, not a key/],
-    ['a type that is not the one of the blob', `ssh-rsa ${blob}`, /not of the type ssh-rsa/],
+    ['a type that differs from the type in the blob', `ssh-rsa ${blob}`, /not of the type ssh-rsa/],
     ['bytes after the end', `${type} ${Buffer.concat([bytes, Buffer.of(0)]).toString('base64')}`, /after/],
-    ['a blob cut off', `${type} ${bytes.subarray(0, -3).toString('base64')}`, /ends too early/],
-    ['a length past the end', `${type} ${Buffer.from('7fffffff00', 'hex').toString('base64')}`, /too early/],
+    ['a truncated blob', `${type} ${bytes.subarray(0, -3).toString('base64')}`, /ends too early/],
+    [
+      'a length that exceeds the blob',
+      `${type} ${Buffer.from('7fffffff00', 'hex').toString('base64')}`,
+      /too early/,
+    ],
     ['an empty blob', `${type} ""`, /base64/],
     ['no blob', type, /base64/],
     ['bad base64', `${type} ${blob.replace('A', '*')}`, /base64/],
-    ['base64 with set bits past its end', `ssh-rsa ${blob.slice(0, -1)}B=`, /base64/],
-    ['an ed25519 point of 31 bytes', lineOf('ssh-ed25519', point.subarray(1)), /no ssh-ed25519 key/],
+    ['base64 whose unused bits are set', `ssh-rsa ${blob.slice(0, -1)}B=`, /base64/],
+    ['an ed25519 point of 31 bytes', lineOf('ssh-ed25519', point.subarray(1)), /not an ssh-ed25519 key/],
     [
       'an ed25519 point of 33 bytes',
       lineOf('ssh-ed25519', Buffer.concat([point, point.subarray(0, 1)])),
-      /no ssh-ed25519/,
+      /not an ssh-ed25519/,
     ],
-    ['a point off its curve', ecdsaLine(offCurve), /no ecdsa-sha2-nistp256 key/],
-    ['a compressed point', ecdsaLine(ecdh.getPublicKey(null, 'compressed')), /no ecdsa-sha2-nistp256 key/],
-    ['the point at infinity', ecdsaLine(Buffer.of(0)), /no ecdsa-sha2-nistp256 key/],
-    ['a curve that is not the one of its type', ecdsaLine(ecdh.getPublicKey(), 'nistp384'), /no ecdsa-sha2/],
+    ['a point off its curve', ecdsaLine(offCurve), /not an ecdsa-sha2-nistp256 key/],
     [
-      'a security key off its curve',
-      lineOf('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', offCurve, 'ssh:'),
-      /no ecdsa/,
+      'a compressed point',
+      ecdsaLine(ecdh.getPublicKey(null, 'compressed')),
+      /not an ecdsa-sha2-nistp256 key/,
     ],
-    ['a security key for nothing', lineOf('sk-ssh-ed25519@openssh.com', point, ''), /name its application/],
-    ['a security key without its end', lineOf('sk-ssh-ed25519@openssh.com', point), /ends too early/],
-    ['over 16 KiB', `${ed25519} ${'x'.repeat(16 * 1024)}`, /longer than 16384/],
+    ['the point at infinity', ecdsaLine(Buffer.of(0)), /not an ecdsa-sha2-nistp256 key/],
+    ['a curve that differs from its type', ecdsaLine(ecdh.getPublicKey(), 'nistp384'), /not an ecdsa-sha2/],
+    [
+      'a security key with a point off its curve',
+      lineOf('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', offCurve, 'ssh:'),
+      /not an ecdsa/,
+    ],
+    [
+      'a security key with an empty application',
+      lineOf('sk-ssh-ed25519@openssh.com', point, ''),
+      /name its application/,
+    ],
+    ['a security key without an application', lineOf('sk-ssh-ed25519@openssh.com', point), /ends too early/],
+    ['a text longer than 16 KiB', `${ed25519} ${'x'.repeat(16 * 1024)}`, /longer than 16384/],
     ['control characters', `${ed25519} a\u0007b`, /control characters/],
-    ['a NUL', `${ed25519}\u0000`, /control characters/],
+    ['a NUL character', `${ed25519}\u0000`, /control characters/],
   ]
 
   for (const [what, text, why] of cases)
@@ -102,7 +122,7 @@ describe('What is no SSH public key is invalid, and says why:', () => {
       assert.throws(() => parseSshKey(text), refused)
     })
 
-  test('a blob with any byte changed throws nothing else, and is never taken for the same key', () =>
+  test('a blob with a changed byte, or reads it as a different key', () =>
     fc.assert(
       fc.property(fc.constantFrom(...lines), fc.nat(), fc.integer({ min: 1, max: 255 }), (line, at, flip) => {
         const [type = '', base64 = ''] = line.split(' ')
@@ -114,7 +134,7 @@ describe('What is no SSH public key is invalid, and says why:', () => {
       { numRuns: 1000 },
     ))
 
-  test('any text throws nothing else', () => {
+  test('other texts with the code invalid, and throws no other error', () => {
     const word = fc.oneof(fc.string(), fc.constantFrom(...lines.flatMap((line) => line.split(' '))))
     fc.assert(fc.property(fc.array(word), (words) => void keyOrRefusal(words.join(' '))))
   })

@@ -10,7 +10,7 @@ after(keygen.end)
 describe('An SSH public key', () => {
   for (const line of lines) {
     const [type, blob] = line.split(' ')
-    test(`of type ${type} has the fingerprint and the bits that ssh-keygen names (${blob!.length} characters)`, () => {
+    test(`of type ${type} has the fingerprint and the bits that ssh-keygen prints (${blob!.length} characters)`, () => {
       const key = parseSshKey(line)
       assert.equal(key.type, type)
       assert.equal(key.blob, blob)
@@ -20,7 +20,7 @@ describe('An SSH public key', () => {
   }
 
   for (const { name, bits, key } of generated)
-    test(`of type ${name} (${bits ?? 'one size'}) is read as sshpk reads it`, () => {
+    test(`of type ${name} (${bits ?? 'one size'}) is read like sshpk reads it`, () => {
       const theirs = sshpk.parseKey(key.public, 'ssh')
       const ours = parseSshKey(key.public)
       assert.equal(ours.bits, theirs.size)
@@ -29,24 +29,24 @@ describe('An SSH public key', () => {
       assert.equal(ours.comment, 'someone@example.org')
     })
 
-  test('may be surrounded by white space, which is not kept', () => {
+  test('may have white space around it, which is removed', () => {
     assert.deepEqual(parseSshKey(`\n  ${ed25519}\t \r\n`), parseSshKey(ed25519))
   })
 
-  test('keeps a comment with spaces as it is', () => {
+  test('keeps a comment with spaces', () => {
     const [type, blob] = ed25519.split(' ')
     const key = parseSshKey(`${type}\t${blob}   Mara's key,  the  second «PRIVATE KEY» of 2026 \n`)
     assert.equal(key.comment, "Mara's key,  the  second «PRIVATE KEY» of 2026")
     assert.equal(key.text, `${type} ${blob} ${key.comment}`)
   })
 
-  test('needs no comment', () => {
+  test('may have no comment', () => {
     const bare = ed25519.split(' ').slice(0, 2).join(' ')
     assert.equal(parseSshKey(bare).text, bare)
     assert.equal(parseSshKey(bare).comment, '')
   })
 
-  test('may be the bare blob, which names its type', () => {
+  test('may be a bare blob, which contains its type', () => {
     for (const line of lines) {
       const [type, blob] = line.split(' ') as [string, string]
       const key = parseSshKey(blob)
@@ -54,7 +54,7 @@ describe('An SSH public key', () => {
     }
   })
 
-  test('may have line ends in it, which are dropped: a second key becomes part of the comment', () => {
+  test('may contain line ends, which are removed: a second key becomes a part of the comment', () => {
     const [type, blob] = ed25519.split(' ') as [string, string]
     const key = parseSshKey(`${type} ${blob} laptop\n${lines[1]}\r\n`)
     assert.equal(key.fingerprint, parseSshKey(ed25519).fingerprint)
@@ -66,7 +66,7 @@ describe('An SSH public key', () => {
   for (const format of ['PEM', 'PKCS8', 'RFC4716'])
     for (const { name, bits, key } of generated) {
       if (format !== 'RFC4716' && name === 'ssh-ed25519') continue
-      test(`may be written as ${format} by ssh-keygen (${name} ${bits ?? ''})`, () => {
+      test(`may be in the format ${format}, as ssh-keygen writes it (${name} ${bits ?? ''})`, () => {
         const text = keygen.run('-e', '-m', format, '-f', `${key.file}.pub`)
         const [type, blob] = key.public.split(' ')
         const expected = { ...parseSshKey(key.public), comment: '', text: `${type} ${blob}` }
@@ -75,7 +75,7 @@ describe('An SSH public key', () => {
       })
     }
 
-  test('parsed again from its own text is the same', () => {
+  test('is the same when it is parsed from its own text', () => {
     const comment = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/\p{Cc}/u.test(text))
     const gap = fc.stringMatching(/^[ \t]{1,4}$/)
     fc.assert(
