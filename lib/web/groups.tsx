@@ -123,7 +123,7 @@ const listGroups = async (
         <AdminNav frame={frame} />
         <FlashMessage {...message} />
         <p>
-          An owner is within quota for a subject while at least one of the owner’s groups has all of its rules
+          For each subject, an owner is within quota while at least one assigned group has all of its rules
           for that subject met.
         </p>
         {groups.length === 0 ? (

@@ -63,12 +63,12 @@ const Owner = ({ frame, owner: { name, answers } }: { frame: PageContext; owner:
       <a href={frame.at(`/-/storage/${name}`)}>{name}</a>
     </h2>
     <Table column="Subject" numbers={['Used', 'Limit']}>
-      {answers.map(({ subject, used, before, after }) => (
+      {answers.map(({ subject, used, after }) => (
         <tr key={subject}>
           <td>
             <SubjectCode subject={subject} />
             <div class={`small state ${after.over ? 'over' : 'within'}`}>
-              {quotaState(before)} now, <strong>{quotaState(after)}</strong> after the change
+              {after.over ? 'Goes over quota' : 'Comes back within quota'}
             </div>
           </td>
           <td class="number">
@@ -82,5 +82,3 @@ const Owner = ({ frame, owner: { name, answers } }: { frame: PageContext; owner:
     </Table>
   </section>
 )
-
-const quotaState = ({ over }: ChangedAnswer['after']): string => (over ? 'over quota' : 'within quota')

@@ -5,11 +5,11 @@ import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/index.ts'
 import type { Person } from '../support/test-server.ts'
-import { type Paged, startPages } from '../web/browser.ts'
+import { type PageServer, startPages } from '../web/browser.ts'
 import { filled, MARK } from './filled.ts'
 
 /** MARK is in the name, the description and the contents of private repositories, and nowhere else. */
-let allot: Paged
+let allot: PageServer
 let alice: Person
 let root: Person
 

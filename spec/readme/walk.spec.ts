@@ -7,7 +7,7 @@ import { it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { sender } from '../support/test-server.ts'
-import { visitorAt } from '../web/browser.ts'
+import { createPageClient } from '../web/browser.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -64,7 +64,7 @@ it('A new user comes from a checkout to their own storage page, with what they r
     const token = await said(/^ {2}([0-9a-f]{40})$/m)
     const page = await said(/sign in with it at (http:\S+)\n/)
     assert.ok(section.includes('http://127.0.0.1:3000'))
-    const browser = visitorAt(new URL(page).origin)
+    const browser = createPageClient(new URL(page).origin)
     await browser.signIn('', token)
     assert.match((await browser.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
 

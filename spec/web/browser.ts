@@ -1,62 +1,64 @@
 import type { AllotOptions } from '../../lib/index.ts'
 import { type StartOptions, start, type TestServer } from '../support/test-server.ts'
 
-/** What came back, with nothing followed. */
-export interface Shown {
+/** A response; redirects are not followed. */
+export interface PageResponse {
   status: number
   text: string
   headers: Headers
 }
 
-/** Somebody with a browser: keeps cookies, and sends forms as they are shown. */
-export interface Visitor {
+/** Sends requests as a browser does: keeps cookies, and sends the CSRF token with forms. */
+export interface PageClient {
   cookie: string
-  get(path: string, headers?: Record<string, string>): Promise<Shown>
-  /** Sends a form with the token of the page that was shown last. */
-  post(path: string, fields: Fields, headers?: Record<string, string>): Promise<Shown>
-  signIn(name: string, secret: string): Promise<Shown>
+  get(path: string, headers?: Record<string, string>): Promise<PageResponse>
+  /** Sends a form with the CSRF token of the last page. */
+  post(path: string, fields: FormFields, headers?: Record<string, string>): Promise<PageResponse>
+  signIn(name: string, secret: string): Promise<PageResponse>
 }
-export type Fields = Record<string, string | readonly string[]>
+export type FormFields = Record<string, string | readonly string[]>
 
-/** A server that shows pages beside the API. */
-export const startPages = (options: Partial<AllotOptions> = {}, started: StartOptions = {}): Promise<Paged> =>
-  startWith({ repositories: false, ...options }, started)
+export type PageServer = TestServer & { browser(): PageClient }
 
-export type Paged = TestServer & { browser(): Visitor }
-
-const startWith = async (options: Partial<AllotOptions>, started: StartOptions): Promise<Paged> => {
-  let handled: TestServer['allot'] | undefined
-  const running = await start(options, {
-    mount: (handler) => (req, res) => handled!.page(req, res, () => handler(req, res)),
-    ...started,
-  })
-  handled = running.allot
-  return { ...running, browser: () => visitorAt(running.base) }
+/** Starts a server with the API and the pages. */
+export const startPages = async (
+  options: Partial<AllotOptions> = {},
+  startOptions: StartOptions = {},
+): Promise<PageServer> => {
+  let server: TestServer | undefined
+  server = await start(
+    { repositories: false, ...options },
+    {
+      mount: (handler) => (req, res) => server!.allot.page(req, res, () => handler(req, res)),
+      ...startOptions,
+    },
+  )
+  return { ...server, browser: () => createPageClient(server.base) }
 }
 
-export const visitorAt = (base: string): Visitor => {
+export const createPageClient = (base: string): PageClient => {
   const jar = new Map<string, string>()
   let form = ''
-  const ask = async (path: string, init: RequestInit): Promise<Shown> => {
+  const send = async (path: string, init: RequestInit): Promise<PageResponse> => {
     const headers = { ...(jar.size === 0 ? {} : { cookie: cookies() }), ...(init.headers as object) }
-    const answer = await fetch(base + path, { ...init, headers, redirect: 'manual' })
-    for (const cookie of answer.headers.getSetCookie()) keep(cookie)
-    const text = await answer.text()
+    const response = await fetch(base + path, { ...init, headers, redirect: 'manual' })
+    for (const cookie of response.headers.getSetCookie()) keep(cookie)
+    const text = await response.text()
     form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? form
-    return { status: answer.status, text, headers: answer.headers }
+    return { status: response.status, text, headers: response.headers }
   }
   const cookies = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
   const keep = (cookie: string) => {
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
     jar.set(name!, value!)
   }
-  const browser: Visitor = {
+  const browser: PageClient = {
     get cookie() {
       return cookies()
     },
-    get: (path, headers = {}) => ask(path, { headers }),
+    get: (path, headers = {}) => send(path, { headers }),
     post: (path, fields, headers = {}) =>
-      ask(path, { method: 'POST', headers, body: bodyOf({ form, ...fields }) }),
+      send(path, { method: 'POST', headers, body: bodyOf({ form, ...fields }) }),
     async signIn(name, secret) {
       await browser.get('/-/sign-in')
       const answer = await browser.post('/-/sign-in', { name, secret })
@@ -67,7 +69,7 @@ export const visitorAt = (base: string): Visitor => {
   return browser
 }
 
-const bodyOf = (fields: Fields): URLSearchParams =>
+const bodyOf = (fields: FormFields): URLSearchParams =>
   new URLSearchParams(
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one as string])),
   )

@@ -1,23 +1,24 @@
 import { mock } from 'node:test'
 import type { Allot } from '../../lib/index.ts'
-import { type Paged, startPages } from './browser.ts'
+import { type PageServer, startPages } from './browser.ts'
 
 export const PASSWORD = 'a long password'
 const MIB = 1024 ** 2
 const DAY = 86_400_000
 
-/** What would run, or break out of where it stands, if it were not escaped. */
+/** Text that runs a script, or closes its attribute or element, when it is not escaped. */
 export const MARKUP = `<img src=x onerror="alert(1)">'"&</td><script>alert(2)</script>`
 
 /**
- * Ann has used storage for 80 days, is near her limit as a whole and over that of artifacts; she owns the organization
- * acme, which is over. Ben is within, and has a hidden organization with Ann as a mere member.
+ * Starts a server with 80 days of usage. The user ann is near the limit of the total and over the limit of artifacts,
+ * and owns the organization acme, which is over quota. The user ben is within quota; ann cannot see ben's organization
+ * secret, and is a member of club without owning it.
  */
-export const startFixture = async (): Promise<Paged> => {
+export const startFixture = async (): Promise<PageServer> => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() - 80 * DAY })
   try {
     const allot = await startPages({ quota: { defaultGroups: ['free'] } })
-    await settle(allot.allot)
+    await fill(allot.allot)
     await allot.allot.hosting.accounts.edit(allot.root.id, { password: PASSWORD })
     return allot
   } finally {
@@ -25,7 +26,7 @@ export const startFixture = async (): Promise<Paged> => {
   }
 }
 
-const settle = async (allot: Allot): Promise<void> => {
+const fill = async (allot: Allot): Promise<void> => {
   const { accounts, organizations } = allot.hosting
   const { rules, groups } = allot.quota
   await rules.create({ name: 'total', limit: 200 * MIB, subjects: ['size:all'] })
@@ -40,7 +41,7 @@ const settle = async (allot: Allot): Promise<void> => {
   const club = await organizations.create(ben.id, { name: 'club' })
   await organizations.setMember(club.id, ann.id)
   await groups.assign('ben', 'paid')
-  await grow(allot, 'ann', [
+  await createRepositories(allot, 'ann', [
     ['website', 18],
     ['notes', 6],
     ['a-repository-with-a-rather-long-name-for-a-narrow-screen', 3],
@@ -48,57 +49,61 @@ const settle = async (allot: Allot): Promise<void> => {
     ['thesis', 31],
     ['scratch', 0],
   ])
-  await grow(allot, 'acme', [
+  await createRepositories(allot, 'acme', [
     ['engine', 150],
     ['art', 70],
   ])
-  await grow(allot, 'ben', [['tiny', 0]])
-  await grow(allot, 'secret', [['plans', 5]])
+  await createRepositories(allot, 'ben', [['tiny', 0]])
+  await createRepositories(allot, 'secret', [['plans', 5]])
 }
 
-/** Repositories come one after another, and what is kept of them with the days. */
-const grow = async (allot: Allot, name: string, sizes: [name: string, mib: number][]): Promise<void> => {
+/** Creates repositories of an owner; those of ann come 12 days apart, with ledger entries. */
+const createRepositories = async (
+  allot: Allot,
+  name: string,
+  sizes: [name: string, mib: number][],
+): Promise<void> => {
   const { accounts, repositories } = allot.hosting
   const owner = (await accounts.byName(name))!
-  for (const [at, [repository, mib]] of sizes.entries()) {
+  for (const [index, [repository, mib]] of sizes.entries()) {
     const { id } = await repositories.create(owner, owner, {
       name: repository,
-      private: at % 3 === 1,
-      description: at === 0 ? MARKUP : '',
+      private: index % 3 === 1,
+      description: index === 0 ? MARKUP : '',
     })
-    await repositories.resize(id, mib * MIB + at)
+    await repositories.resize(id, mib * MIB + index)
     if (name !== 'ann') continue
     mock.timers.tick(12 * DAY)
-    await keep(allot, `ann/${repository}`, at)
+    await putEntries(allot, `ann/${repository}`, index)
   }
 }
 
-const keep = async ({ ledger }: Allot, repository: string, at: number): Promise<void> => {
-  const on = { repository, name: at === 2 ? MARKUP : `build-${at}.tar.gz` }
+const putEntries = async ({ ledger }: Allot, repository: string, index: number): Promise<void> => {
+  const on = { repository, name: index === 2 ? MARKUP : `build-${index}.tar.gz` }
   await ledger.put({
     kind: 'artifacts',
-    key: `a${at}`,
+    key: `a${index}`,
     ...on,
-    size: Math.round((at + 4) * 1.7 * MIB),
-    run: at,
+    size: Math.round((index + 4) * 1.7 * MIB),
+    run: index,
   })
   await ledger.put({
     kind: 'attachments',
-    key: `t${at}`,
+    key: `t${index}`,
     repository,
-    name: `screen ${at}.png`,
-    size: at * MIB,
+    name: `screen ${index}.png`,
+    size: index * MIB,
     on: 'issue',
-    index: at,
+    index,
   })
-  await ledger.put({ kind: 'lfs', key: `l${at}`, repository, name: 'x', size: 4 * MIB })
+  await ledger.put({ kind: 'lfs', key: `l${index}`, repository, name: 'x', size: 4 * MIB })
   await ledger.put({
     kind: 'packages',
-    key: `p${at}`,
+    key: `p${index}`,
     owner: 'ann',
-    name: `@ann/pkg-${at}`,
+    name: `@ann/pkg-${index}`,
     size: 1.5 * MIB,
     type: 'npm',
-    version: `1.${at}.0`,
+    version: `1.${index}.0`,
   })
 }

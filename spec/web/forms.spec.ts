@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Paged, startPages, visitorAt } from './browser.ts'
+import { createPageClient, type PageServer, startPages } from './browser.ts'
 
 const PASSWORD = 'a long password'
 
 describe('A form', () => {
-  let allot: Paged
+  let allot: PageServer
   before(async () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
   after(() => allot.stop())
 
-  it('is refused without the token of the visitor that it was shown to, and nothing is done', async () => {
+  it('is refused without the CSRF token of its own browser session', async () => {
     const [ann, other] = [allot.browser(), allot.browser()]
     await ann.signIn('ann', PASSWORD)
     await ann.get('/')
@@ -26,7 +26,7 @@ describe('A form', () => {
     assert.equal((await ann.get('/')).status, 200)
   })
 
-  it('is refused from another site, whatever token it has', async () => {
+  it('is refused from another site, even with a valid token', async () => {
     const ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
     await ann.get('/')
@@ -46,7 +46,7 @@ describe('A form', () => {
     assert.equal((await ann.post('/-/sign-out', {}, { origin: allot.base })).status, 303)
   })
 
-  it('to sign in is refused like that, too: nobody is signed in as somebody else unawares', async () => {
+  it('to sign in is refused without a CSRF token, so that no site can sign a browser in to another account', async () => {
     const fields = new URLSearchParams({ name: 'ann', secret: PASSWORD })
     const answer = await fetch(`${allot.base}/-/sign-in`, {
       method: 'POST',
@@ -56,14 +56,14 @@ describe('A form', () => {
     assert.equal(answer.status, 403)
   })
 
-  it('of a page that has expired leads to signing in', async () => {
+  it('redirects to the sign-in page when the session has expired', async () => {
     const ann = allot.browser()
     await ann.get('/-/sign-in')
     const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
     assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in'])
   })
 
-  it('is refused when it is too large, or no form', async () => {
+  it('is refused when it is too large or not URL-encoded', async () => {
     const ann = allot.browser()
     await ann.get('/-/sign-in')
     assert.equal((await ann.post('/-/sign-in', { name: 'x'.repeat(1024 * 1024) })).status, 413)
@@ -73,14 +73,14 @@ describe('A form', () => {
 })
 
 describe('A page', () => {
-  let allot: Paged
+  let allot: PageServer
   before(async () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD })
   })
   after(() => allot.stop())
 
-  it('runs nothing, loads nothing from elsewhere, is framed by nobody and kept by no cache', async () => {
+  it('sends headers that forbid scripts, other origins, framing and caching', async () => {
     const ann = allot.browser()
     await ann.signIn('ann', PASSWORD)
     for (const path of ['/', '/-/sign-in', '/-/storage/nobody', '/-/storage/ann/repositories']) {
@@ -97,7 +97,7 @@ describe('A page', () => {
     }
   })
 
-  it('takes its style from a URL of its own, which has a tag', async () => {
+  it('has a stylesheet and an icon that browsers revalidate by their ETag', async () => {
     const { status, headers } = await allot.browser().get('/-/style.css')
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/css;charset=utf-8'])
     const again = await allot.browser().get('/-/style.css', { 'if-none-match': headers.get('etag')! })
@@ -105,7 +105,7 @@ describe('A page', () => {
     assert.match((await allot.browser().get('/-/icon.svg')).headers.get('content-type')!, /^image\/svg\+xml/)
   })
 
-  it('is asked for by GET and HEAD, and says so', async () => {
+  it('answers 405 with the allowed methods to other methods than GET and HEAD', async () => {
     for (const path of ['/', '/-/style.css', '/-/sign-in']) {
       const put = await fetch(allot.base + path, { method: 'PUT' })
       assert.equal(put.status, 405)
@@ -116,14 +116,14 @@ describe('A page', () => {
     }
   })
 
-  it('is in no way of the API, nor of what a host has beside it', async () => {
+  it('does not shadow the API, nor answer other paths', async () => {
     assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.equal((await allot.browser().get('/-/nothing')).status, 404)
     assert.equal((await allot.browser().get('/ann')).status, 404)
     assert.equal((await allot.browser().get('/api/swagger')).status, 200)
   })
 
-  it('finds the same cookies behind TLS, where they are bound to the host', async () => {
+  it('binds its cookie to the host behind TLS', async () => {
     const secure = await startPages({ baseUrl: 'https://git.example.test' })
     try {
       await secure.person('ann', { password: PASSWORD })
@@ -143,23 +143,25 @@ describe('A page', () => {
     }
   })
 
-  it('says nothing of the inside when something fails, and the log has it', async () => {
-    const told: object[] = []
+  it('logs an internal error under an id, and shows the id without the error', async () => {
+    const logged: object[] = []
     const failing = await startPages({
-      log: { error: (fields) => void told.push(fields), info: () => undefined },
+      log: { error: (fields) => void logged.push(fields), info: () => undefined },
     })
     try {
       const { hosting } = failing.allot
-      const broken = () => Promise.reject(new Error('the inside'))
+      const broken = () => Promise.reject(new Error('secret detail'))
       Object.assign(hosting.sessions, { find: broken })
       const browser = failing.browser()
       await browser.get('/-/style.css')
-      const { status, text } = await visitorAt(failing.base).get('/', { cookie: `allot=${'x'.repeat(43)}` })
+      const { status, text } = await createPageClient(failing.base).get('/', {
+        cookie: `allot=${'x'.repeat(43)}`,
+      })
       assert.equal(status, 500)
-      assert.doesNotMatch(text, /the inside/)
-      assert.equal(told.length, 1)
+      assert.doesNotMatch(text, /secret detail/)
+      assert.equal(logged.length, 1)
       const [, id] = /log has it as ([\w-]+)/.exec(text)!
-      assert.equal((told[0] as { requestId: string }).requestId, id)
+      assert.equal((logged[0] as { requestId: string }).requestId, id)
     } finally {
       await failing.stop()
     }

@@ -5,14 +5,14 @@ import express from 'express'
 import Koa from 'koa'
 import type { Allot } from '../../lib/index.ts'
 import { start } from '../support/test-server.ts'
-import { visitorAt } from './browser.ts'
+import { createPageClient } from './browser.ts'
 
 const PASSWORD = 'a long password'
 
-/** Hosts that have the pages at a place of their own. */
+/** Host frameworks with the pages mounted at `/storage`. */
 const hosts: Readonly<Record<string, (page: Allot['page']) => RequestListener>> = {
   Express: (page) => express().use('/storage', page),
-  'Express behind a parser of forms': (page) =>
+  'Express with a body parser': (page) =>
     express()
       .use(express.urlencoded({ extended: true }))
       .use('/storage', page),
@@ -38,7 +38,7 @@ const hosts: Readonly<Record<string, (page: Allot['page']) => RequestListener>> 
 
 describe('The pages, mounted in a host', () => {
   for (const [name, host] of Object.entries(hosts))
-    it(`find themselves, and their cookies: ${name}`, async () => {
+    it(`have links, redirects and cookies below the mount path: ${name}`, async () => {
       let page: Allot['page'] | undefined
       const allot = await start(
         { repositories: false },
@@ -47,7 +47,7 @@ describe('The pages, mounted in a host', () => {
       page = allot.allot.page
       try {
         await allot.person('ann', { password: PASSWORD })
-        const ann = visitorAt(`${allot.base}/storage`)
+        const ann = createPageClient(`${allot.base}/storage`)
         for (const bare of ['', '/', '?x=y']) {
           const { status, headers } = await ann.get(bare)
           assert.deepEqual([status, headers.get('location')], [303, '/storage/-/sign-in'], bare)
@@ -70,22 +70,22 @@ describe('The pages, mounted in a host', () => {
       }
     })
 
-  it('leave to the host what is no page', async () => {
+  it('leave other paths to the host', async () => {
     let page: Allot['page'] | undefined
     const app = express()
       .use((req, res, next) => page!(req, res, next))
-      .get('/ann', (_req, res) => void res.send('of the host'))
+      .get('/ann', (_req, res) => void res.send('from the host'))
     const allot = await start({ repositories: false }, { mount: () => app })
     page = allot.allot.page
     try {
-      assert.equal((await visitorAt(allot.base).get('/ann')).text, 'of the host')
-      assert.equal((await visitorAt(allot.base).get('/-/nothing')).status, 404)
+      assert.equal((await createPageClient(allot.base).get('/ann')).text, 'from the host')
+      assert.equal((await createPageClient(allot.base).get('/-/nothing')).status, 404)
     } finally {
       await allot.stop()
     }
   })
 
-  it('link what a host shows to where the API says that it is', async () => {
+  it('link items to their `html_url` when the host shows them', async () => {
     let page: Allot['page'] | undefined
     const allot = await start(
       { repositories: false, page: { links: true }, baseUrl: 'http://git.example.test' },
@@ -117,7 +117,7 @@ describe('The pages, mounted in a host', () => {
         type: 'npm',
         version: '1',
       })
-      const browser = visitorAt(allot.base)
+      const browser = createPageClient(allot.base)
       await browser.signIn('', ann.token)
       const { text } = await browser.get('/')
       for (const path of [
@@ -133,7 +133,7 @@ describe('The pages, mounted in a host', () => {
 })
 
 describe("The pages with the host's own login", () => {
-  it('show whoever the host says, ask nobody to sign in, and guard their forms all the same', async () => {
+  it('show the user that the host names, have no sign-in page, and check CSRF tokens', async () => {
     let page: Allot['page'] | undefined
     const allot = await start(
       {
@@ -148,17 +148,17 @@ describe("The pages with the host's own login", () => {
     page = allot.allot.page
     try {
       const chief = { 'x-user': 'chief' }
-      const browser = visitorAt(allot.base)
+      const browser = createPageClient(allot.base)
       assert.match((await browser.get('/', { 'x-user': 'ann' })).text, /<h1>Storage of ann<\/h1>/)
-      const nobody = await browser.get('/')
-      assert.equal(nobody.status, 403)
-      assert.match(nobody.text, /Sign in first\./)
+      const anonymous = await browser.get('/')
+      assert.equal(anonymous.status, 403)
+      assert.match(anonymous.text, /Sign in first\./)
       assert.equal((await browser.get('/-/sign-in')).status, 404)
       const { text } = await browser.get('/-/admin/rules', chief)
       assert.doesNotMatch(text, /Sign out/)
       const rule = { name: 'small', limit: '5', subject: 'size:all' }
       assert.equal((await browser.post('/-/admin/rules', { ...rule, form: 'x' }, chief)).status, 403)
-      const other = visitorAt(allot.base)
+      const other = createPageClient(allot.base)
       await other.get('/-/admin/rules', chief)
       await browser.get('/-/admin/rules', chief)
       assert.equal((await browser.post('/-/admin/rules', rule, { 'x-user': 'ann' })).status, 403)

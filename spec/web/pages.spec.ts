@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Paged } from './browser.ts'
+import type { PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
@@ -43,7 +43,7 @@ const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
 }
 
 describe('The pages in a real browser', { skip }, () => {
-  let allot: Paged
+  let allot: PageServer
   let browser: Browser
   before(async () => {
     allot = await startFixture()

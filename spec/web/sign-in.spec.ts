@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { basic } from '../support/test-server.ts'
-import { type Paged, startPages, visitorAt } from './browser.ts'
+import { createPageClient, type PageServer, startPages } from './browser.ts'
 
 const PASSWORD = 'a long password'
 
 describe('Signing in to the pages', () => {
-  let allot: Paged
+  let allot: PageServer
   before(async () => {
     allot = await startPages()
     await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
   })
   after(() => allot.stop())
 
-  it('is what whoever has not is sent to, with the page that was asked for', async () => {
+  it('is where pages redirect to without a session, with the requested page', async () => {
     for (const [path, to] of [
       ['/', '/-/sign-in'],
       ['/-/storage/ann', '/-/sign-in?to=%2F-%2Fstorage%2Fann'],
@@ -24,7 +24,7 @@ describe('Signing in to the pages', () => {
     }
   })
 
-  it('takes a name or an email with the password, or a token, and goes on to that page', async () => {
+  it('accepts a name or an email with a password, or a token, and redirects to the requested page', async () => {
     const bob = await allot.person('bob')
     for (const [name, secret, shown] of [
       ['ann', PASSWORD, 'ann'],
@@ -44,7 +44,7 @@ describe('Signing in to the pages', () => {
     }
   })
 
-  it('takes a password with spaces at its ends as the API takes it, and a token with spaces around it', async () => {
+  it('keeps spaces around a password, as the API does, and ignores them around a token', async () => {
     const [name, password] = ['spaced', '  a long password\t ']
     const { token } = await allot.person(name, { password })
     assert.equal((await allot.request('GET', '/user', { headers: basic(name, password) })).status, 200)
@@ -53,7 +53,7 @@ describe('Signing in to the pages', () => {
     assert.equal((await allot.browser().signIn('', ` ${token}\n`)).status, 303)
   })
 
-  it('says what is wrong, keeps the name and never the password', async () => {
+  it('shows the error, and keeps the entered name but not the password', async () => {
     const browser = allot.browser()
     const wrong = await browser.signIn('a<b>"nn', 'wrong password')
     assert.equal(wrong.status, 422)
@@ -64,7 +64,7 @@ describe('Signing in to the pages', () => {
     assert.match((await allot.browser().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
   })
 
-  it('goes nowhere else afterwards', async () => {
+  it('never redirects to another origin', async () => {
     for (const to of [
       'https://evil.test/',
       '//evil.test',
@@ -81,7 +81,7 @@ describe('Signing in to the pages', () => {
     }
   })
 
-  it('gives another cookie than the visitor had, which scripts cannot read and other sites do not send', async () => {
+  it('replaces the cookie of the browser by one that scripts cannot read and other sites do not send', async () => {
     const browser = allot.browser()
     await browser.get('/-/sign-in')
     const planted = browser.cookie
@@ -91,10 +91,10 @@ describe('Signing in to the pages', () => {
       /^allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/,
     )
     assert.notEqual(browser.cookie, planted)
-    assert.equal((await visitorAt(allot.base).get('/', { cookie: planted })).status, 303)
+    assert.equal((await createPageClient(allot.base).get('/', { cookie: planted })).status, 303)
   })
 
-  it('keeps nothing in the store by which somebody could sign in', async () => {
+  it('does not store the secret of a session', async () => {
     const browser = allot.browser()
     await browser.signIn('ann', PASSWORD)
     const chunks: Uint8Array[] = []
@@ -104,14 +104,14 @@ describe('Signing in to the pages', () => {
     assert.ok(!text.includes(browser.cookie.replace('allot=', '')))
   })
 
-  it('ends with signing out, here or everywhere', async () => {
-    const [one, other, third] = [allot.browser(), allot.browser(), allot.browser()]
-    for (const browser of [one, other, third]) await browser.signIn('ann', PASSWORD)
-    const held = one.cookie
-    assert.equal((await one.post('/-/sign-out', {})).headers.get('location'), '/-/sign-in')
-    assert.equal((await visitorAt(allot.base).get('/', { cookie: held })).status, 303)
-    assert.equal((await other.get('/')).status, 200)
-    await other.post('/-/sign-out', { everywhere: 'yes' })
+  it('ends with signing out, of one device or of all', async () => {
+    const [first, second, third] = [allot.browser(), allot.browser(), allot.browser()]
+    for (const browser of [first, second, third]) await browser.signIn('ann', PASSWORD)
+    const cookie = first.cookie
+    assert.equal((await first.post('/-/sign-out', {})).headers.get('location'), '/-/sign-in')
+    assert.equal((await createPageClient(allot.base).get('/', { cookie })).status, 303)
+    assert.equal((await second.get('/')).status, 200)
+    await second.post('/-/sign-out', { everywhere: 'yes' })
     assert.equal((await third.get('/')).status, 303)
   })
 
@@ -138,7 +138,7 @@ describe('Signing in to the pages', () => {
     assert.deepEqual([(await byToken.get('/')).status, (await byPassword.get('/')).status], [303, 200])
   })
 
-  it('lets a token do no more on the pages than it may', async () => {
+  it('restricts a session to the scopes of the token that started it', async () => {
     const person = await allot.person('careful', { admin: true })
     const token = await allot.scoped(person, 'read:repository')
     const browser = allot.browser()
@@ -148,7 +148,7 @@ describe('Signing in to the pages', () => {
     assert.match(text, /required scope\(s\): \[read:user\]/)
   })
 
-  it('is over when its time is, whatever was done in it', async () => {
+  it('expires after the session lifetime, even when it is in use', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() })
     try {
       const browser = allot.browser()
@@ -162,20 +162,20 @@ describe('Signing in to the pages', () => {
     }
   })
 
-  it('leaves no more than fifty sessions of an account, nor the expired ones of others', async () => {
+  it('keeps at most fifty sessions of an account', async () => {
     const { id } = await allot.person('often')
     const account = (await allot.allot.hosting.accounts.byId(id))!
     const secrets: string[] = []
     for (let times = 0; times < 55; times++)
       secrets.push(await allot.allot.hosting.sessions.begin({ account, token: null }))
     const found = await Promise.all(secrets.map((one) => allot.allot.hosting.sessions.find(one)))
-    assert.equal(found.filter((one) => one !== undefined).length, 50)
+    assert.equal(found.filter((session) => session !== undefined).length, 50)
     assert.ok(found.at(-1))
   })
 })
 
-describe('The limits on failed logins', () => {
-  it('hold for the pages, together with the API', async () => {
+describe('The limit of failed logins', () => {
+  it('counts the pages and the API together', async () => {
     const allot = await startPages({ login: { failures: 3 } })
     try {
       await allot.person('ann', { password: PASSWORD })
