@@ -39,7 +39,7 @@ describe('/api/swagger in a real browser', () => {
         'Create a quota rule',
         'Why the signed-in user is, or is not, over quota for a subject',
       ])
-        await page.getByText(words).first().waitFor({ timeout: 20_000 })
+        await page.getByText(words).first().waitFor({ timeout: 60_000 })
       assert.deepEqual(foreignRequests, [])
       assert.deepEqual(errors, [])
     } finally {
