@@ -1,5 +1,7 @@
 import { ADDRESSES } from './links.ts'
-import { NO_OPENER } from './sanitize.ts'
+
+/** The `rel` of links that open a new window, which must not get access to the window with the link. */
+export const NO_OPENER = 'nofollow noopener'
 
 /** Text as it stands in HTML, also within the quotes of an attribute. */
 export const escaped = (text: string): string =>

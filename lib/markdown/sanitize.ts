@@ -1,5 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
-import { ALERT_CLASSES, prefixedId } from './html.ts'
+import { ALERT_CLASSES, NO_OPENER, prefixedId } from './html.ts'
 import type { Links } from './links.ts'
 
 const text = [
@@ -126,8 +126,6 @@ const options: sanitizeHtml.IOptions = {
 
 /** What a text leads to is nothing that the host vouches for. */
 export const NO_FOLLOW = 'nofollow'
-/** What opens in a window of its own must not reach back into the one that it came from. */
-export const NO_OPENER = 'nofollow noopener'
 
 type Attributes = sanitizeHtml.Attributes
 
