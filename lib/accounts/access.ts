@@ -11,32 +11,32 @@ import {
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** The account that a read is done for; null is a client that has not signed in. */
+/** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
   readonly id: number
   readonly admin: boolean
-  /** Scopes of the token; absent: every scope, as for a password or a call from the host. */
+  /** Scopes of the token; absent for a password and for calls from the host, which have every scope. */
   readonly scopes?: ReadonlySet<string> | undefined
 } | null
 
-/** Whether scopes include one, `write:x` including `read:x` and `all` including every scope. */
+/** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */
 export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string): boolean =>
   scopes === undefined ||
   scopes.has('all') ||
   scopes.has(scope) ||
   scopes.has(scope.replace(/^read:/, 'write:'))
 
-/** What a repository is read for: `issue` for its issues and comments, which have a scope of their own. */
+/** Purpose of reading a repository: `issue` for its issues and comments, which have their own scope. */
 export type ReadFor = 'repository' | 'issue'
 
 /**
- * The viewer as far as repositories are concerned. Invariant: a token without the scope reads what everyone may read, in
- * every list, search and count, because all reads of repositories in this folder begin here.
+ * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in every list,
+ * search and count, because every read of repositories calls this function.
  */
 export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
   viewer !== null && hasScope(viewer.scopes, `read:${readFor}`) ? viewer : null
 
-/** Everything that a read depends on besides records: part of the cache keys of reads. */
+/** The part of a cache key that stands for the viewer: everything that a read depends on besides records. */
 export const viewerText = (viewer: Viewer): string => {
   if (viewer === null) return 'for all'
   const reach = repositoryViewer(viewer) === null ? 'open' : 'own'
@@ -45,13 +45,13 @@ export const viewerText = (viewer: Viewer): string => {
 
 export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
-/** A repository is never known to more than its owner is. */
+/** The audience of a repository is never wider than that of its owner. */
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
   audienceWithin(audienceOfAccount(owner), isPrivate)
 
 export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? 2 : owner)
 
-/** The audiences that a viewer belongs to without being named. */
+/** Audiences that include the viewer whoever owns the record. */
 export const openAudiences = (viewer: Viewer): readonly Audience[] => {
   if (viewer === null) return [0]
   return viewer.admin ? [0, 1, 2] : [0, 1]
@@ -62,7 +62,7 @@ const isOpenTo = (viewer: Viewer, audience: Audience) => openAudiences(viewer).i
 export const membershipOf = (tx: ReadTransaction, organization: number, account: number) =>
   memberships.get(tx, [organization, account])
 
-/** Whether the viewer is the account, or a member of it: one of the few that a private thing of it is known to. */
+/** Whether the viewer is the account itself or a member of it, and so sees its private repositories. */
 const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<boolean> => {
   if (viewer === null) return false
   return viewer.id === account || (await membershipOf(tx, account, viewer.id)) !== undefined
@@ -72,14 +72,15 @@ export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Accou
   isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
 
 /**
- * The account and the organizations that it belongs to: whose private repositories it may list. How many organizations
- * others may put an account into is limited (organizations.ts), so that they cannot make its requests slow.
+ * The account and the organizations that it is a member of: the owners whose private repositories it can list. The number
+ * of organizations that others can add an account to is limited (organizations.ts), so that its requests stay fast.
  */
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })
-  // The members of an organization that is gone go in steps.
-  const gone = joined.length === 0 ? [] : await pendingIds(tx, 'owner')
-  return [account, ...joined.map(({ organization }) => organization).filter((one) => !gone.includes(one))]
+  // Memberships of deleted organizations are removed in steps, by a job.
+  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'owner')
+  const organizations = joined.map(({ organization }) => organization)
+  return [account, ...organizations.filter((id) => !deleted.includes(id))]
 }
 
 /** "Readers are its owner, the organization's members, and administrators." */
@@ -109,7 +110,7 @@ export interface Permission {
   pull: boolean
 }
 
-/** Owners administer, members push, whoever may read pulls. */
+/** Owners have admin permission, members can push, readers can pull. */
 export const permissionOn = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -123,24 +124,27 @@ export const permissionOn = async (
   return { admin: membership.owner, push: true, pull: true }
 }
 
-/** No name is longer; a key could not hold what a request can. */
+/** Longest name in the store; a longer one in a request would not fit into a key. */
 const MAX_LENGTH = 255
 
-/** Names are compared without case. */
+/** Names are compared case-insensitively. */
 export const accountByName = async (tx: ReadTransaction, name: string): Promise<Account | undefined> =>
   name.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'name', [name.toLowerCase()])
 
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
   email.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
 
-/** Within the write that adds something of an account's: it may have been deleted since the request was let in. */
+/**
+ * Checks in the write itself that the account still exists, since it could have been deleted after the request began.
+ * @throws AllotError not_found
+ */
 export const existingAccount = async (tx: ReadTransaction, id: number): Promise<Account> => {
   const account = await accounts.get(tx, [id])
-  if (account === undefined) throw new AllotError('not_found', 'the account is gone')
+  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
   return account
 }
 
-/** An account by its name, for whoever may know that it exists. */
+/** The account with the name, if the viewer can see it. */
 export const visibleAccount = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -150,7 +154,7 @@ export const visibleAccount = async (
   return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
 }
 
-/** An organization by its name, likewise. */
+/** The organization with the name, if the viewer can see it. */
 export const visibleOrganization = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -170,14 +174,14 @@ export const repositoryByName = async (
   return owner && repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
 }
 
-/** A repository is gone with its owner, whose other things are removed in steps. */
+/** A repository does not exist any more once its owner is deleted, although a job removes its record later. */
 export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {
   const repository = await repositories.get(tx, [id])
   if (repository === undefined) return undefined
   return (await accounts.get(tx, [repository.owner])) && repository
 }
 
-/** A repository by its names, for whoever may read it. */
+/** The repository with the name, if the viewer can read it. */
 export const readableRepository = async (
   tx: ReadTransaction,
   viewer: Viewer,

@@ -37,16 +37,16 @@ export interface AccountEdit {
 
 export interface Accounts {
   /**
-   * @param client whose budget the hashing of the password counts against
-   * @throws AllotError invalid for a name or an email that is malformed, reserved or taken, and unavailable when too many
-   * passwords are being hashed.
+   * @param client client whose budget hashing the password counts against
+   * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
+   * being hashed
    */
   createUser(account: NewAccount, client?: string): Promise<Account>
   byId(id: number): Promise<Account | undefined>
-  /** Those of the ids that exist, in their order. */
+  /** The accounts that exist, in the order of the ids. */
   byIds(ids: readonly number[]): Promise<Account[]>
   byName(name: string): Promise<Account | undefined>
-  /** The account if the viewer may know that it exists. */
+  /** The account with the name, if the viewer can see it. */
   find(viewer: Viewer, name: string): Promise<Account | undefined>
   edit(id: number, edit: AccountEdit, client?: string): Promise<Account | undefined>
   count(kind: Account['kind']): Promise<number>
@@ -57,15 +57,15 @@ export interface Accounts {
 }
 
 export interface RemovalOptions {
-  /** Deletes what the account owns too: repositories, packages, and organizations without another owner. */
+  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
   purge?: boolean
 }
 
 export interface Removal {
   /**
-   * Deletes a user or an organization with everything that belongs to it alone. The account is gone at once; large numbers of
-   * records are deleted in steps. With `purge` each organization that the user alone owns is deleted first, in a
-   * transaction of its own.
+   * Deletes a user or an organization with everything that belongs to it alone. The account disappears at once; jobs delete
+   * its other records in steps. With `purge`, each organization that only this user owns is deleted first, in its own
+   * transaction.
    * @returns whether the account existed
    * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
    * organization that it founded, and `purge` is not set
@@ -73,17 +73,17 @@ export interface Removal {
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
-/** @param changed told of every account whose identity may have changed, after the change is durable. */
-export const createAccounts = (store: Store, jobs: Jobs, changed: (account: Account) => void): Accounts => ({
+/** @param onChange called after the commit with each account whose identity may have changed */
+export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Account) => void): Accounts => ({
   async createUser(account, client = HOST) {
     const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
-    // Of many requests for one name all but the first few are refused without a derivation.
+    // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => store.read((tx) => refuseTaken(tx, { ...blank, id: 0 }))
-    const hashed = async (password: string) => {
+    const hash = async (password: string) => {
       await check()
-      return hashPassword(password, client, check)
+      return hashPassword(checkPassword(password), client, check)
     }
-    const password = account.password === undefined ? null : await hashed(checkPassword(account.password))
+    const password = account.password === undefined ? null : await hash(account.password)
     const record: Account = { ...blank, id: await store.sequences.next('account'), password }
     return store.write((tx) =>
       insertAccount(tx, {
@@ -119,12 +119,12 @@ export const createAccounts = (store: Store, jobs: Jobs, changed: (account: Acco
     return store.write(async (tx) => {
       const before = await accounts.get(tx, [id])
       if (before === undefined) return undefined
-      const after: Account = { ...before, ...given(edit), ...hashed, updatedAt: now() }
+      const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
       checkTexts('account', edit)
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
       if (after.visibility !== before.visibility) await updateAccountVisibility(tx, jobs, after)
-      tx.afterCommit(() => changed(after))
+      tx.afterCommit(() => onChange(after))
       return after
     })
   },
@@ -141,7 +141,7 @@ export async function* accountIds(tx: ReadTransaction): AsyncGenerator<number> {
   for await (const { id } of accounts.all(tx)) yield id
 }
 
-/** Users and organizations share their names. */
+/** Saves a new account. Users and organizations share one namespace. */
 export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
   await refuseTaken(tx, account)
   await accounts.save(tx, account)
@@ -174,7 +174,7 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
 
 export const ownsRepositories = async (tx: ReadTransaction, owner: number): Promise<boolean> => {
   const counts = await Promise.all(
-    ([0, 1, 2] as const).map((one) => repositories.count(tx, 'owner', [owner, one])),
+    ([0, 1, 2] as const).map((audience) => repositories.count(tx, 'owner', [owner, audience])),
   )
   return counts.some((count) => count > 0)
 }
@@ -182,8 +182,8 @@ export const ownsRepositories = async (tx: ReadTransaction, owner: number): Prom
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
-  const target = await accountByEmail(tx, account.email)
-  if (target !== undefined && target.id !== account.id)
+  const holder = await accountByEmail(tx, account.email)
+  if (holder !== undefined && holder.id !== account.id)
     throw invalid('email: it is already used by another account')
 }
 
@@ -192,8 +192,8 @@ const checkPassword = (password: string): string => {
   return password
 }
 
-/** Without the members that are undefined, which leave things as they are. */
-export const given = <T extends object>(edit: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+/** An edit without its undefined members, which leave the record as it is. */
+export const definedMembers = <T extends object>(edit: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
   }

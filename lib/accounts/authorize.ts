@@ -12,12 +12,15 @@ import {
 } from './access.ts'
 
 /**
- * What is to be changed: the id of it, or how to find it and whether the change is allowed. That is asked within the
- * transaction of the change itself, so that nothing is done by whoever was allowed to only a moment before.
+ * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
+ * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
  */
 export type Target<T> = number | Authorizer<T>
 
-/** Undefined for whoever may not know that it is there. @throws AllotError forbidden for others who may not. */
+/**
+ * @returns undefined when the record does not exist or the viewer cannot see it
+ * @throws AllotError forbidden when the viewer can see it but must not change it
+ */
 export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
 type SignedIn = NonNullable<Viewer>
@@ -25,7 +28,7 @@ type SignedIn = NonNullable<Viewer>
 const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
   viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
 
-/** A repository that the viewer may administer. */
+/** A repository that the viewer has admin permission on. */
 export const authorizeAdmin =
   (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
   async (tx) => {
@@ -35,7 +38,7 @@ export const authorizeAdmin =
     return repository
   }
 
-/** Nobody can be made to pay for a repository by a stranger: it goes to oneself or to an organization one owns. */
+/** A new owner of a repository: the viewer, or an organization that the viewer owns, since its quota pays for it. */
 export const authorizeTransferTo =
   (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
@@ -48,7 +51,7 @@ export const authorizeTransferTo =
     return owner
   }
 
-/** An organization that the viewer may create repositories in. */
+/** An organization in which the viewer can create repositories. */
 export const authorizeCreateIn =
   (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
@@ -59,7 +62,7 @@ export const authorizeCreateIn =
     return organization
   }
 
-/** An organization whose members the viewer may change. */
+/** An organization whose members the viewer can change. */
 export const authorizeMembersOf =
   (viewer: SignedIn, name: string): Authorizer<Account> =>
   async (tx) => {
@@ -69,7 +72,7 @@ export const authorizeMembersOf =
     return organization
   }
 
-/** An organization that a member may be taken out of: owners may take out anyone, and everyone may leave. */
+/** An organization that the viewer can remove the member from: owners can remove anyone, and members can leave. */
 export const authorizeRemoveMember =
   (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
   async (tx) => {
@@ -84,7 +87,7 @@ export const visibleUser =
     return account?.kind === 'user' ? account : undefined
   }
 
-/** Also one that has hidden itself since it joined: owners can still let it go. */
+/** Any account, even if it has become hidden since it joined, so that owners can still remove it. */
 export const anyAccount =
   (name: string): Authorizer<Account> =>
   (tx) =>

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Where a request comes from, as far as that can be believed: every proxy appends the address that it was called from
- * to X-Forwarded-For, so only the last `proxies` of them were written by somebody who is trusted.
- * @param proxies how many reverse proxies stand in front of this server; 0 believes nothing but the socket.
+ * The address that a request came from. Each proxy appends the address of its caller to X-Forwarded-For, so only the last
+ * `proxies` entries were written by trusted proxies.
+ * @param proxies number of reverse proxies in front of this server; 0 ignores the header
  */
 export const addressOf = (req: IncomingMessage, proxies: number): string => {
   const own = addressOfSocket(req.socket)
@@ -14,22 +14,22 @@ export const addressOf = (req: IncomingMessage, proxies: number): string => {
   return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
 }
 
-/** The same for a connection, where no proxy is believed. */
+/** The address of a connection; forwarded addresses are ignored. */
 export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
   networkOf(remoteAddress ?? '') ?? 'local'
 
-/** Names of clients, by which budgets are shared: one account, or one address, has one name in every budget. */
+/** Names of clients in budgets (client-budget.ts): every budget names an account, or an address, in the same way. */
 export const clientOfAccount = (id: number): string => `user ${id}`
 export const clientOfAddress = (address: string): string => `address ${address}`
 
-/** The client whose budgets a request counts against: the account that is signed in, else the address. */
+/** The client whose budgets a request counts against: the signed-in account, or the address without one. */
 export const clientOf = (
   req: IncomingMessage,
   user: { readonly id: number } | null,
   proxies: number,
 ): string => (user === null ? clientOfAddress(addressOf(req, proxies)) : clientOfAccount(user.id))
 
-/** An IPv4 address, or the /64 of an IPv6 one: whoever has one address there has all 2^64 of them. */
+/** An IPv4 address, or the /64 network of an IPv6 address, since a client usually controls the whole /64. */
 const networkOf = (text: string): string | undefined => {
   const bare = text.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
   if (!ipaddr.isValid(bare)) return undefined

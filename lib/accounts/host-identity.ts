@@ -6,7 +6,7 @@ import { accountByName } from './access.ts'
 import { ALL_SCOPES, type Identities, type Identity, refuseInactive, unauthenticated } from './identity.ts'
 import { isName } from './names.ts'
 
-/** What a host's own `authenticate` answers. `scopes` absent: all. */
+/** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
 export interface HostIdentity {
   username: string
   admin?: boolean | undefined
@@ -18,13 +18,13 @@ export type HostAuthenticate = (
 ) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
 
 /**
- * Whoever has the store itself at hand, as the command line has it: an administrator without an account, so that none is
- * made for looking. Only this very object is taken for it, which no host is given.
+ * Identity of the command line, which works on the store itself: an administrator without an account. It is compared by
+ * object identity, so a host cannot produce it.
  */
 export const OPERATOR: HostIdentity = { username: 'operator', admin: true }
 const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: ALL_SCOPES }
 
-/** A host's own login in the place of tokens and passwords. An account that is new to the store is made on first sight. */
+/** Identities from the host's own login instead of tokens and passwords. The first request of a user creates the account. */
 export const createHostIdentities = (
   store: Store,
   authenticate: HostAuthenticate,
@@ -35,9 +35,12 @@ export const createHostIdentities = (
     if (host === null || host === undefined) return null
     if (host === OPERATOR) return operator
     if (typeof host.username !== 'string' || !isName(host.username))
-      throw unauthenticated('the name that the host gave is no valid account name')
+      throw unauthenticated(
+        `the host's authenticate function returned ${JSON.stringify(host.username)}, which is not a valid user name`,
+      )
     const find = () => store.read((tx) => accountByName(tx, host.username))
-    const account = (await find()) ?? (await joinIn(find, () => create(host.username, host.admin === true)))
+    const account =
+      (await find()) ?? (await createOrFind(find, () => create(host.username, host.admin === true)))
     if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
     refuseInactive(account)
     return {
@@ -52,16 +55,16 @@ export const createHostIdentities = (
   onAccountChanged: () => undefined,
 })
 
-/** Of several first requests of a new user one makes the account, and the others find it then. */
-const joinIn = async (
+/** Concurrent first requests of a user all try to create the account: one succeeds, the others find it. */
+const createOrFind = async (
   find: () => Promise<Account | undefined>,
-  make: () => Promise<Account>,
+  create: () => Promise<Account>,
 ): Promise<Account> => {
   try {
-    return await make()
+    return await create()
   } catch (error) {
-    const made = error instanceof AllotError && error.code === 'invalid' ? await find() : undefined
-    if (made === undefined) throw error
-    return made
+    const account = error instanceof AllotError && error.code === 'invalid' ? await find() : undefined
+    if (account === undefined) throw error
+    return account
   }
 }

@@ -9,7 +9,7 @@ import { addressOf } from './client-address.ts'
 import { createLogin, type Login, type LoginThrottle } from './login.ts'
 import { hashToken } from './tokens.ts'
 
-/** Who sent a request, and what the credentials are good for. */
+/** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
   readonly id: number
   readonly username: string
@@ -17,80 +17,84 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>
 }
 
-/** What somebody signed in with: the account's password as it was then, or a token. */
+/** What a user signed in with: a token, or the password (`token` is null). */
 export interface Credential {
   readonly account: Account
   readonly token: Token | null
 }
 
 export interface Identities {
-  /** @throws AllotError unauthenticated for credentials that are sent and are wrong; too_many_requests for too many. */
+  /**
+   * @returns null when the request has no credentials
+   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
+   */
   authenticate(req: IncomingMessage): Identity | null | Promise<Identity | null>
-  /** The same for the same credentials; undefined where more than records decides, as it does for passwords. */
+  /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
   cacheKeyOf(req: IncomingMessage): string | undefined
   /**
-   * For pages: a name or an email with a password, or a token. Undefined where the host has its own login.
+   * Signs in to the pages by name or email and password, or by token. Undefined when the host has its own login.
    * @throws AllotError as `authenticate` does
    */
   readonly signIn?: (req: IncomingMessage, name: string, secret: string) => Promise<Credential>
-  /** Forgets what is memoized of a revoked token. */
+  /** Drops a revoked token from the cache. */
   onTokenRevoked(hash: string): void
-  /** Forgets what is memoized of an account that changed. */
+  /** Drops the identities of a changed account from the cache. */
   onAccountChanged(account: Account): void
 }
 
-/** In a box of its own: a fetch of nothing that is dropped meanwhile is a failure to lru-cache. */
-interface Found {
+/** Boxed, because lru-cache reports a fetch of `undefined` that is dropped meanwhile as a failure. */
+interface CachedIdentity {
   readonly identity: Identity | undefined
 }
 
-/** The token that a connection sent last, for most send the same one every time; `age` is that of all that is memoized. */
-interface Last {
+/** The token that a connection sent last: most connections send the same one with every request. */
+interface LastToken {
   readonly header: string
   readonly identity: Identity
-  readonly age: number
+  /** Number of invalidations before it was stored; it is stale when there were more since. */
+  readonly generation: number
 }
 
 export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
-const REMEMBERED = 10_000
+const MAX_CACHED_TOKENS = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
 
 /**
- * `token T`, `Bearer T`, and Basic with a password or a token. Any other Authorization header is answered 401, so that what
- * a client sends in it is never taken for accepted.
- * @param proxies how many reverse proxies say where a request comes from.
+ * Accepts `token T`, `Bearer T`, and Basic with a password or a token. Any other Authorization header is answered 401, so
+ * that a client never believes that its credentials were accepted.
+ * @param proxies number of trusted reverse proxies, see {@link addressOf}
  */
 export const createIdentities = (store: Store, attempts: LoginThrottle, proxies: number): Identities => {
   const { shared } = store.driver
   const read = (hash: string) => identityOfToken(store, hash)
   const byToken = namedCache(
     'tokens',
-    new LRUCache<string, Found>({
-      ...maxEntries(REMEMBERED),
+    new LRUCache<string, CachedIdentity>({
+      ...maxEntries(MAX_CACHED_TOKENS),
       fetchMethod: async (hash) => ({ identity: await read(hash) }),
       ignoreFetchAbort: true,
     }),
   )
   const lookUp = async (hash: string): Promise<Identity | undefined> => {
     if (shared) return read(hash)
-    const { identity } = (await byToken.fetch(hash)) as Found
-    // What anyone may invent is not worth remembering.
+    const { identity } = (await byToken.fetch(hash)) as CachedIdentity
+    // Clients can invent any number of unknown tokens, so those are not cached.
     if (identity === undefined) byToken.delete(hash)
     return identity
   }
   const login = createLogin(store, attempts)
-  const lastOf = new WeakMap<Socket, Last>()
-  let age = 0
+  const lastOf = new WeakMap<Socket, LastToken>()
+  let generation = 0
 
   const withToken = (secret: string, req: IncomingMessage): Identity | Promise<Identity> => {
     const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
-    const remembered = hash === undefined || shared ? undefined : byToken.get(hash)?.identity
-    if (remembered === undefined) return sought(hash, req)
-    lastOf.set(req.socket, { header: req.headers.authorization!, identity: remembered, age })
-    return remembered
+    const cached = hash === undefined || shared ? undefined : byToken.get(hash)?.identity
+    if (cached === undefined) return readToken(hash, req)
+    lastOf.set(req.socket, { header: req.headers.authorization!, identity: cached, generation })
+    return cached
   }
 
-  const sought = async (hash: string | undefined, req: IncomingMessage): Promise<Identity> => {
+  const readToken = async (hash: string | undefined, req: IncomingMessage): Promise<Identity> => {
     const identity = hash === undefined ? undefined : await lookUp(hash)
     if (identity !== undefined) return identity
     attempts.wrongToken(addressOf(req, proxies))
@@ -102,22 +106,23 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
     const colon = text.indexOf(':')
     if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
     const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
-    // Nothing forbids a password that looks like a token.
+    // A password may look like a token, so an unknown token is tried as a password.
     const identity = TOKEN.test(password) ? await lookUp(hashToken(password)) : undefined
     if (identity !== undefined) return identity
     if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic')) return withToken(name, req)
-    return identityOfPassword(login, { login: name, address: addressOf(req, proxies) }, password)
+    const account = await accountOf(login, { login: name, address: addressOf(req, proxies) }, password)
+    return identityOf({ account, token: null })
   }
 
   const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<Credential> => {
     const address = addressOf(req, proxies)
-    // A token is pasted, often with blanks around it; a password is taken as it is, as Basic takes it.
+    // Pasted tokens often have spaces around them; a password is used as it is.
     const token = secret.trim()
-    const found = TOKEN.test(token) ? await holderOf(store, hashToken(token)) : undefined
+    const found = TOKEN.test(token) ? await readCredential(store, hashToken(token)) : undefined
     if (found !== undefined) return found
     if (name === '') {
       attempts.wrongToken(address)
-      throw unauthenticated('there is no such access token')
+      throw unauthenticated('the access token does not exist')
     }
     return { account: await accountOf(login, { login: name, address }, secret), token: null }
   }
@@ -126,7 +131,7 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
     signIn,
     authenticate(req) {
       const last = lastOf.get(req.socket)
-      if (last !== undefined && last.age === age && last.header === req.headers.authorization)
+      if (last !== undefined && last.generation === generation && last.header === req.headers.authorization)
         return last.identity
       const credentials = credentialsOf(req)
       if (credentials === undefined) return null
@@ -139,27 +144,27 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
     },
     cacheKeyOf(req) {
       const credentials = credentialsOf(req)
-      if (credentials === undefined) return 'nobody'
+      if (credentials === undefined) return 'anonymous'
       const [scheme, value = ''] = credentials
       return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
     },
     onTokenRevoked(hash) {
-      age++
+      generation++
       byToken.delete(hash)
     },
     onAccountChanged() {
-      age++
+      generation++
       byToken.clear()
     },
   }
 }
 
-/** The scheme in lower case and the value of the header; no value when it is malformed, undefined without a header. */
+/** Scheme in lower case and value of the Authorization header; without a value when it is malformed. */
 const credentialsOf = (req: IncomingMessage): [scheme: string, value?: string] | undefined => {
   const header = req.headers.authorization?.trim() ?? ''
   if (header === '') return undefined
-  const [scheme, value, ...more] = header.split(/[ \t]+/, 3)
-  return value === undefined || more.length > 0 ? [''] : [scheme!.toLowerCase(), value]
+  const [scheme, value, ...rest] = header.split(/[ \t]+/, 3)
+  return value === undefined || rest.length > 0 ? [''] : [scheme!.toLowerCase(), value]
 }
 
 const isToken = (scheme: string) => scheme === 'token' || scheme === 'bearer'
@@ -170,7 +175,10 @@ export const refuseInactive = (account: Account) => {
   if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
 }
 
-const holderOf = (store: Store, hash: string): Promise<{ token: Token; account: Account } | undefined> =>
+const readCredential = (
+  store: Store,
+  hash: string,
+): Promise<{ token: Token; account: Account } | undefined> =>
   store.read(async (tx) => {
     const token = await tokens.findBy(tx, 'hash', [hash])
     const account = token && (await accounts.get(tx, [token.account]))
@@ -180,8 +188,8 @@ const holderOf = (store: Store, hash: string): Promise<{ token: Token; account: 
   }, `holder of ${hash}`)
 
 const identityOfToken = async (store: Store, hash: string): Promise<Identity | undefined> => {
-  const target = await holderOf(store, hash)
-  return target && identityOf(target)
+  const credential = await readCredential(store, hash)
+  return credential && identityOf(credential)
 }
 
 export const identityOf = ({ account, token }: Credential): Identity => ({
@@ -197,6 +205,3 @@ const accountOf = async (login: Login, attempt: Parameters<Login>[0], password: 
   refuseInactive(account)
   return account
 }
-
-const identityOfPassword = async (...given: Parameters<typeof accountOf>): Promise<Identity> =>
-  identityOf({ account: await accountOf(...given), token: null })

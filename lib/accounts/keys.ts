@@ -11,27 +11,27 @@ import { pageOfOne } from './search-page.ts'
 import type { Page, Slice } from './visible-page.ts'
 
 /**
- * The public keys of accounts, of either kind. Invariant: an account has a key once, and the answer to adding a key tells
- * nothing of accounts that the caller may not see. A key of an account that the caller may see is refused, as by a Forgejo;
- * a key that only hidden accounts have is added once more. The account that added a key first owns it: a login by key must
- * take the first entry of the index `fingerprint`, so that adding the key of another account takes nothing from that account.
+ * Public keys of accounts, SSH or GPG. Invariants: an account has a key once, and the answer to adding a key reveals
+ * nothing about accounts that the caller cannot see. A key of an account that the caller can see is refused, as Forgejo
+ * does; a key that only hidden accounts have is added again. The account that added a key first owns it: a login by key
+ * must take the first entry of the index `fingerprint`, so that adding a stranger's key does not take it over.
  */
 export interface Keys<K, New> {
   /**
-   * @param client whose budget reading the key counts against; the account's own, by default
-   * @throws AllotError invalid for what is no such key, one that the account or an account that it may see has already,
+   * @param client client whose budget parsing the key counts against; by default the account's own
+   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see has already,
    *   and a title that the account has used
    */
   add(account: number, key: New, client?: string): Promise<K>
   list(account: number, slice: Slice): Promise<Page<K>>
-  /** The account's own key. */
+  /** A key of the account itself; undefined for other accounts' keys. */
   get(account: number, id: number): Promise<K | undefined>
-  /** Answers whether there was one. @throws AllotError forbidden for another account's key. */
+  /** @returns whether the key existed. @throws AllotError forbidden for another account's key */
   remove(account: number, id: number): Promise<boolean>
 }
 
 export interface SshKeys extends Keys<SshKey, { title: string; key: string }> {
-  /** The account's key with that fingerprint, as a list. */
+  /** The account's key with the fingerprint, as a page of at most one. */
   withFingerprint(account: number, fingerprint: string, slice: Slice): Promise<Page<SshKey>>
 }
 export type GpgKeys = Keys<GpgKey, { armored: string }>
@@ -40,11 +40,10 @@ export const createSshKeys = (store: Store, reader: KeyReader): SshKeys => ({
   ...keysIn(store, sshKeys),
   withFingerprint: (account, fingerprint, slice) =>
     store.read(async (tx) => {
-      const isOne = FINGERPRINT.test(fingerprint)
-      return pageOfOne(
-        isOne ? await sshKeys.findBy(tx, 'fingerprint', [account, fingerprint]) : undefined,
-        slice,
-      )
+      const key = FINGERPRINT.test(fingerprint)
+        ? await sshKeys.findBy(tx, 'fingerprint', [account, fingerprint])
+        : undefined
+      return pageOfOne(key, slice)
     }),
   async add(account, { title, key }, client = clientOfAccount(account)) {
     checkTexts('sshKey', { title, key })
@@ -66,10 +65,10 @@ export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
   ...keysIn(store, gpgKeys),
   async add(account, { armored }, client = clientOfAccount(account)) {
     const parsed = await reader.openPgp(client, armored)
-    const number = () => store.sequences.next('gpgKey')
+    const nextId = () => store.sequences.next('gpgKey')
     const subkeys: GpgKey['subkeys'] = []
-    const primary = { id: await number(), ...partOf(parsed) }
-    for (const subkey of parsed.subkeys) subkeys.push({ id: await number(), ...partOf(subkey) })
+    const primary = { id: await nextId(), ...partOf(parsed) }
+    for (const subkey of parsed.subkeys) subkeys.push({ id: await nextId(), ...partOf(subkey) })
     const { fingerprint, emails } = parsed
     const record = { ...primary, account, fingerprint, emails, subkeys }
     return store.write(async (tx) => {
@@ -80,7 +79,7 @@ export const createGpgKeys = (store: Store, reader: KeyReader): GpgKeys => ({
   },
 })
 
-/** What else is sent as one may be too long for a key of the store. */
+/** Other texts could be too long for a key of the store. */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
 
 type Owned = { id: number; account: number; fingerprint: string }
@@ -111,7 +110,7 @@ const keysIn = <K extends Owned>(
     }),
 })
 
-/** Others that have the same key are looked at up to so many: each of them could have been added to make this slow. */
+/** Bounds the cost of a check, since an attacker could add one key to any number of accounts. */
 const OTHERS_LIMIT = 20
 
 const refuseUsed = async <K extends Owned>(

@@ -8,27 +8,28 @@ import { accountByEmail, accountByName } from './access.ts'
 import { clientOfAddress } from './client-address.ts'
 import { pretendToVerify, verifyPassword } from './passwords.ts'
 
-/** Passwords that were right are taken for so long without scrypt, which is meant to be slow, but not for every request. */
-const PROVEN = { ...maxEntries(1000), ttl: 5 * 60_000 }
+/** Correct passwords are accepted for this time without scrypt, which is slow on purpose, but not for every request. */
+const VERIFIED_CACHE = { ...maxEntries(1000), ttl: 5 * 60_000 }
 
 /**
- * Signs in by name or email and password; undefined when they do not fit.
- * @throws AllotError too_many_requests, unavailable when too many passwords wait to be checked.
+ * Signs in by name or email and password.
+ * @returns undefined when no account has this name or email with this password
+ * @throws AllotError too_many_requests after too many failures, unavailable when too many passwords wait to be checked
  */
 export type Login = (attempt: LoginAttempt, password: string) => Promise<Account | undefined>
 
 export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
-  const proven = new LRUCache<string, true>(PROVEN)
-  const underWay = new Map<string, Promise<boolean>>()
+  const verified = new LRUCache<string, true>(VERIFIED_CACHE)
+  const inFlight = new Map<string, Promise<boolean>>()
   const key = randomBytes(32)
 
-  /** The stored hash is part of the proof, so that a changed password is never answered from what is remembered. */
+  /** Cache key of a password. It includes the stored hash, so that a changed password misses the cache. */
   const proofOf = (stored: string | null, login: string, password: string) =>
     createHmac('sha256', key)
       .update(JSON.stringify([stored ?? login, password]))
       .digest('base64')
 
-  /** Requests that come at once with the same password share one derivation. */
+  /** Concurrent requests with the same password share one derivation, see `isCorrect`. */
   const verify = (
     proof: string,
     stored: string | null,
@@ -36,37 +37,37 @@ export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
     address: string,
   ): Promise<boolean> => {
     const client = clientOfAddress(address)
-    const right =
+    const verification =
       stored === null ? pretendToVerify(password, client) : verifyPassword(password, stored, client)
-    const settled = right.finally(() => underWay.delete(proof))
-    underWay.set(proof, settled)
+    const settled = verification.finally(() => inFlight.delete(proof))
+    inFlight.set(proof, settled)
     return settled
   }
 
-  const isRight = async (
+  const isCorrect = async (
     attempt: LoginAttempt,
     stored: string | null,
     password: string,
   ): Promise<boolean> => {
     attempts.check(attempt)
     const proof = proofOf(stored, attempt.login, password)
-    if (proven.get(proof) === true) return true
-    const same = underWay.get(proof)
-    // A charge for each of many right ones that come at once would refuse the last of them.
-    if (same !== undefined) {
-      const right = await same
-      if (!right) attempts.consume(attempt)
-      return right
+    if (verified.get(proof) === true) return true
+    const shared = inFlight.get(proof)
+    if (shared !== undefined) {
+      // Counting concurrent requests before the outcome is known would refuse some that have the correct password.
+      const isShared = await shared
+      if (!isShared) attempts.consume(attempt)
+      return isShared
     }
     attempts.consume(attempt)
-    let failed = false
+    let isWrong = false
     try {
-      failed = !(await verify(proof, stored, password, attempt.address))
+      isWrong = !(await verify(proof, stored, password, attempt.address))
     } finally {
-      if (!failed) attempts.refund(attempt)
+      if (!isWrong) attempts.refund(attempt)
     }
-    if (!failed) proven.set(proof, true)
-    return !failed
+    if (!isWrong) verified.set(proof, true)
+    return !isWrong
   }
 
   return async (attempt, password) => {
@@ -74,52 +75,52 @@ export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
     const account = await store.read((tx) =>
       login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login),
     )
-    if (!(await isRight(attempt, account?.password ?? null, password))) return undefined
+    if (!(await isCorrect(attempt, account?.password ?? null, password))) return undefined
     attempts.succeeded(attempt)
     return account
   }
 }
 
-/** How many failed logins are taken. The counts drain evenly: after `window` milliseconds without any, all are forgotten. */
+/** Failed logins that are allowed. Counts drain at an even rate and are zero after `window` milliseconds without a failure. */
 export interface LoginLimits {
   window: number
-  /** For one name from one address. */
+  /** Failures for one name from one address. */
   failures: number
-  /** From one address, for whatever names. */
+  /** Failures from one address, for all names together. */
   failuresFromAddress: number
-  /** For one name from all addresses together, above which each address may try only one at a time. */
+  /** Failures for one name from all addresses together; above it, each address may fail only once. */
   failuresForName: number
-  /** Tokens from one address: they cannot be guessed, but each wrong one costs a look into the store. */
+  /** Unknown tokens from one address. They cannot be guessed, but each of them costs a read. */
   wrongTokens: number
 }
 
 export interface LoginAttempt {
-  /** The name or email as it was sent: to count by the account that it leads to would tell whose email it is. */
+  /** The name or email as it was sent. Counting by account would reveal which account an email belongs to. */
   readonly login: string
   readonly address: string
 }
 
 /**
- * Who may try another password. Nobody can lock out somebody else from afar: what one address does wrong counts against
- * that address, a name under attack still takes a first try from every other one, and where a name has signed in
- * before, neither its neighbours' failures nor the attack count.
+ * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come from, a name
+ * under attack accepts a first attempt from every other address, and an address from which the name has signed in before
+ * is limited by its own failures only.
  */
 export interface LoginThrottle {
-  /** @throws AllotError too_many_requests, with how long to wait. */
+  /** @throws AllotError too_many_requests with `retryAfter` */
   check(attempt: LoginAttempt): void
-  /** Counts a failure: before the password is looked at, so that a thousand guesses at once are not a thousand tries. */
+  /** Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit. */
   consume(attempt: LoginAttempt): void
-  /** Takes back what was charged for what turned out to be no failure. */
+  /** Takes back the count of an attempt that did not fail. */
   refund(attempt: LoginAttempt): void
-  /** Remembers that the name has signed in from that address. */
+  /** Remembers that the name has signed in from the address. */
   succeeded(attempt: LoginAttempt): void
-  /** Counts a wrong token. Whoever has a right one is let in all the same. @throws AllotError too_many_requests */
+  /** Counts an unknown token; known tokens are never limited. @throws AllotError too_many_requests */
   wrongToken(address: string): void
 }
 
-/** Of each count so many are kept, the latest ones: an attack must not fill the memory. */
-const KEPT = 20_000
-/** No name and no email is longer. */
+/** Counts that are kept of each kind, so that an attack cannot fill the memory. */
+const MAX_COUNTS = 20_000
+/** Longest name or email. */
 const MAX_LENGTH = 255
 
 export const createLoginThrottle = (limits: LoginLimits, now = () => performance.now()): LoginThrottle => {
@@ -128,7 +129,7 @@ export const createLoginThrottle = (limits: LoginLimits, now = () => performance
   const addresses = createDrain(limits.failuresFromAddress, window, now)
   const names = createDrain(limits.failuresForName, window, now)
   const tokens = createDrain(limits.wrongTokens, window, now)
-  const trusted = new LRUCache<string, true>(maxEntries(KEPT))
+  const trusted = new LRUCache<string, true>(maxEntries(MAX_COUNTS))
   const add = ({ login, address }: LoginAttempt, count: 1 | -1) => {
     pairs.add(pairOf({ login, address }), count)
     addresses.add(address, count)
@@ -152,7 +153,7 @@ export const createLoginThrottle = (limits: LoginLimits, now = () => performance
   }
 }
 
-/** For hosts that count elsewhere. */
+/** For hosts that limit failures themselves. */
 export const noLoginThrottle: LoginThrottle = {
   check: () => undefined,
   consume: () => undefined,
@@ -172,19 +173,19 @@ const refuseFor = (wait: number): void => {
   })
 }
 
-/** Counts by key that drain at an even rate, from `allowed` to nothing in `window` milliseconds. */
+/** Counts by key (leaky bucket): a count drains from `allowed` to zero in `window` milliseconds. */
 const createDrain = (allowed: number, window: number, now: () => number) => {
-  const counts = new LRUCache<string, { level: number; at: number }>(maxEntries(KEPT))
+  const counts = new LRUCache<string, { level: number; time: number }>(maxEntries(MAX_COUNTS))
   const perMillisecond = allowed / window
   const levelOf = (key: string) => {
-    const { level, at } = counts.get(key) ?? { level: 0, at: 0 }
-    return Math.max(0, level - (now() - at) * perMillisecond)
+    const { level, time } = counts.get(key) ?? { level: 0, time: 0 }
+    return Math.max(0, level - (now() - time) * perMillisecond)
   }
   return {
-    /** Milliseconds until there is room for one more below `most`; not above 0 when there is. */
-    wait: (key: string, most = allowed) => (levelOf(key) + 1 - most) / perMillisecond,
+    /** Milliseconds until one more fits below the limit; 0 or less when it fits now. */
+    wait: (key: string, limit = allowed) => (levelOf(key) + 1 - limit) / perMillisecond,
     add(key: string, count: number) {
-      counts.set(key, { level: Math.min(allowed, Math.max(0, levelOf(key) + count)), at: now() })
+      counts.set(key, { level: Math.min(allowed, Math.max(0, levelOf(key) + count)), time: now() })
     },
   }
 }

@@ -4,10 +4,10 @@ import { invalid } from '../errors.ts'
 const ACCOUNT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 const REPOSITORY_NAME = /^[A-Za-z0-9._-]+$/
 
-/** Endings that stand for something else in the path of a repository: its git data, its wiki, its feeds. */
+/** Endings with another meaning in the path of a repository: git data, wiki, feeds. */
 const RESERVED_ENDINGS = /\.(?:git|wiki|rss|atom)$/i
 
-/** Names that stand for something else in a path of the API, of git or of other servers of this kind. */
+/** Names that are part of paths of the API, of git, or of other servers with this API. */
 const RESERVED = new Set(
   `admin api assets attachments avatars captcha debug error explore favicon.ico ghost healthz issues login
    manifest.json metrics milestones notifications org pulls raw readyz repo robots.txt search
@@ -32,16 +32,16 @@ export const checkRepositoryName = (name: string): void => {
     throw invalid('name: the name of a repository must not end in .git, .wiki, .rss or .atom')
 }
 
-const checkLength = (name: string, longest: number): void => {
-  if (name.length < 1 || name.length > longest) throw invalid(`name: must have 1 to ${longest} characters`)
+const checkLength = (name: string, limit: number): void => {
+  if (name.length < 1 || name.length > limit) throw invalid(`name: must have 1 to ${limit} characters`)
 }
 
-/** A component of a ref's name that git refuses: one that is empty, begins with a dot or ends in `.lock`. */
+/** Components of ref names that git refuses: empty, with a leading dot, or with the ending `.lock`. */
 const BAD_COMPONENT = /(?:^|\/)(?:\.|$|\/)|\.lock(?:\/|$)/
 
 /**
- * Whether `git check-ref-format refs/heads/NAME` takes the name, and `--branch` does too: it does not begin with a
- * hyphen, which a command could take for an option.
+ * Whether `git check-ref-format` accepts `refs/heads/NAME`, and `--branch NAME` too: a leading hyphen is refused, because
+ * a command could read the name as an option.
  */
 export const isRefName = (name: string): boolean =>
   name.isWellFormed() &&
@@ -51,18 +51,18 @@ export const isRefName = (name: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them.
   !/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\.$/.test(name)
 
-/** What people call a file: any words of one line, and no path. */
+/** Accepts any file name of one line that is not a path. */
 export const checkFileName = (name: string): void => {
   if (name.length < 1 || name.length > 255) throw invalid('name: must have 1 to 255 characters')
   if (!name.isWellFormed() || /[\p{Cc}/\\]/u.test(name) || /^\.{1,2}$/.test(name))
-    throw invalid('name: this is no name for a file')
+    throw invalid('name: must be a file name without slashes and control characters')
 }
 
 export const checkBranchName = (name: string): void => {
   if (!isRefName(name)) throw invalid(`default_branch: ${JSON.stringify(name)} is not a valid branch name`)
 }
 
-/** The address in place of an account's email in git data and in answers for others: the email itself is shown to none of them. */
+/** Address that replaces an account's email in git data and in responses for other users, who never see the email itself. */
 export const noreplyAddress = (name: string, host: string): string => `${name.toLowerCase()}@noreply.${host}`
 
 export const isName = (name: string): boolean => {
@@ -74,12 +74,12 @@ export const isName = (name: string): boolean => {
   }
 }
 
-/** Of a text that people write: an issue, a comment, the notes of a release. */
+/** Longest body of an issue, a comment or a release, in UTF-16 code units. */
 export const BODY_LIMIT = 128 * 1024
 
 /**
- * Longest texts in UTF-16 code units, by record and member. The API has the same limits in its declarations; these hold for
- * every way that a record comes in: an embedding host, the command line, an import.
+ * Longest texts in UTF-16 code units, by record and member. The API's schemas have the same limits; these also hold for
+ * records from an embedding host, the command line and an import.
  */
 export const TEXT_LIMITS = {
   account: { fullName: 100, email: 254, website: 255, description: 255, location: 50 },
@@ -93,21 +93,21 @@ export const TEXT_LIMITS = {
 type Limits = typeof TEXT_LIMITS
 type Texts<N extends keyof Limits> = { readonly [Member in keyof Limits[N]]?: string | undefined }
 
-/** Members that are absent are not checked. @throws AllotError invalid naming the member. */
-export const checkTexts = <N extends keyof Limits>(record: N, given: Texts<N>): void => {
+/** Checks the members that are present. @throws AllotError invalid, with the name of the member */
+export const checkTexts = <N extends keyof Limits>(record: N, texts: Texts<N>): void => {
   for (const [member, limit] of Object.entries(TEXT_LIMITS[record])) {
-    const text = (given as Readonly<Record<string, string | undefined>>)[member]
+    const text = (texts as Readonly<Record<string, string | undefined>>)[member]
     if (text !== undefined && text.length > limit)
       throw invalid(`${member}: must have at most ${limit} characters`)
   }
 }
 
-export const checkIssue = (given: { title?: string | undefined; body?: string | undefined }): void => {
-  if (given.title === '') throw invalid('title: must not be empty')
-  checkTexts('issue', given)
+export const checkIssue = (texts: { title?: string | undefined; body?: string | undefined }): void => {
+  if (texts.title === '') throw invalid('title: must not be empty')
+  checkTexts('issue', texts)
 }
 
-/** @throws AllotError invalid for a text that is not empty and not an email address. */
+/** Accepts an email address or an empty text. @throws AllotError invalid */
 export const checkEmail = (email: string): void => {
   if (!/^$|^[^\s@<>]+@[^\s@<>]+$/.test(email)) throw invalid('email: expected an email address')
 }

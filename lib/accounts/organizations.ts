@@ -30,23 +30,23 @@ export interface NewOrganization {
 }
 
 export interface Organizations {
-  /** @param owner the user who is its first owner; absent: administrators manage it */
+  /** @param owner the user who becomes its first owner; undefined: administrators manage it */
   create(owner: number | undefined, organization: NewOrganization): Promise<Account>
   find(viewer: Viewer, name: string): Promise<Account | undefined>
-  /** Those that the member belongs to and the viewer may see. */
+  /** Organizations that the member belongs to and the viewer can see. */
   of(
     viewer: Viewer,
     member: number,
     at: { offset: number; limit: number },
   ): Promise<{ items: Account[]; total: number }>
-  /** Whether the named user is a member, told to members and administrators alone: to others nobody is one. */
+  /** Whether the user is a member. Viewers who are neither members nor administrators always get false. */
   hasMember(viewer: NonNullable<Viewer>, organization: string, member: string): Promise<boolean>
   isOwner(organization: number, account: number): Promise<boolean>
   /**
    * Adds a member, or changes whether an existing one is an owner.
-   * @param options `by` is the user who adds the member; absent: the host
-   * @throws AllotError conflict when others have added the member to too many organizations already, and when the founder
-   * is the last owner and would be one no more, unless an administrator asks
+   * @param options `by`: the user who makes the change; absent for the host
+   * @throws AllotError conflict when others have added the member to too many organizations already, and when the change
+   * would take the last ownership from the founder, unless `by` is an administrator
    */
   setMember(
     organization: Target<Account>,
@@ -54,18 +54,18 @@ export interface Organizations {
     options?: { owner?: boolean; by?: Viewer },
   ): Promise<void>
   /**
-   * Answers whether there was such a member.
-   * @throws AllotError conflict when the founder is the last owner, unless an administrator asks
+   * @returns whether the user was a member
+   * @throws AllotError conflict when the founder is the last owner, unless `by` is an administrator
    */
   removeMember(
     organization: Target<Account>,
     member: Target<Account>,
     options?: { by?: Viewer },
   ): Promise<boolean>
-  /** All organizations by name, each with the number of its owners, which may be 0. */
+  /** All organizations by name, each with the number of its owners, which can be 0. */
   list(at: { offset: number; limit: number }): Promise<{ items: OwnedOrganization[]; total: number }>
   /**
-   * Deletes an organization, at once as far as anyone can see; large numbers of records are deleted in steps.
+   * Deletes an organization. It disappears at once; jobs delete its other records in steps.
    * @param options.purge deletes its repositories and packages too
    * @returns whether the organization existed
    * @throws AllotError invalid when it still owns repositories or packages and `purge` is not set
@@ -94,8 +94,8 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
       if (owner !== undefined) await existingAccount(tx, owner)
       await insertAccount(tx, record)
       if (owner === undefined) return record
-      const made = { organization: id, member: owner, createdAt: now() }
-      await memberships.save(tx, { ...made, owner: true, founder: true })
+      const membership = { organization: id, member: owner, createdAt: now() }
+      await memberships.save(tx, { ...membership, owner: true, founder: true })
       return record
     })
   },
@@ -105,11 +105,11 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
       const found = await memberships.list(tx, 'member', { prefix: [member] })
       const organizations = await accounts.getMany(
         tx,
-        found.map((one) => [one.organization]),
+        found.map(({ organization }) => [organization]),
       )
       const visible: Account[] = []
-      for (const one of organizations)
-        if (one !== undefined && (await canSee(tx, viewer, one))) visible.push(one)
+      for (const organization of organizations)
+        if (organization !== undefined && (await canSee(tx, viewer, organization))) visible.push(organization)
       return { items: visible.slice(at.offset, at.offset + at.limit), total: visible.length }
     }),
   hasMember: (viewer, name, memberName) =>
@@ -117,14 +117,15 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
       const organization = await visibleOrganization(tx, viewer, name)
       const member = await visibleAccount(tx, viewer, memberName)
       if (organization === undefined || member === undefined) return false
-      const isPrivy = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
-      return isPrivy && (await membershipOf(tx, organization.id, member.id)) !== undefined
+      const canAsk = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
+      return canAsk && (await membershipOf(tx, organization.id, member.id)) !== undefined
     }),
   isOwner: (organization, account) =>
     store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
   setMember: (of, who, options) =>
     store.write(async (tx) => {
-      const [{ id: organization }, account] = [await chosen(tx, of), await chosen(tx, who)]
+      const { id: organization } = await resolve(tx, of)
+      const account = await resolve(tx, who)
       const { id: member } = account
       const before = await membershipOf(tx, organization, member)
       if (before === undefined) await refuseTooMany(tx, options?.by ?? null, account)
@@ -135,7 +136,8 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
     }),
   removeMember: (of, who, options) =>
     store.write(async (tx) => {
-      const [{ id: organization }, { id: member }] = [await chosen(tx, of), await chosen(tx, who)]
+      const { id: organization } = await resolve(tx, of)
+      const { id: member } = await resolve(tx, who)
       const before = await membershipOf(tx, organization, member)
       if (before === undefined) return false
       await keepAnOwner(tx, before, options?.by)
@@ -158,15 +160,15 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
     }, options),
 })
 
-const chosen = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
+const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))
   if (account === undefined) throw new AllotError('not_found', 'there is no such account')
   return account
 }
 
 /**
- * What a user's requests read grows with the organizations that the user is in, and anyone can put anyone into theirs:
- * so others can put an account into at most so many, of which one user alone can make half.
+ * The cost of a user's requests grows with the user's memberships, and the owner of an organization can add anyone to it.
+ * So others can add an account to JOINED_LIMIT organizations, and one user alone to SHARED_LIMIT of them.
  */
 const JOINED_LIMIT = 100
 const SHARED_LIMIT = 50
@@ -179,8 +181,8 @@ const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Acco
       'conflict',
       `${name} is in ${JOINED_LIMIT} organizations already: only an administrator can add more`,
     )
-  const places = joined.map(({ organization }) => [organization, by.id])
-  const shared = (await memberships.getMany(tx, places)).filter((one) => one !== undefined)
+  const keys = joined.map(({ organization }) => [organization, by.id])
+  const shared = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
   if (shared.length >= SHARED_LIMIT)
     throw new AllotError(
       'conflict',
@@ -189,8 +191,8 @@ const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Acco
 }
 
 /**
- * Keeps the founder from leaving an organization without an owner by mistake. An owner whom somebody else added did not
- * choose to be one and may always leave: the organization then has no owner, which administrators see in their list.
+ * Keeps the founder from leaving an organization without an owner by mistake. An owner whom another user added did not
+ * choose to be one and can always leave; the organization then has no owner, which administrators see in their list.
  */
 const keepAnOwner = async (
   tx: ReadTransaction,

@@ -9,20 +9,20 @@ const BLOCK_SIZE = 8
 const PARALLEL = 1
 const LENGTH = 32
 
-/** Each derivation holds 32 MiB and a thread of the pool that file reads need too. */
+/** A derivation takes 32 MiB and a thread of libuv's pool, which file reads need too. */
 const budget = createClientBudget({
   slots: 2,
   queue: 50,
   message: 'too many passwords are being checked at this moment: try again',
 })
 
-/** The client of what no request asks for. */
+/** Client name for work that does not belong to a request. */
 export const HOST = 'host'
 
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`, salt and hash in base64.
- * @param client whose budget pays
- * @param check runs when the derivation is about to begin; if it throws, nothing is derived
+ * @param client the client whose budget the derivation counts against
+ * @param check runs before the derivation begins; when it throws, nothing is derived
  * @throws AllotError unavailable within 2 seconds when too many derivations wait
  */
 export const hashPassword = async (
@@ -55,7 +55,7 @@ export const verifyPassword = async (password: string, stored: string, client: s
   return timingSafeEqual(actual, expected)
 }
 
-/** As slow as a wrong password, so that an answer's time does not tell which names exist. */
+/** Takes as long as a wrong password, so that the response time does not reveal which names exist. */
 export const pretendToVerify = async (password: string, client: string): Promise<false> => {
   await hashPassword(password, client)
   return false

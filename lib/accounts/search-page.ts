@@ -5,50 +5,50 @@ import type { SearchResult } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { Page, Slice } from './visible-page.ts'
 
-/** A page, and what is worth keeping of how it was found. */
+/** A page, with callbacks that store the totals which the search counted. */
 interface SearchPage<R> {
   page: Page<R>
   learned: (() => void)[]
 }
 
-/** What is learned is kept once the read is over: what the work has seen may turn out not to hold, and it runs again. */
+/** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
 export const readAndLearn = async <R>(
   store: Store,
-  work: (tx: ReadTransaction) => Promise<SearchPage<R>>,
+  search: (tx: ReadTransaction) => Promise<SearchPage<R>>,
 ): Promise<Page<R>> => {
-  const { page, learned } = await store.read(work)
+  const { page, learned } = await store.read(search)
   for (const learn of learned) learn()
   return page
 }
 
-/** Entries in the order of their texts, and how many they are where that is known without looking. */
+/** Entries in the order of their texts, with their number when it is known without counting. */
 export interface OrderedListing {
   entries: AsyncIterable<IndexEntry>
   total?: number | undefined
 }
 
-/** Entries that are looked for. */
+/** Entries that a search finds. */
 export interface SearchedListing {
   find: Find
-  /** Where it is known from before. */
+  /** The total that an earlier search counted. */
   total: number | undefined
-  /** Keeps a total that was found out. */
+  /** Stores a total that was counted. */
   learn(total: number): void
 }
 
-/** The first entries, in the order of their texts; their number is right where it is asked for. */
-type Find = (most: number, isCounted: boolean) => Promise<SearchResult>
+/** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
+type Find = (limit: number, isCounted: boolean) => Promise<SearchResult>
 
 export type SearchListing = OrderedListing | SearchedListing
 
-/** What a listing has besides those records, all of which are in it. */
+/** A listing without some of its records. @param gone keys of records, all of which are in the listing */
 export const without = (gone: ReadonlySet<string>, listing: SearchListing): SearchListing => {
   if (gone.size === 0) return listing
   const total = listing.total === undefined ? undefined : listing.total - gone.size
   if ('entries' in listing) return { entries: except(gone, listing.entries), total }
   return {
     total,
-    find: (most, isCounted) => findWithout(gone, listing.find, most, isCounted),
+    find: (limit, isCounted) => findWithout(gone, listing.find, limit, isCounted),
     learn: (found) => listing.learn(found + gone.size),
   }
 }
@@ -56,26 +56,26 @@ export const without = (gone: ReadonlySet<string>, listing: SearchListing): Sear
 const findWithout = async (
   gone: ReadonlySet<string>,
   find: Find,
-  most: number,
+  limit: number,
   isCounted: boolean,
 ): Promise<SearchResult> => {
-  const { entries, total } = await find(most + gone.size, isCounted)
-  const there = entries.filter((entry) => !gone.has(recordKeyText(entry)))
-  return { entries: there.slice(0, most), total: total - gone.size }
+  const { entries, total } = await find(limit + gone.size, isCounted)
+  const remaining = entries.filter((entry) => !gone.has(recordKeyText(entry)))
+  return { entries: remaining.slice(0, limit), total: total - gone.size }
 }
 
-/** One page of several listings. Those whose total is not known are gone through to their end, and no others. */
+/** One page of several listings. Only listings without a known total are read to their end. */
 export const pageOfListings = async <R>(
   tx: ReadTransaction,
   collection: Pick<Collection<R>, 'load'>,
   listings: readonly SearchListing[],
   slice: Slice,
 ): Promise<SearchPage<R>> => {
-  const most = slice.offset + slice.limit
+  const limit = slice.offset + slice.limit
   const learned: (() => void)[] = []
   const known = await Promise.all(
     listings.map(async (listing) => {
-      const found = await firstIn(listing, most)
+      const found = await firstIn(listing, limit)
       if ('learn' in listing) learned.push(() => listing.learn(found.total))
       return found
     }),
@@ -90,25 +90,25 @@ export const pageOfListings = async <R>(
   }
 }
 
-/** The first entries of a listing, and its total where that is known or was counted. */
-export const firstIn = async (listing: SearchListing, most: number) => {
+/** The first entries of a listing, and its total, which is counted when it is not known. */
+export const firstIn = async (listing: SearchListing, limit: number) => {
   const { total } = listing
   if ('find' in listing) {
-    const found = await listing.find(most, total === undefined)
+    const found = await listing.find(limit, total === undefined)
     return { entries: found.entries, total: total ?? found.total }
   }
-  return total === undefined ? firstOf(listing.entries, most) : { entries: listing.entries, total }
+  return total === undefined ? firstOf(listing.entries, limit) : { entries: listing.entries, total }
 }
 
-/** So many of the first entries, and how many there are in all. */
-export const firstOf = async (listing: AsyncIterable<IndexEntry>, most: number): Promise<SearchResult> => {
+/** The first `limit` entries, and the number of all. */
+export const firstOf = async (listing: AsyncIterable<IndexEntry>, limit: number): Promise<SearchResult> => {
   const entries: IndexEntry[] = []
   let total = 0
-  for await (const entry of listing) if (total++ < most) entries.push(entry)
+  for await (const entry of listing) if (total++ < limit) entries.push(entry)
   return { entries, total }
 }
 
-export const pageOfOne = <T>(one: T | undefined, { offset, limit }: Slice): Page<T> => ({
-  items: one === undefined ? [] : [one].slice(offset, offset + limit),
-  total: one === undefined ? 0 : 1,
-})
+export const pageOfOne = <T>(item: T | undefined, { offset, limit }: Slice): Page<T> => {
+  const items = item === undefined ? [] : [item]
+  return { items: items.slice(offset, offset + limit), total: items.length }
+}

@@ -5,26 +5,26 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type Credential, type Identity, identityOf, unauthenticated } from './identity.ts'
 
-/** Who is signed in to the pages, by a secret that the browser keeps and the store does not. */
+/** Sessions of the pages. The browser keeps the secret; the store has only its hash. */
 export interface Sessions {
-  /** Seconds that one lasts, whatever is done in it. */
+  /** Seconds from the sign-in until the session expires. */
   readonly lifetime: number
   /**
    * @returns the secret
-   * @throws AllotError unauthenticated when what was signed in with is no longer good.
+   * @throws AllotError unauthenticated when the credential was revoked or changed meanwhile
    */
-  begin(who: Credential): Promise<string>
-  /** Undefined for one that is over: it has expired or was ended, or what it was begun with is no longer good. */
+  begin(credential: Credential): Promise<string>
+  /** Undefined when the session expired or was ended, or its credential is no longer valid. */
   find(secret: string): Promise<Identity | undefined>
   end(secret: string): Promise<void>
   /** Ends every session of an account. */
   endAll(account: number): Promise<void>
 }
 
-/** Whoever begins more of them ends the oldest. */
-const MAX = 50
-/** Of the expired ones so many go with each that begins, so that they never pile up. */
-const SWEPT = 10
+/** Sessions that an account can have; a further sign-in ends the oldest. */
+const MAX_SESSIONS = 50
+/** Expired sessions that each sign-in removes, so that they do not accumulate. */
+const EXPIRED_BATCH = 10
 
 export const createSessions = (store: Store, lifetime: number): Sessions => ({
   lifetime,
@@ -35,13 +35,13 @@ export const createSessions = (store: Store, lifetime: number): Sessions => ({
       hash: hashOf(secret),
       account: account.id,
       token: token?.id ?? null,
-      password: token === null ? markOf(account) : null,
+      password: token === null ? passwordHash(account) : null,
       createdAt,
       expiresAt: createdAt + lifetime,
     }
     await store.write(async (tx) => {
-      if ((await holderOf(tx, session)) === undefined)
-        throw unauthenticated('these credentials have just been changed')
+      if ((await credentialOf(tx, session)) === undefined)
+        throw unauthenticated('the credentials were changed during the sign-in: sign in again')
       await makeRoom(tx, account.id)
       await sessions.save(tx, session)
     })
@@ -50,43 +50,42 @@ export const createSessions = (store: Store, lifetime: number): Sessions => ({
   find: (secret) =>
     store.read(async (tx) => {
       const session = await sessions.get(tx, [hashOf(secret)])
-      const target = session && (await holderOf(tx, session))
-      return target && identityOf(target)
+      const credential = session && (await credentialOf(tx, session))
+      return credential && identityOf(credential)
     }),
   end: (secret) => store.write(async (tx) => void (await sessions.remove(tx, [hashOf(secret)]))),
   endAll: (account) => store.write((tx) => endSessions(tx, account)),
 })
 
-/** Of an account that is being deleted, too. */
 export const endSessions = async (tx: WriteContext, account: number): Promise<void> => {
   for (const { hash } of await sessions.list(tx, 'account', { prefix: [account] }))
     await sessions.remove(tx, [hash])
 }
 
 /**
- * A session is held against what it was begun with whenever it is used, so that a revoked token, a changed password and
- * a deleted account end it from that moment on, whoever changed them and by whatever way.
+ * Every use of a session checks its credential again: a revoked token, a changed password or a deleted account ends the
+ * session at that moment, whichever way they were changed.
  */
-const holderOf = async (tx: ReadTransaction, session: Session): Promise<Credential | undefined> => {
+const credentialOf = async (tx: ReadTransaction, session: Session): Promise<Credential | undefined> => {
   if (session.expiresAt <= now()) return undefined
   const [account, token] = await Promise.all([
     accounts.get(tx, [session.account]),
     session.token === null ? null : tokens.get(tx, [session.token]),
   ])
   if (account === undefined || !account.active || token === undefined) return undefined
-  if (token === null && session.password !== markOf(account)) return undefined
+  if (token === null && session.password !== passwordHash(account)) return undefined
   return { account, token }
 }
 
 const makeRoom = async (tx: WriteContext, account: number): Promise<void> => {
   const own = await sessions.list(tx, 'account', { prefix: [account] })
-  const oldest = own.slice(0, Math.max(0, own.length - MAX + 1))
-  const first = await sessions.list(tx, 'expiry', { prefix: [], limit: SWEPT })
+  const oldest = own.slice(0, Math.max(0, own.length - MAX_SESSIONS + 1))
+  const first = await sessions.list(tx, 'expiry', { prefix: [], limit: EXPIRED_BATCH })
   const expired = first.filter(({ expiresAt }) => expiresAt <= now())
   for (const { hash } of [...oldest, ...expired]) await sessions.remove(tx, [hash])
 }
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** What a session remembers of a password: a hash of its salted hash. */
-const markOf = ({ password }: Account): string => hashOf(password ?? '')
+/** Hash of the stored password hash: tells whether the password changed. */
+const passwordHash = ({ password }: Account): string => hashOf(password ?? '')

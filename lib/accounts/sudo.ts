@@ -6,8 +6,8 @@ import { accountByName } from './access.ts'
 import type { Identities, Identity } from './identity.ts'
 
 /**
- * Lets administrators act for another user, whom the header `Sudo` or the query parameter `sudo` names. The request then
- * has the rights of that user within the scopes of the administrator's own credentials.
+ * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
+ * rights of that user within the scopes of the administrator's credentials.
  */
 export const withSudo = (store: Store, identities: Identities): Identities => ({
   ...identities,
@@ -16,11 +16,11 @@ export const withSudo = (store: Store, identities: Identities): Identities => ({
     const name = sudoIn(req)
     return name === undefined ? identity : actAs(store, req, identity, name)
   },
-  // The answer follows from the credentials and the other user.
+  // The identity depends on the other user as well, so it has no key.
   cacheKeyOf: (req) => (sudoIn(req) === undefined ? identities.cacheKeyOf(req) : undefined),
 })
 
-/** A query that may have the parameter: its letters can be percent-encoded. */
+/** Cheap test whether a query can have the parameter, whose letters can be percent-encoded. */
 const MAY_NAME = /sudo|%/
 
 /** The named user; undefined when the request names none. */
@@ -43,10 +43,11 @@ const actAs = async (
     throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
   const { scopes } = administrator
   const scope = method === 'GET' || method === 'HEAD' ? 'read:admin' : 'write:admin'
-  if (!['all', 'write:admin', scope].some((one) => scopes.has(one)))
+  if (!['all', 'write:admin', scope].some((allowed) => scopes.has(allowed)))
     throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
   const account = await store.read((tx) => accountByName(tx, name))
-  if (account?.kind !== 'user') throw new AllotError('not_found', `there is no user ${name} to act for`)
+  if (account?.kind !== 'user')
+    throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
   return { ...identityOfUser(account), scopes }
 }
 

@@ -22,23 +22,22 @@ export const SCOPES = [
   'write:issue',
   'read:admin',
   'write:admin',
-  // What an export holds: hashes of passwords and tokens, everything private. Neither `read:admin` nor `write:admin` includes it.
+  // Allows exports, which hold password hashes and private data. Neither `read:admin` nor `write:admin` includes it.
   'read:secrets',
   'read:misc',
   'write:misc',
 ] as const
-export type Scope = (typeof SCOPES)[number]
 
 export interface Tokens {
-  /** @returns the token itself, which is kept nowhere: "A token is shown once, when it is made". */
+  /** @returns the secret, which is not stored: "A token is shown once, when it is made" */
   create(account: number, name: string, scopes: readonly string[]): Promise<{ token: Token; secret: string }>
   list(account: number, slice: Slice): Promise<Page<Token>>
-  /** By id, or else by name; answers whether there was one. */
+  /** Removes a token by id, or by name when no own token has that id. @returns whether it existed */
   remove(account: number, idOrName: string): Promise<boolean>
 }
 
-/** @param revoked told of the hash of a token that is gone, after that is durable. */
-export const createTokens = (store: Store, revoked: (hash: string) => void): Tokens => ({
+/** @param onRevoked called with the hash of a removed token after the commit */
+export const createTokens = (store: Store, onRevoked: (hash: string) => void): Tokens => ({
   async create(account, name, scopes) {
     checkName(name)
     const secret = randomBytes(20).toString('hex')
@@ -68,7 +67,7 @@ export const createTokens = (store: Store, revoked: (hash: string) => void): Tok
     store.write(async (tx) => {
       const token = await findToken(tx, account, idOrName)
       if (token === undefined) return false
-      await removeToken(tx, token, revoked)
+      await removeToken(tx, token, onRevoked)
       return true
     }),
 })
@@ -79,10 +78,10 @@ export const hashToken = (secret: string): string => createHash('sha256').update
 export const removeToken = async (
   tx: WriteContext,
   token: Token,
-  revoked: (hash: string) => void,
+  onRevoked: (hash: string) => void,
 ): Promise<void> => {
   await tokens.remove(tx, [token.id])
-  tx.afterCommit(() => revoked(token.hash))
+  tx.afterCommit(() => onRevoked(token.hash))
 }
 
 const findToken = async (tx: WriteContext, account: number, idOrName: string): Promise<Token | undefined> => {

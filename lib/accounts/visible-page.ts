@@ -21,51 +21,52 @@ interface VisiblePageQuery<R, O extends string> {
   index: O
   prefix: KeyTuple
   viewer: Viewer
-  isReadable: (one: R) => Promise<boolean>
-  /** Those of the relations for a few that are to what a signed-in viewer belongs to; undefined: to look at all of them. */
+  isReadable: (record: R) => Promise<boolean>
+  /**
+   * Relations to private repositories or accounts that the viewer belongs to; undefined when checking every private
+   * relation is cheaper.
+   */
   belonging: (viewer: NonNullable<Viewer>) => Promise<R[] | undefined>
-  /** Relations whose place in the index may be wrong: they are judged by themselves. See pending-visibility.ts. */
+  /** Relations whose audience in the index can be stale, see visibility.ts: each is checked by `isReadable`. */
   pending: readonly R[]
 }
 
 type Entries = AsyncIterable<IndexEntry> | IndexEntry[]
 
 /**
- * A page of the relations below a prefix that the viewer may know of. What is open to the viewer comes from the index
- * and its counter, at a cost that does not grow. What is only for a few is found from what the viewer belongs to, which
- * others can make grow to a limit only, and not from the relations, of which others can add any number.
+ * A page of the relations below a prefix that the viewer can see. Relations with an open audience come from the index and
+ * its counter, at a constant cost. Private ones are found from what the viewer belongs to, which is limited, and not from
+ * the relations, of which other users can add any number.
  */
 export const visiblePage = async <R, O extends string>(
   tx: ReadTransaction,
-  asked: VisiblePageQuery<R, O>,
+  query: VisiblePageQuery<R, O>,
   slice: Slice,
 ): Promise<Page<R>> => {
-  const { relation, index, prefix } = asked
-  const open = openAudiences(asked.viewer)
+  const { relation, index, prefix, viewer } = query
+  const open = openAudiences(viewer)
   const entriesOf = (audience: Audience) =>
-    settledOnly(asked, relation.entries(tx, index, { prefix: [...prefix, audience] }))
+    withoutPending(query, relation.entries(tx, index, { prefix: [...prefix, audience] }))
   const listings: Entries[] = open.map(entriesOf)
   let total = 0
   for (const audience of open) total += await relation.count(tx, index, [...prefix, audience])
-  total -= asked.pending.filter((one) => open.includes(audienceIn(asked, one))).length
-  if (
-    !open.includes(FEW) &&
-    asked.viewer !== null &&
-    (await relation.count(tx, index, [...prefix, FEW])) > 0
-  ) {
-    const belonging = await asked.belonging(asked.viewer)
-    const few = await readableEntries(tx, asked, belonging ? settledFew(asked, belonging) : entriesOf(FEW))
-    listings.push(few)
-    total += few.length
+  total -= query.pending.filter((record) => open.includes(audienceIn(query, record))).length
+  const hasPrivate = (await relation.count(tx, index, [...prefix, PRIVATE])) > 0
+  if (hasPrivate && !open.includes(PRIVATE) && viewer !== null) {
+    const belonging = await query.belonging(viewer)
+    const candidates = belonging ? privateEntries(query, belonging) : entriesOf(PRIVATE)
+    const readable = await readableEntries(tx, query, candidates)
+    listings.push(readable)
+    total += readable.length
   }
-  const settled = await readableUnsettled(asked)
+  const pending = await readablePending(query)
   return {
-    items: await relation.load(tx, await pageOf(merge([...listings, settled]), slice)),
-    total: total + settled.length,
+    items: await relation.load(tx, await pageOf(merge([...listings, pending]), slice)),
+    total: total + pending.length,
   }
 }
 
-const FEW: Audience = 2
+const PRIVATE: Audience = 2
 
 const readableEntries = async <R, O extends string>(
   tx: ReadTransaction,
@@ -74,49 +75,50 @@ const readableEntries = async <R, O extends string>(
 ): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
   for await (const entry of entries) {
-    const [one] = await relation.load(tx, [entry])
-    if (one !== undefined && (await isReadable(one))) readable.push(entry)
+    const [record] = await relation.load(tx, [entry])
+    if (record !== undefined && (await isReadable(record))) readable.push(entry)
   }
   return readable
 }
 
-/** The audience under which the index has a relation. */
+/** The audience that the index has for a relation. */
 const audienceIn = <R, O extends string>(
   { relation, index, prefix }: VisiblePageQuery<R, O>,
-  one: R,
-): Audience => relation.options.ordered![index](one)![prefix.length] as Audience
+  record: R,
+): Audience => relation.options.ordered![index](record)![prefix.length] as Audience
 
 const entryIn = <R, O extends string>(
   { relation, index, prefix }: VisiblePageQuery<R, O>,
-  one: R,
-): IndexEntry => relation.entryOf(index, prefix.length + 1, one)
+  record: R,
+): IndexEntry => relation.entryOf(index, prefix.length + 1, record)
 
-const settledOnly = <R, O extends string>(
-  asked: VisiblePageQuery<R, O>,
+const withoutPending = <R, O extends string>(
+  query: VisiblePageQuery<R, O>,
   entries: AsyncIterable<IndexEntry>,
 ): AsyncIterable<IndexEntry> => {
-  if (asked.pending.length === 0) return entries
-  const held = new Set(asked.pending.map((one) => recordKeyText(entryIn(asked, one))))
-  return except(held, entries)
+  if (query.pending.length === 0) return entries
+  return except(pendingKeys(query), entries)
 }
 
-/** The entries of relations that are found otherwise, as those of the index are: in its order, without the unsettled. */
-const settledFew = <R, O extends string>(
-  asked: VisiblePageQuery<R, O>,
-  found: readonly R[],
+const pendingKeys = <R, O extends string>(query: VisiblePageQuery<R, O>): Set<string> =>
+  new Set(query.pending.map((record) => recordKeyText(entryIn(query, record))))
+
+/** Index entries of the private relations among the given ones, in the order of the index, without the pending. */
+const privateEntries = <R, O extends string>(
+  query: VisiblePageQuery<R, O>,
+  records: readonly R[],
 ): IndexEntry[] => {
-  const held = new Set(asked.pending.map((one) => recordKeyText(entryIn(asked, one))))
-  return found
-    .filter((one) => audienceIn(asked, one) === FEW)
-    .map((one) => entryIn(asked, one))
-    .filter((entry) => !held.has(recordKeyText(entry)))
+  const pending = pendingKeys(query)
+  return records
+    .filter((record) => audienceIn(query, record) === PRIVATE)
+    .map((record) => entryIn(query, record))
+    .filter((entry) => !pending.has(recordKeyText(entry)))
     .sort((left, right) => Buffer.compare(left.order, right.order))
 }
 
-const readableUnsettled = async <R, O extends string>(
-  asked: VisiblePageQuery<R, O>,
-): Promise<IndexEntry[]> => {
+const readablePending = async <R, O extends string>(query: VisiblePageQuery<R, O>): Promise<IndexEntry[]> => {
   const readable: IndexEntry[] = []
-  for (const one of asked.pending) if (await asked.isReadable(one)) readable.push(entryIn(asked, one))
-  return readable.sort((one, other) => Buffer.compare(one.order, other.order))
+  for (const record of query.pending)
+    if (await query.isReadable(record)) readable.push(entryIn(query, record))
+  return readable.sort((left, right) => Buffer.compare(left.order, right.order))
 }

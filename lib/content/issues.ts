@@ -1,5 +1,5 @@
 import { existingAccount, readableRepository, type Viewer } from '../accounts/access.ts'
-import { given } from '../accounts/accounts.ts'
+import { definedMembers } from '../accounts/accounts.ts'
 import { checkIssue } from '../accounts/names.ts'
 import { firstOf } from '../accounts/search-page.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
@@ -148,7 +148,7 @@ export const issueIn = (
 ): Promise<Issue | undefined> => issues.findBy(tx, 'number', [repository.id, number])
 
 const edited = (before: Issue, edit: IssueEdit): Issue => {
-  const after = { ...before, ...given(edit), updatedAt: now() }
+  const after = { ...before, ...definedMembers(edit), updatedAt: now() }
   if (after.state === before.state) return after
   return { ...after, closedAt: after.state === 'closed' ? now() : null }
 }

@@ -1,5 +1,5 @@
 import { existingAccount, permissionOn, readableRepository, type Viewer } from '../accounts/access.ts'
-import { given } from '../accounts/accounts.ts'
+import { definedMembers } from '../accounts/accounts.ts'
 import { checkTexts, isRefName } from '../accounts/names.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
@@ -174,7 +174,7 @@ const list = async (
 const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): Release => {
   // Go's clients send a string without a value as an empty one.
   const texts = { tag: tag || undefined, target: target || undefined, name: name || undefined }
-  const after = { ...before, ...given(edit), ...given(texts) }
+  const after = { ...before, ...definedMembers(edit), ...definedMembers(texts) }
   return { ...after, publishedAt: after.draft ? null : (before.publishedAt ?? now()) }
 }
 

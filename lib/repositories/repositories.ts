@@ -5,7 +5,7 @@ import {
   repositoryById,
   type Viewer,
 } from '../accounts/access.ts'
-import { given } from '../accounts/accounts.ts'
+import { definedMembers } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
@@ -86,7 +86,7 @@ export const createRepositories = (
     const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
     const landing = isOnDisk ? await landings.number() : undefined
     const edited = await change(store, which, async (tx, before) => {
-      const after = { ...before, ...given(edit), updatedAt: now() }
+      const after = { ...before, ...definedMembers(edit), updatedAt: now() }
       checkTexts('repository', edit)
       if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
       if (after.name !== before.name) checkRepositoryName(after.name)

@@ -198,7 +198,7 @@ describe('Owners of an organization', () => {
     assert.equal(await organizations.removeMember(id, founder.id, { by: { id: 0, admin: true } }), true)
     assert.equal(await organizations.remove(id), true)
     assert.equal(await organizations.remove(id), false)
-    await assert.rejects(organizations.removeMember(id, founder.id), /the account is gone/)
+    await assert.rejects(organizations.removeMember(id, founder.id), /the account was deleted/)
     assert.equal(await organizations.remove(founder.id), false)
     assert.equal((await allot.as(founder, 'GET', '/user')).status, 200)
   })

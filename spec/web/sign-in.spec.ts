@@ -61,7 +61,7 @@ describe('Signing in to the pages', () => {
     assert.match(wrong.text, /value="a&lt;b>&quot;nn"/)
     assert.doesNotMatch(wrong.text, /wrong password/)
     assert.equal((await browser.get('/')).status, 303)
-    assert.match((await allot.browser().signIn('', 'f'.repeat(40))).text, /There is no such access token\./)
+    assert.match((await allot.browser().signIn('', 'f'.repeat(40))).text, /The access token does not exist\./)
   })
 
   it('never redirects to another origin', async () => {
