@@ -2,7 +2,7 @@
 import { errorLine, exitCodeOf } from './errors.ts'
 import { createProgram } from './program.ts'
 
-/** Whoever reads may stop when they like. */
+/** A reader such as `head` may close the pipe early; that isn't a failure. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

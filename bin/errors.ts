@@ -1,20 +1,19 @@
 import { CommanderError } from 'commander'
 import { escapeControl } from './terminal/print.ts'
-import { UsageError } from './usage-error.ts'
 
-/** 0 done, 1 it failed (one clear line on standard error, no stack), 2 wrong usage. */
-const FAILED = 1
-const MISUSED = 2
+/** The command line itself is wrong, so the exit code is 2. Every other error means that the command failed: 1. */
+export class UsageError extends Error {}
 
 export const exitCodeOf = (error: unknown): number => {
-  // Help and version end this way too, with 0.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
-  return error instanceof UsageError ? MISUSED : FAILED
+  // Commander also throws after --help and --version, with exit code 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  return error instanceof UsageError ? 2 : 1
 }
 
-/** The line for a failure; commander has said by now what is wrong with the words. A message may quote another server. */
+/** The message without a stack; empty for errors of commander, which it has already printed. */
 export const errorLine = (error: unknown): string => {
   if (error instanceof CommanderError) return ''
   const message = error instanceof Error ? error.message : String(error)
+  // The message may quote another server.
   return `allot: ${message.split('\n').map(escapeControl).join('\n')}\n`
 }

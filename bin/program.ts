@@ -1,31 +1,52 @@
 import { Command } from 'commander'
 import { VERSION } from '../lib/version.ts'
-import { example } from './commands/options.ts'
-import { defineServeCommand } from './commands/serve.ts'
-import { defineAccountCommands } from './program/accounts.ts'
-import { defineCompletionCommand } from './program/completion.ts'
-import { defineQuotaCommands } from './program/quota.ts'
-import { defineStoreCommands } from './program/store.ts'
+import { addCompletionCommand } from './commands/completion.ts'
+import { addExportCommand } from './commands/export.ts'
+import { addImportCommand } from './commands/import.ts'
+import { addMigrateCommand } from './commands/migrate.ts'
+import { examples } from './commands/options.ts'
+import { addOrganizationCommands } from './commands/org.ts'
+import { addApplyCommand } from './commands/quota-apply.ts'
+import { addGroupCommands, addRuleCommands } from './commands/quota-rules.ts'
+import { addUsageCommands } from './commands/quota-usage.ts'
+import { addRepositoryCommands } from './commands/repo.ts'
+import { addServeCommand } from './commands/serve.ts'
+import { addTokenCommands } from './commands/token.ts'
+import { addUserCommands } from './commands/user.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 
-/** All words of the command line; what they do is loaded when it is asked for. */
+/**
+ * The command line. Each file of `commands/` declares its commands and runs them. It imports what a command needs of the
+ * server and of the store only when the command runs, so that `--help` and commands against a server start fast.
+ */
 export const createProgram = (): Command => {
   const program = new Command('allot')
     .description('A code-hosting HTTP API with an exact storage-quota engine.')
     .version(VERSION)
-    .addHelpText('after', example('allot serve --data ./data', 'allot quota show alice'))
-  for (const words of [
-    defineServeCommand,
-    defineAccountCommands,
-    defineQuotaCommands,
-    defineStoreCommands,
-    defineCompletionCommand,
-  ])
-    words(program)
-  forEach(program, (command) => command.exitOverride().showHelpAfterError('(add --help for the options)'))
+    .addHelpText('after', examples('allot serve --data ./data', 'allot quota show alice'))
+  addServeCommand(program)
+  addUserCommands(program)
+  addTokenCommands(program)
+  addOrganizationCommands(program)
+  addRepositoryCommands(program)
+  const quota = program.command('quota').description('show storage usage, and manage its limits')
+  addUsageCommands(quota)
+  addApplyCommand(quota)
+  addRuleCommands(quota)
+  addGroupCommands(quota)
+  addExportCommand(program)
+  addImportCommand(program)
+  addMigrateCommand(program)
+  addVerifyCommand(program)
+  addCompletionCommand(program)
+  forEachCommand(program, (command) =>
+    command.exitOverride().showHelpAfterError('(add --help for the options)'),
+  )
   return program
 }
 
-export const forEach = (command: Command, work: (command: Command) => void): void => {
-  work(command)
-  for (const sub of command.commands) forEach(sub, work)
+/** Calls `visit` for a command and all commands below it. */
+export const forEachCommand = (command: Command, visit: (command: Command) => void): void => {
+  visit(command)
+  for (const child of command.commands) forEachCommand(child, visit)
 }

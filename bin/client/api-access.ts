@@ -1,45 +1,62 @@
-import { existsSync } from 'node:fs'
 import { OPERATOR } from '../../lib/accounts/host-identity.ts'
-import { StorageError } from '../../lib/storage/index.ts'
-import { folderOf, type StoreFlags, storeLocation } from '../config/store.ts'
-import { open } from '../open.ts'
-import { type RemoteFlags, remoteIn } from '../remote-options.ts'
+import type { StoreFlags } from '../config/store.ts'
+import { UsageError } from '../errors.ts'
 import { type Api, createApi } from './api-client.ts'
+import { fetchErrorReason, parseAddress, readToken } from './remote-address.ts'
+
+/** Options that name a running server to use instead of the store. */
+export interface RemoteFlags {
+  url?: string
+  token?: string
+}
 
 export interface ApiFlags extends StoreFlags, RemoteFlags {}
 
 /**
- * Works with the API of a running server where one is named, and otherwise with that of the store itself, which is opened
- * for as long as the work takes.
- * @param mayMake whether a store that is not there is made: what only looks would leave one behind
+ * Calls `body` with the API of the running server that the options or the environment name; otherwise opens the store, and
+ * calls its API in this process.
+ * @param createStore whether a store that doesn't exist is created. Commands that only read must not leave one behind.
  */
 export const withApi = async (
   flags: ApiFlags,
-  work: (api: Api) => Promise<void>,
-  { mayMake = false }: { mayMake?: boolean } = {},
+  body: (api: Api) => Promise<void>,
+  { createStore = false } = {},
 ): Promise<void> => {
-  const remote = remoteIn(flags)
-  if (remote !== undefined) return work(remote)
-  if (!mayMake) requireStore(flags)
-  const { allot, config } = await open(flags, { authenticate: () => OPERATOR }).catch(explainLocked)
+  const remote = remoteApi(flags)
+  if (remote !== undefined) return body(remote)
+  // Loaded only now: commands that talk to a server need nothing of it.
+  const { openForCommand, requireStore } = await import('../config/store.ts')
+  if (!createStore) requireStore(flags)
+  const { allot, config } = await openForCommand(flags, { authenticate: () => OPERATOR })
   try {
-    const call = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
-    await work(createApi(`http://localhost${config.api.basePath}`, {}, call))
+    const send = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
+    await body(createApi(`http://localhost${config.api.basePath}`, {}, send))
   } finally {
     await allot.close()
   }
 }
 
-/** @throws Error where there is no store; opening would make one. */
-export const requireStore = (flags: StoreFlags): void => {
-  const { storage, data } = storeLocation(flags)
-  const folder = folderOf(storage, data)
-  if (folder !== undefined && !existsSync(folder))
-    throw new Error(`there is no store in ${folder}: name another folder with --data, or a server with --url`)
+/**
+ * API of the server that `--url` or ALLOT_URL names; undefined when neither is given, or an option names a store.
+ * @throws UsageError when options contradict each other, or the address or the token is missing or malformed
+ */
+export const remoteApi = ({ url, token, ...store }: ApiFlags): Api | undefined => {
+  const storeOption = (['data', 'storage', 'config'] as const).find((name) => store[name] !== undefined)
+  if (storeOption !== undefined && url !== undefined)
+    throw new UsageError(`--url names a running server and --${storeOption} a store: give one of them`)
+  const address = url ?? (storeOption === undefined ? process.env.ALLOT_URL || undefined : undefined)
+  if (address === undefined) {
+    if (token !== undefined) throw new UsageError('--token is for a running server: name it with --url')
+    return undefined
+  }
+  const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
+  const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
+  // An address without a path: the API is where it is unless the server's configuration moves it.
+  const api = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
+  return createApi(api, { authorization }, sendRequest, api)
 }
 
-/** A store that a server has is reached through the server. */
-export const explainLocked = (error: unknown): never => {
-  const isLocked = error instanceof StorageError && error.reason === 'locked'
-  throw isLocked ? new Error(`${error.message} (with --url and --token)`, { cause: error }) : error
-}
+const sendRequest = (url: string, request: RequestInit): Promise<Response> =>
+  fetch(url, request).catch((error: Error) => {
+    throw new Error(`${url} cannot be reached: ${fetchErrorReason(error)}`)
+  })

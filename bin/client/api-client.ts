@@ -1,96 +1,102 @@
 import { parseExactly } from '../../lib/integers.ts'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../errors.ts'
 
-/** How a request reaches the server: over the network, or in process. */
-export type Call = (url: string, request: RequestInit) => Promise<Response>
+/** Sends a request over the network, or to an API in this process. */
+export type SendRequest = (url: string, request: RequestInit) => Promise<Response>
 
 export interface Page<T> {
   items: T[]
-  /** How many there are in all. */
+  /** Number of items on all pages. */
   total: number
 }
 
-/** The API, of a running server or of the store itself: commands know no other way to what is kept. */
+/** The HTTP API of a running server or of an opened store. Commands read and change everything through it. */
 export interface Api {
   /**
-   * The JSON at a path.
-   * @param absent what is said when there is nothing
-   * @throws Error with the server's own words for a refusal.
+   * Reads JSON.
+   * @param notFound message of the error when the server answers 404
+   * @throws NotFoundError when the server answers 404 and `notFound` is given
+   * @throws Error with the server's message for any other error response
    */
-  get<T>(path: string, absent?: string): Promise<T>
-  /** Sends JSON, and answers what came: undefined for an answer without a body. */
-  send<T>(method: string, path: string, body?: unknown, absent?: string): Promise<T>
-  /** A list, page after page. */
-  pages<T>(path: string, absent?: string): AsyncGenerator<Page<T>, void, undefined>
-  /** The bytes of an answer as they come. @throws Error also when they break off. */
+  get<T>(path: string, notFound?: string): Promise<T>
+  /** Sends JSON and returns the JSON of the response; undefined for a response without a body. */
+  send<T>(method: string, path: string, body?: unknown, notFound?: string): Promise<T>
+  /** Reads a list page by page. */
+  pages<T>(path: string, notFound?: string): AsyncGenerator<Page<T>, void, undefined>
+  /** Reads the bytes of a response as they arrive. @throws Error also when the response ends early */
   stream(path: string): AsyncIterable<Uint8Array>
 }
 
-/** There is nothing at a path. */
-export class NotFoundAtPath extends Error {}
+export class NotFoundError extends Error {}
 
-const PAGE = 50
+const PAGE_SIZE = 50
 
 /**
- * @param api where it is, without a slash at the end
- * @param headers such as the credentials
- * @param named what messages call it; absent for the store, whose own words say enough
+ * @param base URL of the API, without a slash at the end
+ * @param headers sent with every request, such as credentials
+ * @param server name of the server in messages; absent for an opened store, whose own messages suffice
  */
-export const createApi = (api: string, headers: Record<string, string>, call: Call, named?: string): Api => {
-  const ask = async (method: string, path: string, body?: unknown, absent?: string): Promise<Response> => {
-    const json = body === undefined ? {} : { body: JSON.stringify(body) }
-    const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const answer = await call(api + path, { method, headers: { ...headers, ...type }, ...json })
-    if (answer.ok) return answer
-    if (answer.status === 404 && absent !== undefined) return refuseAbsent(absent)
-    const text = await answer.text()
-    const words = text === '' ? '' : messageIn(text)
-    throw new Error(
-      named !== undefined || words === ''
-        ? `${named ?? ''}${path} answered ${answer.status}${words && `: ${words}`}`
-        : words,
-    )
-  }
-
-  /** Nothing at a path may also mean that nobody there speaks of such things. */
-  const refuseAbsent = async (absent: string): Promise<never> => {
-    if (named !== undefined) {
-      const version = await call(`${api}/version`, { headers })
-      if (!version.ok) throw new Error(`there is no Allot at ${named}: it does not know ${named}/version`)
+export const createApi = (
+  base: string,
+  headers: Record<string, string>,
+  sendRequest: SendRequest,
+  server?: string,
+): Api => {
+  const request = async (method: string, path: string, body?: unknown, notFound?: string) => {
+    const json =
+      body === undefined
+        ? { headers }
+        : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await sendRequest(base + path, { method, ...json })
+    if (response.ok) return response
+    if (response.status === 404 && notFound !== undefined) {
+      await requireAllot()
+      throw new NotFoundError(notFound)
     }
-    throw new NotFoundAtPath(absent)
+    const message = messageIn(await response.text())
+    if (server === undefined && message !== '') throw new Error(message)
+    throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
   }
 
-  const jsonOf = async <T>(answer: Response): Promise<T> => {
-    const text = await answer.text()
+  /** A 404 can also mean that the address isn't the address of an Allot. */
+  const requireAllot = async (): Promise<void> => {
+    if (server === undefined) return
+    const version = await sendRequest(`${base}/version`, { headers })
+    if (!version.ok)
+      throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${version.status}`)
+  }
+
+  const parseJson = async <T>(response: Response): Promise<T> => {
+    const text = await response.text()
     try {
       return (text === '' ? undefined : parseExactly(text)) as T
     } catch {
-      throw new Error(`${named ?? api} did not answer JSON: is it the address of an Allot?`)
+      throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
     }
   }
 
   return {
-    get: async (path, absent) => jsonOf(await ask('GET', path, undefined, absent)),
-    send: async (method, path, body, absent) => jsonOf(await ask(method, path, body, absent)),
-    async *pages<T>(path: string, absent?: string) {
-      const sign = path.includes('?') ? '&' : '?'
-      for (let [page, seen, total] = [1, 0, 1]; seen < total; page++) {
-        const answer = await ask('GET', `${path}${sign}page=${page}&limit=${PAGE}`, undefined, absent)
-        const body = await jsonOf<T[] | { data: T[] }>(answer)
-        const items = Array.isArray(body) ? body : body.data
-        total = Number(answer.headers.get('x-total-count') ?? 0)
+    get: async (path, notFound) => parseJson(await request('GET', path, undefined, notFound)),
+    send: async (method, path, body, notFound) => parseJson(await request(method, path, body, notFound)),
+    async *pages<T>(path: string, notFound?: string) {
+      const separator = path.includes('?') ? '&' : '?'
+      for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
+        const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
+        const response = await request('GET', path + query, undefined, notFound)
+        const list = await parseJson<T[] | { data: T[] }>(response)
+        const items = Array.isArray(list) ? list : list.data
+        total = Number(response.headers.get('x-total-count') ?? 0)
         yield { items, total }
         if (items.length === 0) return
-        seen += items.length
+        received += items.length
       }
     },
     async *stream(path) {
-      const answer = await ask('GET', path)
+      const response = await request('GET', path)
       try {
-        for await (const chunk of answer.body!) yield chunk as Uint8Array
+        for await (const chunk of response.body!) yield chunk as Uint8Array
       } catch (cause) {
-        throw new Error(`the answer of ${api}${path} broke off: its log says why`, { cause })
+        throw new Error(`the response of ${base}${path} ended early: see the log of the server`, { cause })
       }
     },
   }
@@ -104,8 +110,8 @@ const messageIn = (text: string): string => {
   }
 }
 
-/** One part of a path, as a person typed it. */
+/** A name that a person typed, as one segment of a path. */
 export const pathSegment = (name: string): string => {
-  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is no name`)
+  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is not a valid name`)
   return encodeURIComponent(name)
 }

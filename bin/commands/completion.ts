@@ -1,67 +1,59 @@
-import type { Argument, Command, Option } from 'commander'
+import { Argument, type Command, type Option } from 'commander'
+import {
+  bashScript,
+  type CompletionContext,
+  fishScript,
+  type OptionChoice,
+  type Value,
+  zshScript,
+} from './completion-scripts.ts'
+import { examples } from './options.ts'
 
-/** What may stand in a place: one of some words, a file, a folder, or what only the person knows. */
-export type Value = readonly string[] | 'file' | 'folder' | 'anything'
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-export interface Choice {
-  word: string
-  about: string
+export const addCompletionCommand = (program: Command): void => {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SCRIPTS)))
+    .description('print a script that completes commands and options in a shell')
+    .addHelpText(
+      'after',
+      examples(
+        'source <(allot completion bash)           # in ~/.bashrc; the same with zsh, after compinit',
+        'allot completion fish > ~/.config/fish/completions/allot.fish',
+      ),
+    )
+    .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(completionScript(program, shell)))
 }
 
-export interface Flag extends Choice {
-  /** Undefined for one that stands alone. */
-  value: Value | undefined
-}
+/** The script has all commands and options in it, so that no process is started while a person types. */
+export const completionScript = (program: Command, shell: keyof typeof SCRIPTS): string =>
+  SCRIPTS[shell](completionContexts(program))
 
-/** A command that is typed so far, and what may come next. */
-export interface CompletionContext {
-  /** Such as `allot quota show`. */
-  at: string
-  commands: Choice[]
-  flags: Flag[]
-  /** What is no command and no flag. */
-  argument: Value
-}
-
-/** Every command of the tree, each with its words. */
-export const completionContexts = (command: Command, above = ''): CompletionContext[] => {
-  const at = `${above}${command.name()}`
+/** Contexts of a command and of all commands below it. */
+const completionContexts = (command: Command, parentPath = ''): CompletionContext[] => {
+  const path = parentPath + command.name()
   const help = command.createHelp()
-  const below = help.visibleCommands(command).filter((one) => one.name() !== 'help')
+  const children = help.visibleCommands(command).filter((child) => child.name() !== 'help')
+  const [argument] = command.registeredArguments
   const own: CompletionContext = {
-    at,
-    commands: below.map((one) => ({ word: one.name(), about: one.description() })),
-    flags: help.visibleOptions(command).map(flagOf),
-    argument: argumentOf(command.registeredArguments[0]),
+    path,
+    commands: children.map((child) => ({ word: child.name(), description: child.description() })),
+    options: help.visibleOptions(command).map(optionChoice),
+    argument: argument === undefined ? 'text' : valueKind(argument.argChoices, `<${argument.name()}>`),
   }
-  return [own, ...below.flatMap((one) => completionContexts(one, `${at} `))]
+  return [own, ...children.flatMap((child) => completionContexts(child, `${path} `))]
 }
 
-const flagOf = (option: Option): Flag => ({
+const optionChoice = (option: Option): OptionChoice => ({
   word: option.long ?? option.short ?? '',
-  about: option.description,
-  value: option.required || option.optional ? kindOf(option.argChoices, option.flags) : undefined,
+  description: option.description,
+  value: option.required || option.optional ? valueKind(option.argChoices, option.flags) : undefined,
 })
 
-const argumentOf = (argument: Argument | undefined): Value =>
-  argument === undefined ? 'anything' : kindOf(argument.argChoices, `<${argument.name()}>`)
-
-const kindOf = (choices: readonly string[] | undefined, placeholder: string): Value => {
+/** @param flags contains the placeholder of the value, such as `<file>` */
+const valueKind = (choices: readonly string[] | undefined, flags: string): Value => {
   if (choices !== undefined) return choices
-  if (placeholder.includes('<file>')) return 'file'
-  return placeholder.includes('<dir>') ? 'folder' : 'anything'
+  if (flags.includes('<file>')) return 'file'
+  return flags.includes('<dir>') ? 'folder' : 'text'
 }
-
-/** In quotes, for all three shells; in one line. */
-export const quoteForShell = (text: string): string =>
-  `'${text.replaceAll("'", "'\\''").replace(/\s+/g, ' ')}'`
-
-/** The patterns of what is a command further down, and of flags that a value follows, at their spots. */
-export const patternsOf = (contexts: readonly CompletionContext[]) => ({
-  commands: contexts.flatMap(({ at, commands }) =>
-    commands.map(({ word }) => quoteForShell(`${at} ${word}`)),
-  ),
-  flags: contexts.flatMap(({ at, flags }) =>
-    flags.flatMap(({ word, value }) => (value === undefined ? [] : [quoteForShell(`${at} ${word}`)])),
-  ),
-})

@@ -1,57 +1,113 @@
-import { exportReader, type LastLine, type Write } from '../../lib/transfer/format.ts'
-import { explainLocked, requireStore } from '../client/api-access.ts'
+import { open, rename, rm } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { type ApiFlags, remoteApi } from '../client/api-access.ts'
 import type { Api } from '../client/api-client.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { withStore } from '../open.ts'
-import { outputTo } from '../output.ts'
-import { type RemoteFlags, remoteIn } from '../remote-options.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
+import { UsageError } from '../errors.ts'
+import { printNote } from '../terminal/print.ts'
+import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
+import { examples, remoteOptions, storeOptions } from './options.ts'
 
-interface Flags extends StoreFlags, RemoteFlags {
-  out?: string
+export const addExportCommand = (program: Command): void => {
+  remoteOptions(storeOptions(program.command('export')))
+    .description('write a snapshot of everything to one file; the file contains secrets')
+    .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
+    .addHelpText('after', examples('allot export --url http://127.0.0.1:3000 --out backup.ndjson'))
+    .action(exportAll)
 }
 
-export const exportEverything = async ({ out, ...flags }: Flags): Promise<void> => {
-  const output = await outputTo(out)
+const exportAll = async ({ out, ...flags }: ApiFlags & { out?: string }): Promise<void> => {
+  const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out)
   try {
-    const { records } = await withProgressBar(createProgressBar('exporting', '{value} bytes'), (told) =>
-      exported(flags, output.write, told),
+    const remote = remoteApi(flags)
+    const records = await withProgressBar(
+      'exporting',
+      (onProgress) =>
+        remote === undefined
+          ? exportStore(flags, output.write, onProgress)
+          : exportServer(remote, output.write, onProgress),
+      '{value} bytes',
     )
     await output.finish()
-    process.stderr.write(`exported ${records} lines${out === undefined ? '' : ` into ${out}`}\n`)
+    printNote(`exported ${records} lines${out === undefined ? '' : ` into ${out}`}`)
   } catch (error) {
     await output.abandon()
     throw error
   }
 }
 
-const exported = (flags: Flags, write: Write, told: ProgressBar['onProgress']): Promise<LastLine> => {
-  const remote = remoteIn(flags)
-  return remote === undefined ? fromStore(flags, write, told) : fromServer(remote, write, told)
-}
-
-const fromStore = async (
+/** @returns the number of exported records */
+const exportStore = async (
   flags: StoreFlags,
-  write: Write,
-  told: ProgressBar['onProgress'],
-): Promise<LastLine> => {
+  write: Output['write'],
+  onProgress: OnProgress,
+): Promise<number> => {
+  const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  let last: LastLine | undefined
-  await withStore(flags, async (allot) => {
-    last = await allot.export(write, ({ bytes }) => told({ done: bytes, total: bytes }))
-  }).catch(explainLocked)
-  return last!
+  const { records } = await withStore(flags, (allot) =>
+    allot.export(write, ({ bytes }) => onProgress({ done: bytes, total: bytes })),
+  )
+  return records
 }
 
-/** What comes over the network is checked before it is taken for whole. */
-const fromServer = async (server: Api, write: Write, told: ProgressBar['onProgress']): Promise<LastLine> => {
+/**
+ * Checks the export while it arrives: a connection that breaks must not leave a file that looks complete.
+ * @returns the number of exported records
+ */
+const exportServer = async (server: Api, write: Output['write'], onProgress: OnProgress): Promise<number> => {
+  const { exportReader } = await import('../../lib/transfer/format.ts')
   const reader = exportReader()
   let bytes = 0
   for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)
     await write(chunk)
     bytes += chunk.length
-    told({ done: bytes, total: bytes })
+    onProgress({ done: bytes, total: bytes })
   }
-  return reader.end()
+  return reader.end().records
+}
+
+interface Output {
+  /** Resolves when the next chunk may be written. */
+  write(bytes: Uint8Array): Promise<void>
+  finish(): Promise<void>
+  /** Leaves no partial file behind. */
+  abandon(): Promise<void>
+}
+
+/** A file that only its owner may read. It has another name until it is complete. */
+const openFile = async (file: string): Promise<Output> => {
+  const unfinished = `${file}.unfinished`
+  await rm(unfinished, { force: true })
+  const handle = await open(unfinished, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${file} cannot be written: ${error.message.replace(/^\w+: |, open .*/g, '')}`)
+  })
+  return {
+    write: (bytes) => handle.appendFile(bytes),
+    async finish() {
+      await handle.sync()
+      await handle.close()
+      await rename(unfinished, file)
+    },
+    async abandon() {
+      await handle.close()
+      await rm(unfinished, { force: true })
+    },
+  }
+}
+
+const openStandardOutput = (): Output => {
+  const { stdout } = process
+  if (stdout.isTTY === true)
+    throw new UsageError('an export cannot be printed on a terminal: name a file with --out, or use a pipe')
+  // `write` rejects with the error; without a listener the event would end the process.
+  stdout.on('error', () => undefined)
+  return {
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
+      }),
+    finish: async () => undefined,
+    abandon: async () => undefined,
+  }
 }

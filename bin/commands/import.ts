@@ -1,24 +1,39 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { importAllot } from '../../lib/import.ts'
-import { checkExport } from '../../lib/transfer/format.ts'
-import { type StoreFlags, unopened } from '../open.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
+import type { Command } from 'commander'
+import type { StoreFlags } from '../config/store.ts'
+import { printNote } from '../terminal/print.ts'
+import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
+import { examples, storeOptions } from './options.ts'
 
-/** A file is gone through once before anything is touched; what comes over a pipe is checked as it comes. */
-export const importEverything = async (file: string, flags: StoreFlags): Promise<void> => {
-  const size = file === '-' ? undefined : await sizeOf(file)
-  if (size !== undefined)
-    await withProgressBar(progressBar('checking', size), (told) => checkExport(read(file, size, told)))
-  const { data, ...into } = await unopened(flags)
-  const { records } = await withProgressBar(progressBar('importing', size), (told) =>
-    importAllot(into, read(file, size, told)),
-  )
-  process.stderr.write(`imported ${records} lines into ${flags.storage ?? data}\n`)
+export const addImportCommand = (program: Command): void => {
+  storeOptions(program.command('import'))
+    .argument('<file>', 'file that `allot export` has written; - for standard input')
+    .description('read an export into an empty store')
+    .addHelpText('after', examples('allot import backup.ndjson --data /var/lib/allot'))
+    .action(importAll)
 }
 
-const progressBar = (doing: string, size: number | undefined): Promise<ProgressBar> =>
-  createProgressBar(doing, size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes')
+/** A file is checked completely before anything is written; standard input can only be checked while it arrives. */
+const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
+  const [{ driverFor, foldersIn, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/import.ts'),
+    import('../../lib/transfer/format.ts'),
+  ])
+  const size = file === '-' ? undefined : await sizeOf(file)
+  const format = size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes'
+  if (size !== undefined)
+    await withProgressBar('checking', (onProgress) => checkExport(read(file, size, onProgress)), format)
+  const location = storeLocation(flags)
+  const target = { ...foldersIn(location), driver: await driverFor(location) }
+  const { records } = await withProgressBar(
+    'importing',
+    (onProgress) => importAllot(target, read(file, size, onProgress)),
+    format,
+  )
+  printNote(`imported ${records} lines into ${flags.storage ?? location.data}`)
+}
 
 const sizeOf = async (file: string): Promise<number> => {
   try {
@@ -31,7 +46,7 @@ const sizeOf = async (file: string): Promise<number> => {
 async function* read(
   file: string,
   size: number | undefined,
-  told: ProgressBar['onProgress'],
+  onProgress: OnProgress,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let done = 0
   const source = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
@@ -39,7 +54,7 @@ async function* read(
     for await (const chunk of source as AsyncIterable<Buffer>) {
       yield chunk
       done += chunk.length
-      told({ done, total: size ?? done })
+      onProgress({ done, total: size ?? done })
     }
   } catch (cause) {
     throw unreadable(file, cause)
@@ -47,6 +62,6 @@ async function* read(
 }
 
 const unreadable = (file: string, cause: unknown): Error => {
-  const why = (cause as Error).message.replace(/^\w+: |, \w+( '.*')?$/g, '')
-  return new Error(`${file} cannot be read: ${why}`, { cause })
+  const reason = (cause as Error).message.replace(/^\w+: |, \w+( '.*')?$/g, '')
+  return new Error(`${file} cannot be read: ${reason}`, { cause })
 }

@@ -1,11 +1,33 @@
-import { explainLocked } from '../client/api-access.ts'
+import type { Command } from 'commander'
+import { readToken } from '../client/remote-address.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { migrate } from '../migrate/index.ts'
-import { createReport, type Report } from '../migrate/report.ts'
-import { sourceAt } from '../migrate/source.ts'
-import { open } from '../open.ts'
+import type { Report } from '../migrate/report.ts'
 import { print } from '../terminal/print.ts'
-import { UsageError } from '../usage-error.ts'
+import { appendValue, examples, storeOptions } from './options.ts'
+
+export const addMigrateCommand = (program: Command): void => {
+  storeOptions(program.command('migrate'))
+    .description('copy accounts, repositories, keys, relations and quota from a Gitea, a Forgejo or an Allot')
+    .requiredOption('--from <url>', 'address of the server to copy from')
+    .option(
+      '--token <t>',
+      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
+    )
+    .option(
+      '--owner <name>',
+      'copy only this user, or this organization with its members; may be given several times',
+      appendValue,
+      [],
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'ALLOT_FROM_TOKEN=… allot migrate --from https://git.example.org --data /var/lib/allot',
+        'allot migrate --from https://git.example.org --owner acme --owner alice',
+      ),
+    )
+    .action(migrateAll)
+}
 
 interface Flags extends StoreFlags {
   from: string
@@ -13,35 +35,34 @@ interface Flags extends StoreFlags {
   owner: string[]
 }
 
-const GO_ON = ': what was copied stays, and the same command goes on from there'
-
-/** Into the store itself: over an API nobody can follow, star or own in the name of somebody else. */
-export const migrateFrom = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
-  const source = await sourceAt(from, secretIn(token))
-  const { allot, config, data, repositories } = await open(flags).catch(explainLocked)
+/** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
+const migrateAll = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
+  const [{ openForCommand }, { migrate }, { createReport }, { connectSource }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../migrate/index.ts'),
+    import('../migrate/report.ts'),
+    import('../migrate/source.ts'),
+  ])
+  const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
+  const { allot, config, data, repositories } = await openForCommand(flags)
   const git = repositories === false ? undefined : { ...repositories, largest: config.git.largestPush }
   const report = createReport()
   try {
     await migrate({ source, allot, report, git }, owner)
   } catch (error) {
-    tell(report)
-    throw report.lines().length === 0 ? error : new Error(`${(error as Error).message}${GO_ON}`)
+    printReport(report)
+    if (report.lines().length === 0) throw error
+    throw new Error(
+      `${(error as Error).message}: what was copied stays, and running the same command again continues from there`,
+    )
   } finally {
     await allot.close()
   }
   print(`from ${source.base} into ${flags.storage ?? data}`)
-  tell(report)
-  if (!report.isWhole()) process.exitCode = 1
+  printReport(report)
+  if (!report.isComplete()) process.exitCode = 1
 }
 
-const tell = (report: Report): void => {
+const printReport = (report: Report): void => {
   for (const line of report.lines()) print(line)
-}
-
-const secretIn = (token: string | undefined): string => {
-  const secret = (token ?? process.env.ALLOT_FROM_TOKEN)?.trim()
-  if (!secret)
-    throw new UsageError('the source needs a token: --token, or ALLOT_FROM_TOKEN in the environment')
-  if (!/^[\x21-\x7e]+$/.test(secret)) throw new UsageError('the token has characters that no token has')
-  return secret
 }

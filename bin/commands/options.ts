@@ -1,66 +1,62 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import * as v from 'valibot'
-import { Size } from '../../lib/option-types.ts'
+import { parseLimit } from '../../lib/byte-sizes.ts'
 import { type Subject, subjects } from '../../lib/quota/subjects.ts'
 
-/** Where the store is, and how it is set up: the same words on every command. */
+/** Options of commands that open the store. */
 export const storeOptions = (command: Command): Command =>
   command
-    .option('--data <dir>', 'the folder that holds the store and the repositories (default: ./data)')
-    .option('--config <file>', 'a TOML file with options')
+    .option('--data <dir>', 'data folder, which holds the store and the repositories (default: ./data)')
+    .option('--config <file>', 'TOML configuration file')
     .option(
       '--storage <url>',
-      'where the records are: level:<folder>, postgres://… or memory: (default: in the data folder)',
+      'where records are stored: level:<folder>, postgres://… or memory: (default: in the data folder)',
     )
 
-/** A running server to talk to: LevelDB belongs to one process, so a command cannot open what a server has. */
-export const serverOptions = (command: Command): Command =>
-  command.option('--url <url>', 'a running server, in the place of the store (or ALLOT_URL)')
+/** Option of commands that also work with a running server: a LevelDB that a server has open cannot be opened again. */
+export const serverOption = (command: Command): Command =>
+  command.option('--url <url>', 'address of a running server to use instead of the store (or ALLOT_URL)')
 
 export const remoteOptions = (command: Command): Command =>
-  serverOptions(command).option(
+  serverOption(command).option(
     '--token <t>',
-    "an administrator's token for it (or ALLOT_TOKEN, which no other user of the machine sees)",
+    "an administrator's token for that server (or ALLOT_TOKEN, which other users of the machine cannot see)",
   )
 
-/** What works on a server and on a store, for people and for programs. */
+/** Options of commands that call the API, of a server or of the store. */
 export const apiOptions = (command: Command): Command =>
-  remoteOptions(storeOptions(command)).option('--json', 'the answer as JSON')
+  remoteOptions(storeOptions(command)).option('--json', 'print the result as JSON')
 
-export const example = (...lines: string[]): string =>
+export const examples = (...lines: string[]): string =>
   `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
-/** The words of the API, which a shell completes. */
 export const subjectOption = (): Option =>
   new Option('--subject <subject>', 'what is measured').choices(subjects).default('size:all')
 
-export const parseSize = (text: string): number => {
-  const given = /^-?\d+$/.test(text) ? Number(text) : text
-  const { success, output } = v.safeParse(Size, given)
-  if (!success)
-    throw new InvalidArgumentError('Expected bytes, as a whole number or as in "2 GiB"; -1 is unlimited.')
-  return output
+export const parseLimitOption = (text: string): number => {
+  const limit = parseLimit(text)
+  if (limit !== undefined) return limit
+  throw new InvalidArgumentError('Expected bytes, as a whole number or as in "2 GiB"; -1 is unlimited.')
 }
 
-export const parseSubjects = (text: string): Subject[] =>
-  parseList(text).map((one) => {
-    if (!v.is(v.picklist(subjects), one))
-      throw new InvalidArgumentError(`${one} is none. Allowed are ${subjects.join(', ')}.`)
-    return one
-  })
-
-/** `a,b`; nothing is an empty list. */
+/** `a,b`; empty text is an empty list. */
 export const parseList = (text: string): string[] =>
   text
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 
-/** A word that may be given again. */
-export const appendValue = (one: string, others: readonly string[]): string[] => [...others, one]
+const isSubject = (text: string): text is Subject => (subjects as readonly string[]).includes(text)
+
+export const parseSubjects = (text: string): Subject[] =>
+  parseList(text).map((item) => {
+    if (isSubject(item)) return item
+    throw new InvalidArgumentError(`Unknown subject "${item}"; expected one of: ${subjects.join(', ')}.`)
+  })
+
+/** Collects the values of an option that may be given several times. */
+export const appendValue = (value: string, previous: readonly string[]): string[] => [...previous, value]
 
 export const parsePercentage = (text: string): string => {
-  if (!/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text))
-    throw new InvalidArgumentError('Expected a percentage from 0 to 100, such as 20%.')
-  return text
+  if (/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text)) return text
+  throw new InvalidArgumentError('Expected a percentage from 0 to 100, such as 20%.')
 }

@@ -1,13 +1,49 @@
+import type { Command } from 'commander'
 import type { Organization } from '../../lib/api/organization-schema.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
-import { type PrintFlags, printJson, printNote } from '../terminal/print.ts'
+import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { printJson, printNote } from '../terminal/print.ts'
+import { apiOptions, examples } from './options.ts'
 
-interface Flags extends ApiFlags, PrintFlags {
-  owner: string
+export const addOrganizationCommands = (program: Command): void => {
+  const organization = program.command('org').description('manage organizations')
+  apiOptions(organization.command('add'))
+    .argument('<name>')
+    .description('add an organization')
+    .requiredOption('--owner <user>', 'user who becomes its first owner')
+    .addHelpText('after', examples('allot org add acme --owner alice'))
+    .action(addOrganization)
+  apiOptions(organization.command('delete'))
+    .argument('<name>')
+    .description('delete an organization')
+    .option('--purge', 'also delete the repositories and packages that the organization owns')
+    .addHelpText('after', examples('allot org delete acme', 'allot org delete acme --purge'))
+    .action(deleteOrganization)
+  apiOptions(organization.command('list'))
+    .description('list all organizations')
+    .addHelpText('after', examples('allot org list'))
+    .action(listOrganizations)
 }
 
-export const deleteOrganization = (
+const addOrganization = (
+  name: string,
+  { owner, json, ...flags }: ListFlags & { owner: string },
+): Promise<void> => {
+  const path = `/admin/users/${pathSegment(owner)}/orgs`
+  return withApi(
+    flags,
+    async (api) => {
+      const body = { username: name }
+      const added = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
+      if (json) printJson(added)
+      printNote(`added the organization ${added.name}, owned by ${owner}`)
+    },
+    { createStore: true },
+  )
+}
+
+const deleteOrganization = (
   name: string,
   { purge, ...flags }: ApiFlags & { purge?: boolean },
 ): Promise<void> => {
@@ -18,16 +54,13 @@ export const deleteOrganization = (
   })
 }
 
-export const addOrganization = (name: string, { owner, json, ...flags }: Flags): Promise<void> => {
-  const path = `/admin/users/${pathSegment(owner)}/orgs`
-  return withApi(
-    flags,
-    async (api) => {
-      const body = { username: name }
-      const made = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
-      if (json) printJson(made)
-      printNote(`added the organization ${made.name}, owned by ${owner}`)
-    },
-    { mayMake: true },
-  )
-}
+const COLUMNS: readonly Column<Organization>[] = [
+  { title: 'ID', cell: ({ id }) => id },
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
+  { title: 'FULL NAME', cell: ({ full_name }) => full_name },
+  { title: 'NOTE', cell: ({ owners_count }) => (owners_count === 0 ? 'no owner' : '') },
+]
+
+const listOrganizations = (flags: ListFlags): Promise<void> =>
+  printList(flags, { path: '/admin/orgs', columns: COLUMNS, empty: 'there are no organizations yet' })

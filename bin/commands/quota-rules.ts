@@ -1,71 +1,108 @@
+import type { Command } from 'commander'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
 import { formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
-import { type Api, NotFoundAtPath, pathSegment } from '../client/api-client.ts'
-import { type Column, type PrintFlags, printNote, printPages } from '../terminal/print.ts'
-import { UsageError } from '../usage-error.ts'
-import { type ChangeFlags, change } from './quota.ts'
+import { NotFoundError, pathSegment } from '../client/api-client.ts'
+import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { UsageError } from '../errors.ts'
+import { printNote } from '../terminal/print.ts'
+import { apiOptions, examples, parseLimitOption, parseList, parseSubjects } from './options.ts'
+import { applyPlan, type ChangeFlags, DRY_RUN } from './quota-apply.ts'
 
-interface Flags extends ApiFlags, PrintFlags {}
+export const addRuleCommands = (quota: Command): void => {
+  const rules = quota.command('rules').description('manage rules, each of which limits what it measures')
+  apiOptions(rules.command('list', { isDefault: true }))
+    .description('list all rules')
+    .addHelpText('after', examples('allot quota rules'))
+    .action(listRules)
+  apiOptions(rules.command('set'))
+    .argument('<name>')
+    .description('create a rule, or change the given properties of one')
+    .option('--limit <size>', 'bytes, or a size such as "2 GiB"; -1 is unlimited', parseLimitOption)
+    .option('--subjects <a,b>', 'what the rule measures', parseSubjects)
+    .option('--dry-run', DRY_RUN)
+    .addHelpText('after', examples('allot quota rules set free-total --limit "2 GiB" --subjects size:all'))
+    .action(setRule)
+  apiOptions(rules.command('delete'))
+    .argument('<name>')
+    .description('delete a rule, and remove it from every group')
+    .addHelpText('after', examples('allot quota rules delete free-total'))
+    .action((name: string, flags: ApiFlags) => deleteByName('rule', name, flags))
+}
+
+export const addGroupCommands = (quota: Command): void => {
+  const groups = quota.command('groups').description('manage groups of rules, which are assigned to owners')
+  apiOptions(groups.command('list', { isDefault: true }))
+    .description('list all groups and their rules')
+    .addHelpText('after', examples('allot quota groups'))
+    .action(listGroups)
+  apiOptions(groups.command('set'))
+    .argument('<name>')
+    .description('create a group, or replace the rules of one')
+    .requiredOption('--rules <a,b>', 'all rules of the group', parseList)
+    .option('--dry-run', DRY_RUN)
+    .addHelpText('after', examples('allot quota groups set free --rules free-total,few-artifacts'))
+    .action((name: string, { rules, ...flags }: ChangeFlags & { rules: string[] }) =>
+      applyPlan(flags, () => ({ groups: [{ name, rules }] })),
+    )
+  apiOptions(groups.command('assign'))
+    .argument('<owner>', 'a user or an organization')
+    .argument('[groups...]', 'all groups of this owner; none: the configured default groups')
+    .description('replace the groups of an owner')
+    .option('--dry-run', DRY_RUN)
+    .addHelpText('after', examples('allot quota groups assign acme free sponsors'))
+    .action((owner: string, names: string[], flags: ChangeFlags) =>
+      applyPlan(flags, () => ({ assignments: { [owner]: names } })),
+    )
+  apiOptions(groups.command('delete'))
+    .argument('<name>')
+    .description('delete a group, and remove it from every owner; its rules stay')
+    .addHelpText('after', examples('allot quota groups delete free'))
+    .action((name: string, flags: ApiFlags) => deleteByName('group', name, flags))
+}
 
 const RULES: readonly Column<QuotaRuleInfo>[] = [
   { title: 'NAME', cell: ({ name }) => name ?? '' },
   { title: 'LIMIT', cell: ({ limit }) => formatLimit(limit) },
-  { title: 'SUBJECTS', cell: ({ subjects }) => subjects.join(',') || 'none: it limits nothing' },
+  { title: 'SUBJECTS', cell: ({ subjects }) => subjects.join(',') || 'none: limits nothing' },
 ]
-export const listRules = (flags: Flags): Promise<void> =>
-  withApi(flags, (api) =>
-    printPages(api.pages<QuotaRuleInfo>('/admin/quota/rules'), RULES, flags, 'there is no rule yet'),
-  )
+
+const listRules = (flags: ListFlags): Promise<void> =>
+  printList(flags, { path: '/admin/quota/rules', columns: RULES, empty: 'there are no rules yet' })
 
 const GROUPS: readonly Column<QuotaGroupInfo>[] = [
   { title: 'NAME', cell: ({ name }) => name ?? '' },
-  { title: 'RULES', cell: ({ rules }) => rules.map(ruleWords).join(', ') || 'none: it allows everything' },
+  {
+    title: 'RULES',
+    cell: ({ rules }) =>
+      rules.map(({ name, limit }) => `${name} (${formatLimit(limit)})`).join(', ') ||
+      'none: allows everything',
+  },
 ]
-const ruleWords = ({ name, limit }: QuotaRuleInfo) => `${name} (${formatLimit(limit)})`
 
-export const listGroups = (flags: Flags): Promise<void> =>
-  withApi(flags, (api) =>
-    printPages(api.pages<QuotaGroupInfo>('/admin/quota/groups'), GROUPS, flags, 'there is no group yet'),
-  )
+const listGroups = (flags: ListFlags): Promise<void> =>
+  printList(flags, { path: '/admin/quota/groups', columns: GROUPS, empty: 'there are no groups yet' })
 
-/** What is there, or undefined. */
-const found = async <T>(api: Api, path: string): Promise<T | undefined> => {
-  try {
-    return await api.get<T>(path, 'absent')
-  } catch (error) {
-    if (error instanceof NotFoundAtPath) return undefined
-    throw error
-  }
-}
-
-/** A rule that is there keeps what is not given; a new one needs its limit. */
-export const setRule = (
+/** A rule that exists keeps the properties that are not given; a new rule needs a limit. */
+const setRule = (
   name: string,
   { limit, subjects, ...flags }: ChangeFlags & { limit?: number; subjects?: Subject[] },
 ): Promise<void> => {
   const path = `/admin/quota/rules/${pathSegment(name)}`
-  return change(flags, async (api) => {
-    const before = await found<QuotaRuleInfo>(api, path)
-    const wanted = limit ?? before?.limit
-    if (wanted === undefined)
-      throw new UsageError(`there is no rule ${name} yet: a new one needs its --limit`)
-    return { rules: [{ name, limit: wanted, subjects: subjects ?? before?.subjects ?? [] }] }
+  return applyPlan(flags, async (api) => {
+    const before = await api.get<QuotaRuleInfo>(path, 'not found').catch((error: unknown) => {
+      if (error instanceof NotFoundError) return undefined
+      throw error
+    })
+    const newLimit = limit ?? before?.limit
+    if (newLimit === undefined)
+      throw new UsageError(`there is no rule named ${name}: give --limit to create it`)
+    return { rules: [{ name, limit: newLimit, subjects: subjects ?? before?.subjects ?? [] }] }
   })
 }
 
-export const setGroup = (name: string, { rules, ...flags }: ChangeFlags & { rules: string[] }) =>
-  change(flags, () => ({ groups: [{ name, rules }] }))
-
-/** Takes away what an owner had: an empty list leaves the default groups. */
-export const assignGroups = (owner: string, groups: string[], flags: ChangeFlags): Promise<void> =>
-  change(flags, () => ({ assignments: { [owner]: groups } }))
-
-export const deleteRule = (name: string, flags: Flags): Promise<void> => remove('rule', name, flags)
-export const deleteGroup = (name: string, flags: Flags): Promise<void> => remove('group', name, flags)
-
-const remove = (kind: 'rule' | 'group', name: string, flags: Flags): Promise<void> => {
+const deleteByName = (kind: 'rule' | 'group', name: string, flags: ApiFlags): Promise<void> => {
   const path = `/admin/quota/${kind}s/${pathSegment(name)}`
   return withApi(flags, async (api) => {
     await api.send('DELETE', path, undefined, `there is no ${kind} named ${name}`)

@@ -1,100 +1,125 @@
-import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { level } from '../../drivers/level/index.ts'
-import { repairLevel } from '../../drivers/level/repair.ts'
-import { createFileStore, type FileStore } from '../../lib/files/index.ts'
-import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
-import { type Repaired, repair, sentence, type Verification, verify } from '../../lib/verify.ts'
-import { readConfig } from '../config/config.ts'
-import { driverFor, filesIn, folderOf, type StoreFlags, storeLocation } from '../config/store.ts'
-import { createProgressBar, withProgressBar } from '../terminal/progress.ts'
+import type { Command } from 'commander'
+import type { FileStore } from '../../lib/files/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import type { Repaired, Verification } from '../../lib/verify.ts'
+import type { StoreFlags, StoreLocation } from '../config/store.ts'
+import { print, printNote } from '../terminal/print.ts'
+import { withProgressBar } from '../terminal/progress.ts'
+import { examples, storeOptions } from './options.ts'
 
-/**
- * A heap that stays small and is cleaned often: what is read is looked at once and dropped, and by default several times
- * as much would lie about. Only for a process like this one, which comes and goes. (To keep the space for what is new from
- * growing too would save 20 MiB more, and take a fifth longer.)
- */
-const keepSmall = (): void => setFlagsFromString('--optimize-for-size')
-
-/** Every file is read through once, so that none is worth keeping in memory. */
-const FEW = { openFiles: 64 }
+export const addVerifyCommand = (program: Command): void => {
+  storeOptions(program.command('verify'))
+    .description('check every index, counter and total of the store against its records')
+    .option(
+      '--repair',
+      "repair what can be derived from records; for a damaged LevelDB, run LevelDB's own repair first",
+    )
+    .addHelpText('after', examples('allot verify --data /var/lib/allot'))
+    .action(verifyStore)
+}
 
 interface Flags extends StoreFlags {
   repair?: boolean
 }
 
-export const verifyStore = async ({ repair: isRepair = false, ...flags }: Flags): Promise<void> => {
-  keepSmall()
-  const { storage, data, options } = storeLocation(flags)
-  const folder = folderOf(storage, data)
-  // Opening would make it.
-  if (folder !== undefined && !existsSync(folder)) throw new Error(`there is no store in ${folder}`)
-  const driver = folder === undefined ? await driverFor(storage, data, options) : level(folder, FEW)
+const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> => {
+  // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
+  // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
+  setFlagsFromString('--optimize-for-size')
+  const [{ foldersIn, requireStore, storeLocation }, { createFileStore }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/files/index.ts'),
+  ])
+  requireStore(flags, 'name another folder with --data')
+  const location = storeLocation(flags)
+  const driver = await createDriver(location)
   try {
-    const files = createFileStore(filesIn(readConfig(flags.config), data))
-    if (isRepair) await repairIn(driver, files, folder)
-    else await verifyIn(driver, files)
+    const files = createFileStore(foldersIn(location).files)
+    if (repair) await repairAndPrint(driver, files, location)
+    else await verifyAndPrint(driver, files)
   } finally {
     await driver.close()
   }
 }
 
-const verifyIn = async (driver: StorageDriver, files: FileStore): Promise<void> => {
-  await driver.open()
-  const found = await withProgressBar(createProgressBar('recounting'), (told) => verify(driver, files, told))
-  tell(found)
-  if (found.faults > 0)
-    throw new Error('not everything agrees: `allot verify --repair` mends what follows from records')
+/** Every file is read once, so there is no use in keeping it open. */
+const MAX_OPEN_FILES = 64
+
+const createDriver = async (location: StoreLocation): Promise<StorageDriver> => {
+  const { driverFor, levelFolder } = await import('../config/store.ts')
+  const folder = levelFolder(location)
+  if (folder === undefined) return driverFor(location)
+  const { level } = await import('../../drivers/level/index.ts')
+  return level(folder, { openFiles: MAX_OPEN_FILES })
 }
 
-const repairIn = async (
-  driver: StorageDriver,
-  files: FileStore,
-  folder: string | undefined,
-): Promise<void> => {
-  const { repaired, named, after } = await opened(driver, files, folder)
-  for (const one of named) process.stdout.write(`mended: ${one}\n`)
-  if (repaired > named.length) process.stdout.write(`mended: ${repaired - named.length} more\n`)
-  tell(after)
-  if (after.faults > 0)
+const verifyAndPrint = async (driver: StorageDriver, files: FileStore): Promise<void> => {
+  const { verify } = await import('../../lib/verify.ts')
+  await driver.open()
+  const result = await withProgressBar('verifying', (onProgress) => verify(driver, files, onProgress))
+  await printVerification(result)
+  if (result.faults > 0)
     throw new Error(
-      'what is left does not follow from other records, so that nothing can mend it but a person, or a backup',
+      'the store is inconsistent: `allot verify --repair` repairs what can be derived from records',
     )
 }
 
-/** The repair of a store that opens; of one that does not, LevelDB's own comes first. */
-const opened = async (
+const repairAndPrint = async (
   driver: StorageDriver,
   files: FileStore,
-  folder: string | undefined,
+  location: StoreLocation,
+): Promise<void> => {
+  const { repaired, named, after } = await repairDamaged(driver, files, location)
+  for (const message of named) print(`repaired: ${message}`)
+  if (repaired > named.length) print(`repaired: ${repaired - named.length} more`)
+  await printVerification(after)
+  if (after.faults > 0)
+    throw new Error(
+      'the remaining faults cannot be derived from other records: correct them by hand, or restore a backup',
+    )
+}
+
+/** Repairs the store. A LevelDB that cannot be opened is repaired by LevelDB first. */
+const repairDamaged = async (
+  driver: StorageDriver,
+  files: FileStore,
+  location: StoreLocation,
 ): Promise<Repaired> => {
-  const mend = async () => {
+  const [{ levelFolder }, { StorageError }, { repair }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/storage/index.ts'),
+    import('../../lib/verify.ts'),
+  ])
+  const openAndRepair = async () => {
     await driver.open()
-    return withProgressBar(createProgressBar('mending'), (told) => repair(driver, files, told))
+    return withProgressBar('repairing', (onProgress) => repair(driver, files, onProgress))
   }
+  const folder = levelFolder(location)
   try {
-    return await mend()
+    return await openAndRepair()
   } catch (error) {
-    if (folder === undefined || !(error instanceof StorageError) || error.reason !== 'corrupt') throw error
+    const isDamaged = error instanceof StorageError && error.reason === 'corrupt'
+    if (folder === undefined || !isDamaged) throw error
     await driver.close()
-    await salvage(folder)
-    return mend()
+    await repairFolder(folder)
+    return openAndRepair()
   }
 }
 
-const salvage = async (folder: string): Promise<void> => {
-  const say = (line: string) => process.stderr.write(`${line}\n`)
-  say(
-    `${folder} is damaged: LevelDB's own repair keeps what it can read. The newest writes may be lost, and what`,
+const repairFolder = async (folder: string): Promise<void> => {
+  const { repairLevel } = await import('../../drivers/level/repair.ts')
+  printNote(`${folder} is damaged: running LevelDB's own repair, which keeps what it can read.`)
+  printNote(
+    'The newest writes may be lost, and deleted records may reappear: if you have a recent backup, restore it.',
   )
-  say('was deleted may be back; restore a backup instead if there is one that is new enough.')
-  const lost = await repairLevel(folder)
-  for (const file of lost) say(`set aside, with whatever could not be read of it: ${file}`)
+  for (const file of await repairLevel(folder))
+    printNote(`set aside, because parts of it are unreadable: ${file}`)
 }
 
-const tell = (found: Verification): void => {
-  for (const one of found.named) process.stdout.write(`${one}\n`)
-  if (found.faults > found.named.length)
-    process.stdout.write(`and ${found.faults - found.named.length} more\n`)
-  process.stdout.write(`${sentence(found)}\n`)
+const printVerification = async (result: Verification): Promise<void> => {
+  const { sentence } = await import('../../lib/verify.ts')
+  for (const message of result.named) print(message)
+  if (result.faults > result.named.length) print(`and ${result.faults - result.named.length} more`)
+  print(sentence(result))
 }

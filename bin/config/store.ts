@@ -1,51 +1,119 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
-import { UsageError } from '../usage-error.ts'
+import { type Allot, createAllot } from '../../lib/allot.ts'
+import type { HostParts } from '../../lib/options.ts'
+import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { UsageError } from '../errors.ts'
 import { type Config, readConfig } from './config.ts'
 
-/** What every command that needs the store takes; what is said here wins over the file. */
+/** Options of every command that opens the store. They take precedence over the configuration file. */
 export interface StoreFlags {
   data?: string
   config?: string
   storage?: string
 }
 
-/** Where the records lie, for commands that need nothing else. */
 export interface StoreLocation {
-  storage: string | undefined
+  config: Config
+  /** The data folder. */
   data: string
-  options: Config['storage']
+  /** As `--storage` takes it; undefined for a LevelDB in the data folder. */
+  storage: string | undefined
 }
 
 export const storeLocation = (flags: StoreFlags): StoreLocation => {
-  const { server, storage: options } = readConfig(flags.config)
-  return { storage: flags.storage ?? server.storage, data: flags.data ?? server.data, options }
+  const config = readConfig(flags.config)
+  const { data, storage } = config.server
+  return { config, data: flags.data ?? data, storage: flags.storage ?? storage }
 }
 
-/** The folder of a LevelDB; undefined for records that lie elsewhere. */
-export const folderOf = (storage: string | undefined, data: string): string | undefined =>
+/** Folder of the LevelDB; undefined when the records are stored elsewhere. */
+export const levelFolder = ({ storage, data }: StoreLocation): string | undefined =>
   storage === undefined ? join(data, 'store') : /^level:(.+)$/.exec(storage)?.[1]
 
-export const driverFor = async (
-  storage: string | undefined,
-  data: string,
-  options: Config['storage'],
-): Promise<StorageDriver> => {
-  if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
-  if (storage !== undefined && /^postgres(ql)?:/.test(storage))
-    return (await import('../../drivers/postgres/index.ts')).postgres(storage, options)
-  const folder = folderOf(storage, data)
-  if (folder === undefined)
-    throw new UsageError(
-      `--storage ${withoutPassword(storage ?? '')}: expected level:<folder>, postgres://… or memory:`,
-    )
-  return level(folder)
+/** @throws Error when the store doesn't exist. Commands that only read must not create it. */
+export const requireStore = (
+  flags: StoreFlags,
+  advice = 'name another folder with --data, or a server with --url',
+): void => {
+  const folder = levelFolder(storeLocation(flags))
+  if (folder !== undefined && !existsSync(folder))
+    throw new Error(`there is no store in ${folder}: ${advice}`)
 }
 
-const withoutPassword = (storage: string): string => storage.replace(/:[^:@/]*@/, ':…@')
+export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)
 
-/** The files lie beside the store, unless the file says where. */
-export const filesIn = ({ files }: Config, data: string): Config['files'] =>
-  files.directory === DEFAULT_FILES ? { ...files, directory: join(data, 'files') } : files
-const DEFAULT_FILES = 'data/files'
+/** @throws UsageError when `--storage` names no driver; the message hides a password */
+export const driverFor = async (location: StoreLocation): Promise<StorageDriver> => {
+  const { storage, config } = location
+  if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
+  if (storage !== undefined && isPostgres(storage))
+    return (await import('../../drivers/postgres/index.ts')).postgres(storage, config.storage)
+  const folder = levelFolder(location)
+  if (folder !== undefined) return level(folder)
+  const shown = storage?.replace(/:[^:@/]*@/, ':…@')
+  throw new UsageError(`--storage ${shown}: expected level:<folder>, postgres://… or memory:`)
+}
+
+/**
+ * Options of the repositories and of the files. Both are in the data folder, unless the configuration gives them a folder
+ * other than the library's default.
+ */
+export const foldersIn = ({ config, data }: StoreLocation): Pick<Config, 'repositories' | 'files'> => {
+  const defaults = readConfig(undefined)
+  const inData = <T extends { directory: string }>(options: T, fallback: T, name: string): T =>
+    options.directory === fallback.directory ? { ...options, directory: join(data, name) } : options
+  const { repositories, files } = config
+  return {
+    repositories: repositories && inData(repositories, defaults.repositories || repositories, 'repositories'),
+    files: inData(files, defaults.files, 'files'),
+  }
+}
+
+export interface Opened {
+  allot: Allot
+  config: Config
+  /** The data folder. */
+  data: string
+  repositories: Config['repositories']
+}
+
+interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
+  /** Wraps the driver, such as to measure it. */
+  wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
+}
+
+/** Opens the store for `allot serve`. The caller closes it. */
+export const openAllot = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
+  const location = storeLocation(flags)
+  const { config, data } = location
+  const { server: _, storage: __, api, ...sections } = config
+  const driver = await driverFor(location)
+  const folders = foldersIn(location)
+  const allot = await createAllot({
+    ...api,
+    ...sections,
+    ...folders,
+    driver: wrapDriver === undefined ? driver : await wrapDriver(driver, config),
+    ...parts,
+  })
+  return { allot, config, data, repositories: folders.repositories }
+}
+
+/** Opens the store for a command. @throws StorageError that advises to use the server when a server has the store open */
+export const openForCommand = (flags: StoreFlags, parts?: Parts): Promise<Opened> =>
+  openAllot(flags, parts).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
+    throw new Error(`${error.message} (with --url and --token)`, { cause: error })
+  })
+
+/** Opens the store, calls `body` and closes the store. */
+export const withStore = async <T>(flags: StoreFlags, body: (allot: Allot) => Promise<T>): Promise<T> => {
+  const { allot } = await openForCommand(flags)
+  try {
+    return await body(allot)
+  } finally {
+    await allot.close()
+  }
+}

@@ -1,22 +1,53 @@
 import cluster from 'node:cluster'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Allot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
+import { checkIdentity, checkScopes } from '../../lib/http/scopes.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
-import { answerText } from '../server/health.ts'
-import { measureCaches } from './caches.ts'
-import { authorizeMetrics, type MetricsReaders } from './metrics-auth.ts'
-import { measuredListener } from './request-metrics.ts'
-import { measuredDriver } from './store-metrics.ts'
+import { sendText } from '../server/health.ts'
+import { measureRequests } from './request-metrics.ts'
+import { measureCaches, measureTransactions } from './store-metrics.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
+/**
+ * Metrics of one server, for Prometheus. A process can have only one: the counters of caches are those of the process. Each
+ * of several workers answers with the sums over all of them.
+ */
 export interface Metrics {
-  /** The same driver, measured. */
-  driver(driver: StorageDriver): StorageDriver
-  /** The same listener, measured, with `/-/metrics` beside it. */
-  listener(allot: Allot, listener: RequestListener): RequestListener
+  /** Wraps a driver, to measure its transactions. */
+  measureDriver(driver: StorageDriver): StorageDriver
+  /** Wraps a listener, to measure its requests and to add `/-/metrics`. */
+  measureListener(allot: Allot, listener: RequestListener): RequestListener
+}
+
+/** Who may read the metrics, as the option `metrics` describes. */
+type MetricsReaders = 'token' | 'loopback'
+
+export const createMetrics = (readers: MetricsReaders, basePath: string): Metrics => {
+  const registry = new Registry()
+  const readMetrics = cluster.isWorker ? workerMetrics(registry) : () => registry.metrics()
+  collectDefaultMetrics({ register: registry })
+  measureCaches(registry)
+  return {
+    measureDriver: (driver) => measureTransactions(registry, driver),
+    measureListener(allot, listener) {
+      measureQuota(registry, allot)
+      measureAccounts(registry, allot)
+      return measureRequests(registry, basePath, (req, res) => {
+        if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
+        authorize(allot, readers, req)
+          .then(readMetrics)
+          .then((text) => sendText(req, res, 200, text, { 'Content-Type': registry.contentType }))
+          .catch((error: unknown) => {
+            const { status, message } = describeError(error)
+            const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
+            sendText(req, res, status, `${message}\n`, challenge)
+          })
+      })
+    },
+  }
 }
 
 const STATUSES: Partial<Record<string, number>> = {
@@ -25,42 +56,39 @@ const STATUSES: Partial<Record<string, number>> = {
   too_many_requests: 429,
 }
 
-/** For one server in a process: it listens to what the caches of the whole process tell. Workers tell what all have counted. */
-export const createMetrics = (readers: MetricsReaders, basePath: string): Metrics => {
-  const registry = new Registry()
-  const told = cluster.isWorker ? workerMetrics(registry) : () => registry.metrics()
-  collectDefaultMetrics({ register: registry })
-  measureCaches(registry)
-  return {
-    driver: (driver) => measuredDriver(registry, driver),
-    listener(allot, listener) {
-      measureQuota(registry, allot)
-      measureAccounts(registry, allot)
-      return measuredListener(registry, basePath, (req, res) => {
-        if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
-        authorizeMetrics(allot, readers, req)
-          .then(told)
-          .then((text) => answerText(req, res, 200, text, { 'Content-Type': registry.contentType }))
-          .catch((error) => {
-            const status = error instanceof AllotError ? (STATUSES[error.code] ?? 503) : 503
-            const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
-            answerText(
-              req,
-              res,
-              status,
-              `${status === 503 ? 'the store does not answer' : error.message}\n`,
-              challenge,
-            )
-          })
-      })
-    },
-  }
+const describeError = (error: unknown): { status: number; message: string } => {
+  const status = error instanceof AllotError ? STATUSES[error.code] : undefined
+  return status === undefined
+    ? { status: 503, message: 'the store does not answer' }
+    : { status, message: (error as AllotError).message }
 }
+
+const ADMINISTRATION = { auth: 'admin', scope: 'read:admin' } as const
+
+/** @throws AllotError unauthenticated or forbidden when the client may not read metrics */
+const authorize = async (
+  { hosting }: Allot,
+  readers: MetricsReaders,
+  req: IncomingMessage,
+): Promise<void> => {
+  if (readers === 'loopback' && req.headers.authorization === undefined && isLocal(req)) return
+  const identity = await hosting.identities.authenticate(req)
+  if (identity === null) throw new AllotError('unauthenticated', 'metrics are for administrators')
+  checkScopes(identity, ADMINISTRATION)
+  checkIdentity(identity, ADMINISTRATION)
+}
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
+const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip', 'cf-connecting-ip']
+
+/** Whether the request comes from this machine, and no header shows that a proxy has forwarded it. */
+const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
+  LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
 
 const measureQuota = (registry: Registry, allot: Allot): void => {
   const crossings = new Counter({
     name: 'allot_quota_crossings_total',
-    help: "Owners who came over a rule's limit or near it (up), or back (down).",
+    help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
     labelNames: ['at', 'direction'],
     registers: [registry],
   })
@@ -83,7 +111,7 @@ const measureAccounts = (registry: Registry, { hosting }: Allot): void => {
   })
   new Gauge({
     name: 'allot_build_info',
-    help: 'Which version runs: always 1.',
+    help: 'The running version, as a label; the value is always 1.',
     aggregator: 'max',
     labelNames: ['version'],
     registers: [registry],

@@ -2,7 +2,7 @@ import type { Allot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
-import { createProgressBar, type ProgressBar, withProgressBar } from '../terminal/progress.ts'
+import { withProgressBar } from '../terminal/progress.ts'
 import type { Report } from './report.ts'
 import { type Source, SourceError } from './source.ts'
 import type { SourceRepository } from './source-types.ts'
@@ -59,21 +59,22 @@ export const reportErrorsFor = (
 /** Where the source has a list of what a user has. */
 export const pathOf = (name: string, list: string): string => `/users/${encodeURIComponent(name)}/${list}`
 
-/** One after another, with how far that has come. */
+/** Calls `work` for one item after another, and shows the progress. */
 export const each = <T>(
-  doing: string,
+  label: string,
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> =>
-  withProgressBar(progressBar(doing), async (told) => {
-    for (const [at, item] of items.entries()) {
-      told({ done: at, total: items.length })
-      await work(item)
-    }
-  })
-
-const progressBar = (doing: string): Promise<ProgressBar> =>
-  createProgressBar(doing, '{bar} {value} of {total}')
+  withProgressBar(
+    label,
+    async (onProgress) => {
+      for (const [index, item] of items.entries()) {
+        onProgress({ done: index, total: items.length })
+        await work(item)
+      }
+    },
+    '{bar} {value} of {total}',
+  )
 
 export const collect = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = []

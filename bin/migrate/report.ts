@@ -17,7 +17,7 @@ export interface Report {
   /** What should have come, and did not. */
   failed(what: string, why: string): void
   /** Whether everything came that can. */
-  isWhole(): boolean
+  isComplete(): boolean
   lines(): string[]
 }
 
@@ -45,7 +45,7 @@ export const createReport = (): Report => {
     tookBack: into(tookBack),
     differs: into(differing),
     failed: (what, why) => void failures.push(`${what}: ${why}`),
-    isWhole: () => failures.length === 0,
+    isComplete: () => failures.length === 0,
     lines: () =>
       [
         ...[...counts].map(

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../errors.ts'
 import { pagesOf } from './paging.ts'
 import { basicOf, checkScopes, SCOPES } from './scopes.ts'
 import { type Answer, LIMITS, type Limits, patientRequest, request } from './source-requests.ts'
@@ -48,7 +48,11 @@ export class SourceError extends Error {
 }
 
 /** @throws Usage for what is no address; Error when there is no such API, or the token does not let a run see everything. */
-export const sourceAt = async (from: string, token: string, limits: Limits = LIMITS): Promise<Source> => {
+export const connectSource = async (
+  from: string,
+  token: string,
+  limits: Limits = LIMITS,
+): Promise<Source> => {
   const base = baseIn(from)
   const api = `${base}/api/v1`
   const headers = (as?: string, authorization = `token ${token}`) => ({

@@ -5,82 +5,92 @@ import type { Allot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
+import { isPostgres, openAllot, type StoreFlags, storeLocation } from '../config/store.ts'
+import { UsageError } from '../errors.ts'
 import type { Metrics } from '../metrics/index.ts'
-import { open, type StoreFlags } from '../open.ts'
-import { UsageError } from '../usage-error.ts'
+import { prepareFirstUser } from './first-user.ts'
 import { withHealthChecks } from './health.ts'
 import { withRequestLog } from './request-log.ts'
 import { gracefulShutdown } from './shutdown.ts'
 import {
   disconnectWorker,
   notifyStarted,
-  parseWorkers,
   sharedPort,
   superviseWorkers,
   type WorkerStarted,
   workerNumber,
 } from './workers.ts'
 
-interface Flags extends StoreFlags {
-  port?: string
-  host?: string
-  workers?: string
+/** What `--host` and `--port` say; the configuration decides what is absent. */
+interface Address {
+  host: string | undefined
+  port: number | undefined
 }
 
-export const serve = async ({ workers, ...flags }: Flags): Promise<void> => {
-  const wanted = flags.port === undefined ? undefined : portIn(flags.port)
+/**
+ * Runs the server until SIGTERM or SIGINT. With `workers`, this process supervises that many processes, in each of which
+ * this function runs again.
+ */
+export const serve = async (store: StoreFlags, address: Address, workers?: number): Promise<void> => {
   const worker = workerNumber()
-  const count = parseWorkers(workers, flags)
   const log = pino(pino.destination(2))
-  if (worker === undefined && count !== undefined) return supervise(count, flags, log)
-  await serveHere(flags, wanted, worker === undefined ? log : log.child({ worker })).finally(disconnectWorker)
+  const isSupervisor = worker === undefined && workers !== undefined && needsWorkers(workers, store)
+  if (isSupervisor) return supervise(workers, store, log)
+  await serveHere(store, address, worker === undefined ? log : log.child({ worker })).finally(
+    disconnectWorker,
+  )
 }
 
-/** Workers do what this command does without any. */
+/** @throws UsageError when several processes cannot share the store */
+const needsWorkers = (count: number, flags: StoreFlags): boolean => {
+  const { storage } = storeLocation(flags)
+  if (isPostgres(storage)) return true
+  if (count === 1) return false
+  const driver = storage === 'memory:' ? 'a store in memory' : 'LevelDB'
+  throw new UsageError(
+    `--workers ${count}: ${driver} belongs to one process; several processes need a shared database: --storage postgres://…`,
+  )
+}
+
 const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
   const { metrics } = readConfig(flags.config).server
   if (metrics !== 'off') (await import('../metrics/worker-metrics.ts')).aggregateWorkers()
   const stopped = stopSignal()
-  const kept = await superviseWorkers(count, log)
-  // What was wrong the worker has said.
-  if (kept === undefined) {
+  const workers = await superviseWorkers(count, log)
+  // The worker that could not start has printed why.
+  if (workers === undefined) {
     process.exitCode = 1
     return
   }
-  greet(kept.serving, `, by ${count} workers`)
+  printStarted(workers.started, `, by ${count} workers`)
   await stopped
-  await kept.stop()
+  await workers.stop()
 }
 
-const greet = ({ url, data }: WorkerStarted, how = ''): void =>
-  void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${how}\n`)
+const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
+  void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}\n`)
 
-const serveHere = async (
-  { port: _, host, ...store }: Flags,
-  wanted: number | undefined,
-  log: Logger,
-): Promise<void> => {
+const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger): Promise<void> => {
   let metrics: Metrics | undefined
-  const { allot, config, data } = await open(store, {
+  const { allot, config, data } = await openAllot(store, {
     log,
-    async around(driver, config) {
-      metrics = await metricsIn(config)
-      return metrics === undefined ? driver : metrics.driver(driver)
+    async wrapDriver(driver, config) {
+      metrics = await loadMetrics(config)
+      return metrics === undefined ? driver : metrics.measureDriver(driver)
     },
   })
-  let listener = withHealthChecks(allot, config.server.page ? withPages(allot) : allot.handler)
-  if (metrics !== undefined) listener = metrics.listener(allot, listener)
-  if (config.server.log === 'requests') listener = withRequestLog(log, listener)
-  const server = createLimitedServer(listener, limitsIn(config))
+  const server = createLimitedServer(createListener(allot, config, metrics, log), limitsIn(config))
   const stop = gracefulShutdown(server, () => allot.close())
+  const worker = workerNumber()
   try {
-    await listen(server, sharedPort() ?? wanted ?? config.server.port, host ?? config.server.host)
-    const url = `${urlOf(server)}${config.api.basePath}`
-    if (workerNumber() === undefined) greet({ url, data })
-    // One of several that begin at once makes the administrator, and that is not one that others have died before.
-    if ((workerNumber() ?? 1) === 1)
-      await welcome(allot, url, config.server.page ? `${urlOf(server)}/` : undefined)
-    notifyStarted({ url, data })
+    await listen(server, sharedPort() ?? port ?? config.server.port, host ?? config.server.host)
+    const origin = originOf(server)
+    const started = { url: origin + config.api.basePath, data }
+    if (worker === undefined) printStarted(started)
+    // Only one of several workers creates the administrator.
+    if (worker === undefined || worker === 1)
+      await prepareFirstUser(allot, started.url, config.server.page ? `${origin}/` : undefined)
+    notifyStarted(started)
   } catch (error) {
     await stop()
     throw error
@@ -89,22 +99,23 @@ const serveHere = async (
   await stop()
 }
 
-const withPages =
-  ({ page, handler }: Allot): RequestListener =>
-  (req, res) =>
-    page(req, res, () => handler(req, res))
-
-/** Nothing is loaded, and nothing stands around anything, where nobody may read them. */
-const metricsIn = async ({ server, api }: Config): Promise<Metrics | undefined> =>
+/** Loads nothing and measures nothing while metrics are off. */
+const loadMetrics = async ({ server, api }: Config): Promise<Metrics | undefined> =>
   server.metrics === 'off'
     ? undefined
     : (await import('../metrics/index.ts')).createMetrics(server.metrics, api.basePath)
 
-const portIn = (text: string): number => {
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw new UsageError(`--port ${text}: expected a number from 0 to 65535`)
-  return port
+const createListener = (
+  allot: Allot,
+  { server }: Config,
+  metrics: Metrics | undefined,
+  log: Logger,
+): RequestListener => {
+  const { page, handler } = allot
+  const withPages: RequestListener = (req, res) => page(req, res, () => handler(req, res))
+  const checked = withHealthChecks(allot, server.page ? withPages : handler)
+  const measured = metrics === undefined ? checked : metrics.measureListener(allot, checked)
+  return server.log === 'requests' ? withRequestLog(log, measured) : measured
 }
 
 const listen = (server: Server, port: number, host: string): Promise<void> =>
@@ -112,52 +123,16 @@ const listen = (server: Server, port: number, host: string): Promise<void> =>
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`port ${port} of ${host} is in use: choose another with --port, or 0 for any free one`)
+          ? new Error(`port ${port} of ${host} is in use: choose another with --port, or 0 for a free port`)
           : error,
       ),
     )
     server.listen(port, host, resolve)
   })
 
-const urlOf = (server: Server): string => {
+const originOf = (server: Server): string => {
   const { address, port, family } = server.address() as AddressInfo
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-/** "On an empty store it creates the administrator `root`, prints its token once, and a `curl` line that works." */
-const welcome = async ({ hosting }: Allot, url: string, page: string | undefined): Promise<void> => {
-  const users = await hosting.accounts.count('user')
-  const root = users === 0 ? await firstUser(hosting) : users === 1 ? await keyless(hosting) : undefined
-  if (root === undefined) return
-  const { secret } = await hosting.tokens.create(root.id, 'first run', ['all'])
-  process.stdout.write(`
-There is now an administrator named root. This token is shown once; keep it:
-
-  ${secret}
-
-Try it:
-
-  curl -H 'Authorization: token ${secret}' ${url}/user
-${page === undefined ? '' : `\nor sign in with it at ${page}\n`}
-`)
-}
-
-/** The first user, if a kill at the first start has left it without its token and so without any way in. */
-const keyless = async ({ accounts, tokens }: Allot['hosting']) => {
-  const root = await accounts.byName('root')
-  if (root?.admin !== true || root.password !== null) return undefined
-  const { total } = await tokens.list(root.id, { offset: 0, limit: 1 })
-  return total === 0 ? root : undefined
-}
-
-/** Of several servers that find a store empty at once one makes the user. */
-const firstUser = async ({ accounts }: Allot['hosting']) => {
-  try {
-    return await accounts.createUser({ name: 'root', admin: true })
-  } catch (error) {
-    if ((await accounts.count('user')) > 0) return undefined
-    throw error
-  }
 }
 
 const stopSignal = (): Promise<void> =>

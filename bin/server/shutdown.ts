@@ -1,62 +1,67 @@
 import type { Server, ServerResponse } from 'node:http'
-import { Server as Listener } from 'node:net'
+import { Server as NetServer } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** A client that was answered less than these milliseconds ago may have its next request on its way. */
-const BUSY = 300
+/** A client that got a response less than this ago may already have sent its next request. */
+const QUIET_MS = 300
 
-/** For so many milliseconds at most new connections are taken, while there is one more each time. */
-const CROWD = 3000
+/** How long connections that wait in the backlog are accepted at most, while more keep arriving. */
+const ACCEPT_TIMEOUT_MS = 3000
 
-/** What a client may still take to read its answer once the server is told to stop. */
-const TIMEOUTS = 8000
+/** How long clients may take to read their responses before their connections are cut. */
+const CLOSE_TIMEOUT_MS = 8000
 
 /**
- * Lets clients go one by one: whoever is answered from now on is told that it was the last time, and connections on
- * which a request may be on its way are not closed under it.
- * @param finish waits for what is in flight.
- * @returns stops the server. Whoever never reads its answer is cut off.
+ * Prepares a server for a stop that loses no request: from the stop on every response closes its connection, and a
+ * connection is not closed while a request may be on its way.
+ * @param finish waits for the requests in flight
+ * @returns stops the server
  */
 export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (() => Promise<void>) => {
-  const answers = new Set<ServerResponse>()
-  let [isLast, answeredAt] = [false, 0]
+  const responses = new Set<ServerResponse>()
+  let [isStopping, respondedAt] = [false, 0]
   server.prependListener('request', (_, res) => {
-    answers.add(res)
-    if (isLast) res.shouldKeepAlive = false
+    responses.add(res)
+    if (isStopping) res.shouldKeepAlive = false
     res.once('close', () => {
-      answers.delete(res)
-      answeredAt = performance.now()
+      responses.delete(res)
+      respondedAt = performance.now()
     })
   })
-  let taken = 0
-  server.on('connection', () => void taken++)
-  /** One connection is taken in a turn of the event loop, and its request is read in a later one. */
-  const takeWaiting = async () => {
-    const begun = performance.now()
-    for (let before = -1; before !== taken && performance.now() - begun < CROWD; ) {
-      before = taken
-      for (let turns = 0; turns < 3; turns++) await setImmediate()
-    }
-  }
-  const open = promisify(server.getConnections.bind(server))
-  const quiet = async () => {
-    while ((await open()) > 0 && performance.now() - answeredAt < BUSY) await setTimeout(20)
+  const acceptBacklog = backlogOf(server)
+  const countConnections = promisify(server.getConnections.bind(server))
+  const waitUntilQuiet = async () => {
+    while ((await countConnections()) > 0 && performance.now() - respondedAt < QUIET_MS) await setTimeout(20)
   }
 
   return async () => {
-    const cutOff = globalThis.setTimeout(() => server.closeAllConnections(), TIMEOUTS)
-    isLast = true
-    for (const res of answers) res.shouldKeepAlive = false
-    await takeWaiting()
-    // That of node:http would close the idle connections, too.
-    const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
-    await quiet()
+    const timer = globalThis.setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+    isStopping = true
+    for (const res of responses) res.shouldKeepAlive = false
+    await acceptBacklog()
+    // `close` of node:http would also close idle connections, on which a request may be on its way.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
+    await waitUntilQuiet()
     server.closeIdleConnections()
     await finish()
-    // Every answer is out: what is still open has sent nothing, or half a request.
+    // All responses are sent: what is still open has sent nothing, or half a request.
     server.closeAllConnections()
     await closed
-    clearTimeout(cutOff)
+    clearTimeout(timer)
+  }
+}
+
+/** @returns accepts connections that wait in the backlog of the socket, which `close` would reset */
+const backlogOf = (server: Server): (() => Promise<void>) => {
+  let accepted = 0
+  server.on('connection', () => void accepted++)
+  return async () => {
+    const startedAt = performance.now()
+    for (let before = -1; before !== accepted && performance.now() - startedAt < ACCEPT_TIMEOUT_MS; ) {
+      before = accepted
+      // One turn of the event loop accepts one connection, and a later turn reads its request.
+      for (let turn = 0; turn < 3; turn++) await setImmediate()
+    }
   }
 }

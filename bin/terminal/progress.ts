@@ -1,46 +1,32 @@
-/** Shows how far something has come: on a terminal only, for it is for people. */
-export interface ProgressBar {
-  onProgress(progress: { done: number; total: number }): void
-  stop(): void
-}
+export type OnProgress = (progress: { done: number; total: number }) => void
 
 /**
- * @param doing such as `recounting`
- * @param measure how far it has come, in the words of cli-progress
+ * Runs a function and shows its progress on standard error when that is a terminal.
+ * @param label such as `exporting`
+ * @param format the measure that follows the label, with the placeholders of cli-progress
  */
-export const createProgressBar = async (
-  doing: string,
-  measure = '{bar} {percentage} % of about {total}',
-): Promise<ProgressBar> => {
-  if (process.stderr.isTTY !== true) return { onProgress: () => undefined, stop: () => undefined }
+export const withProgressBar = async <T>(
+  label: string,
+  body: (onProgress: OnProgress) => Promise<T>,
+  format = '{bar} {percentage} % of about {total}',
+): Promise<T> => {
+  if (process.stderr.isTTY !== true) return body(() => undefined)
   const { SingleBar } = await import('cli-progress')
-  const progressBar = new SingleBar({
-    format: `${doing} ${measure}, {duration_formatted}`,
+  const bar = new SingleBar({
+    format: `${label} ${format}, {duration_formatted}`,
     barCompleteChar: '█',
     barIncompleteChar: '░',
     hideCursor: true,
     clearOnComplete: true,
     stream: process.stderr,
   })
-  progressBar.start(1, 0)
-  return {
-    onProgress({ done, total }) {
-      progressBar.setTotal(total)
-      progressBar.update(done)
-    },
-    stop: () => progressBar.stop(),
-  }
-}
-
-/** Shows the bar while the work goes on. */
-export const withProgressBar = async <T>(
-  progressBar: Promise<ProgressBar>,
-  work: (told: ProgressBar['onProgress']) => Promise<T>,
-): Promise<T> => {
-  const { onProgress, stop } = await progressBar
+  bar.start(1, 0)
   try {
-    return await work(onProgress)
+    return await body(({ done, total }) => {
+      bar.setTotal(total)
+      bar.update(done)
+    })
   } finally {
-    stop()
+    bar.stop()
   }
 }

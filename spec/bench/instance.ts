@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HtmlRenderer, Parser } from 'commonmark'
-import { createProgressBar, withProgressBar } from '../../bin/terminal/progress.ts'
+import { withProgressBar } from '../../bin/terminal/progress.ts'
 import { fill, INSTANCE, partsOfNames, type Shape } from './filled.ts'
 import { type Bench, inTurns, type Measurement, median } from './measure.ts'
 import { memoryOf } from './memory.ts'
@@ -193,8 +193,8 @@ export const filledStore = async (shape: Shape): Promise<string> => {
   } catch {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder)
-    await withProgressBar(createProgressBar('filling an instance'), (told) =>
-      fill(join(folder, 'store'), shape, (done, total) => told({ done, total })),
+    await withProgressBar('filling an instance', (onProgress) =>
+      fill(join(folder, 'store'), shape, (done, total) => onProgress({ done, total })),
     )
     writeFileSync(mark, '')
   }

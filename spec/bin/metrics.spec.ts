@@ -23,7 +23,7 @@ const sample = (text: string, name: string): number | undefined => {
 }
 
 const listening = async (allot: Allot, metrics: ReturnType<typeof createMetrics>) => {
-  const server = createServer(metrics.listener(allot, allot.handler)).listen(0, '127.0.0.1')
+  const server = createServer(metrics.measureListener(allot, allot.handler)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const stop = async () => {
@@ -48,7 +48,7 @@ describe('/-/metrics', () => {
 
   before(async () => {
     const metrics = createMetrics('loopback', '/api/v1')
-    allot = await createAllot({ driver: metrics.driver(memory()), repositories: false })
+    allot = await createAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     ;({ origin, stop } = await listening(allot, metrics))
     const { accounts, tokens } = allot.hosting
     const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
@@ -138,7 +138,7 @@ describe('/-/metrics', () => {
 describe('The dashboard', () => {
   it('names only metrics that there are', async () => {
     const metrics = createMetrics('loopback', '/api/v1')
-    const allot = await createAllot({ driver: metrics.driver(memory()), repositories: false })
+    const allot = await createAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     const { origin, stop } = await listening(allot, metrics)
     try {
       const text = await (await fetch(`${origin}/-/metrics`)).text()

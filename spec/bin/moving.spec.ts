@@ -215,7 +215,7 @@ describe('What cannot be moved', () => {
     await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const out = join(folder, 'broken.ndjson')
-    for (const words of [/broke off/, /cut short/]) {
+    for (const words of [/ended early/, /cut short/]) {
       const { code, err } = await allot(['export', '--url', url, '--token', 't', '--out', out])
       assert.equal(code, 1)
       assert.match(err, words)

@@ -23,8 +23,8 @@ describe('A bar', () => {
 
   it('stands in columns', () => {
     const lines = chart([
-      { label: 'a', amount: '1 B', share: 0.5, words: 'half' },
-      { label: 'longer', amount: '1023 B', share: undefined, words: 'no limit' },
+      { label: 'a', amount: '1 B', share: 0.5, comment: 'half' },
+      { label: 'longer', amount: '1023 B', share: undefined, comment: 'no limit' },
     ])
     assert.equal(lines[0]!.indexOf('half'), lines[1]!.indexOf('no limit'))
   })

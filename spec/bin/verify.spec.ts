@@ -73,12 +73,12 @@ describe('allot verify', () => {
     assert.match(found.out, /: 2 things differ\n$/)
     assert.equal(
       found.err,
-      'allot: not everything agrees: `allot verify --repair` mends what follows from records\n',
+      'allot: the store is inconsistent: `allot verify --repair` repairs what can be derived from records\n',
     )
 
     const repaired = await allot(['verify', '--repair', '--data', data])
     assert.deepEqual([repaired.code, repaired.err], [0, ''])
-    assert.equal(repaired.out.split('\n').filter((line) => line.startsWith('mended: ')).length, 2)
+    assert.equal(repaired.out.split('\n').filter((line) => line.startsWith('repaired: ')).length, 2)
     assert.match(repaired.out.split('\n').slice(2).join('\n'), AGREE)
     await assertAnnIsThere(data)
   })
@@ -90,7 +90,7 @@ describe('allot verify', () => {
       const { code, out, err } = await allot([...words, '--data', data])
       assert.equal(code, 1)
       assert.match(out, /^the record \["membership","r",3,1\] is no JSON$/m)
-      assert.match(err, words.includes('--repair') ? /nothing can mend it but a person/ : /^allot: /)
+      assert.match(err, words.includes('--repair') ? /correct them by hand, or restore a backup/ : /^allot: /)
     }
   })
 
@@ -111,7 +111,10 @@ describe('allot verify', () => {
   it('makes no store where there is none', async () => {
     const data = aFolder()
     const { code, out, err } = await allot(['verify', '--data', data])
-    assert.deepEqual([code, out, err], [1, '', `allot: there is no store in ${join(data, 'store')}\n`])
+    assert.deepEqual(
+      [code, out, err],
+      [1, '', `allot: there is no store in ${join(data, 'store')}: name another folder with --data\n`],
+    )
     assert.deepEqual(await readdir(data), [])
   })
 
@@ -128,7 +131,7 @@ describe('allot verify', () => {
     if (!hasScript) return t.skip('there is no `script` to make a terminal with')
     const words = [...PROGRAM, 'verify', '--data', await aStore()]
     const { stdout } = await promisify(execFile)('script', ['-qec', words.join(' '), '/dev/null'])
-    assert.match(stdout, /recounting [█░]+ /)
+    assert.match(stdout, /verifying [█░]+ /)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is told to clear a line with one
     assert.match(stdout, /\u001b\[2K.*all agree\r?\n/)
   })

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { completionScript } from '../../bin/completion/index.ts'
-import { createProgram, forEach } from '../../bin/program.ts'
+import { completionScript } from '../../bin/commands/completion.ts'
+import { createProgram, forEachCommand } from '../../bin/program.ts'
 import { aFolder } from '../support/folder.ts'
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
@@ -19,7 +19,7 @@ interface Known {
 
 const known = (): Known[] => {
   const found: Known[] = []
-  forEach(createProgram(), (command) => {
+  forEachCommand(createProgram(), (command) => {
     const names = [command.name()]
     for (let above = command.parent; above !== null; above = above.parent) names.unshift(above.name())
     let help = ''
@@ -84,7 +84,7 @@ describe('The words of the command line', () => {
 })
 
 /** What each shell offers after a line. */
-const SHELLS: Record<string, (script: string, line: string) => string[]> = {
+const SHELLS: Record<'bash' | 'zsh' | 'fish', (script: string, line: string) => string[]> = {
   bash: (script, line) =>
     run('bash', [
       '--norc',
@@ -132,7 +132,7 @@ describe('Completion', () => {
       skip: isThere(shell) ? false : `there is no ${shell} here`,
     }, () => {
       const script = join(folder, `allot.${shell}`)
-      writeFileSync(script, completionScript(createProgram(), shell))
+      writeFileSync(script, completionScript(createProgram(), shell as keyof typeof SHELLS))
       const after = (line: string) => offered(script, line)
       assert.ok(after('allot ').includes('quota'), 'commands')
       const rules = after('allot quota rules ').filter((one) => !one.startsWith('-'))

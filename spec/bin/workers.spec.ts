@@ -78,7 +78,7 @@ describe('allot serve --workers', { skip: missing }, () => {
     await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
     const [victim] = await childrenOf(server.child.pid!)
     process.kill(victim!, 'SIGKILL')
-    await until(() => /worker \d has ended with SIGKILL; another begins in 200 ms/.test(server.printed()))
+    await until(() => /worker \d ended with SIGKILL; it is restarted in 200 ms/.test(server.printed()))
     await until(async () => {
       const now = await childrenOf(server.child.pid!)
       return now.length >= COUNT && !now.includes(victim!)
@@ -152,7 +152,7 @@ const isThere = (pid: number): boolean => {
 
 describe('allot serve --workers without a store that processes share', () => {
   for (const [storage, words] of [
-    [[], /--workers 4: LevelDB belongs to one process; several need a database that they share/],
+    [[], /--workers 4: LevelDB belongs to one process; several processes need a shared database/],
     [['--storage', 'level:./x'], /LevelDB belongs to one process/],
     [['--storage', 'memory:'], /a store in memory belongs to one process/],
   ] as const)

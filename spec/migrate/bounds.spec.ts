@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { pagesOf } from '../../bin/migrate/paging.ts'
-import { sourceAt } from '../../bin/migrate/source.ts'
+import { connectSource } from '../../bin/migrate/source.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
 import { allot } from '../bin/program.ts'
 import { aFolder } from '../support/folder.ts'
@@ -48,7 +48,7 @@ const USERS = '/api/v1/admin/users'
 describe('A list of the source', () => {
   it('that never has an empty page ends the run with an error, and nothing is copied', async () => {
     const endless = await withAnswer(USERS, (req, res) => json(res, [{ login: `u${pageIn(req)}` }]))
-    const at = await sourceAt(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
+    const at = await connectSource(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
     await assert.rejects(async () => {
       for await (const _ of at.list(AnyItem, '/admin/users'));
     }, /^Error: the list \/admin\/users of the source does not end: it has more than 40 pages$/)
@@ -101,7 +101,7 @@ describe('An answer of the source', () => {
     ]
     for (const answer of bodies) {
       const large = await withAnswer(USERS, answer)
-      const at = await sourceAt(large.base, source.root.token, { ...LIMITS, maxBytes: 1024 * 1024 })
+      const at = await connectSource(large.base, source.root.token, { ...LIMITS, maxBytes: 1024 * 1024 })
       await assert.rejects(
         at.get(AnyItem, '/admin/users'),
         /\/admin\/users answered more than 1048576 bytes$/,
@@ -115,7 +115,7 @@ describe('An answer of the source', () => {
       const timer = setInterval(() => res.write(' '), 50)
       res.once('close', () => clearInterval(timer))
     })
-    const at = await sourceAt(slow.base, source.root.token, { ...LIMITS, timeoutMs: 1000 })
+    const at = await connectSource(slow.base, source.root.token, { ...LIMITS, timeoutMs: 1000 })
     await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 1 s$/)
     slow.stop()
   })

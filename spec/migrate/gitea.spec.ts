@@ -28,7 +28,7 @@ describe('What a real Gitea answers of teams, collaborators and restricted users
   it('becomes no right that was not given there', () =>
     withTarget({}, async (target, source) => {
       const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
-      assert.ok(report.isWhole(), report.text)
+      assert.ok(report.isComplete(), report.text)
       const { accounts, organizations } = target.allot.hosting
       const [acme, ann] = [(await accounts.byName('acme'))!, (await accounts.byName('ann'))!]
       assert.equal(acme.visibility, 'limited')

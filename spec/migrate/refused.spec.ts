@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { sourceAt } from '../../bin/migrate/source.ts'
+import { connectSource } from '../../bin/migrate/source.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { type Replay, type Reply, replay } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
@@ -71,7 +71,7 @@ describe('A source', () => {
   for (const [what, from, token, why] of REFUSED)
     it(`${what} is refused in one sentence without the token`, async () => {
       const given = await token()
-      await assert.rejects(sourceAt(from(), given), ({ message }: Error) => {
+      await assert.rejects(connectSource(from(), given), ({ message }: Error) => {
         assert.match(message, why)
         assert.ok(!message.includes(given) && !message.includes('\n'))
         return true
@@ -82,12 +82,12 @@ describe('A source', () => {
     const moved = await replay({}, (_, res) =>
       res.writeHead(301, { location: 'https://git.example.org/api/v1/version' }).end(),
     )
-    await assert.rejects(sourceAt(moved.base, secret), /sends on to https:\/\/git\.example\.org, /)
+    await assert.rejects(connectSource(moved.base, secret), /sends on to https:\/\/git\.example\.org, /)
     moved.stop()
   })
 
   it('may be given by the address of its API', async () => {
-    assert.equal((await sourceAt(`${source.api}/`, source.root.token)).base, source.base)
+    assert.equal((await connectSource(`${source.api}/`, source.root.token)).base, source.base)
   })
 
   const SCOPES = ['read:admin', 'read:organization', 'read:repository', 'read:user']
@@ -144,7 +144,7 @@ describe('A source', () => {
     assert.ok(await target.allot.hosting.accounts.byName('ann'))
     left = Number.POSITIVE_INFINITY
     const report = await target.from(given)
-    assert.ok(report.isWhole(), report.text)
+    assert.ok(report.isComplete(), report.text)
     for (const path of ['ann/one', 'ann/two'])
       assert.equal(await refsOf(target, target.root, path), await refsOf(source, source.root, path))
     flaky.stop()
@@ -157,7 +157,7 @@ describe('A source', () => {
       isBusy = false
       res.writeHead(503, { 'retry-after': '1' }).end()
     })
-    assert.ok((await target.from({ base: busy.base, root: source.root }, ['ann'])).isWhole())
+    assert.ok((await target.from({ base: busy.base, root: source.root }, ['ann'])).isComplete())
     busy.stop()
   })
 })
@@ -196,7 +196,7 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
     })
     const report = await target.from({ base: odd.base, root: source.root }, [], 1024 * 1024)
     odd.stop()
-    assert.equal(report.isWhole(), false)
+    assert.equal(report.isComplete(), false)
     for (const line of [
       /^ {2}the user login: name: login is reserved$/m,
       /^ {2}the user acme: name: here is an organization of that name$/m,

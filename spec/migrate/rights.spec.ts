@@ -15,11 +15,11 @@ describe('Rights after a migration', () => {
         const given = { base: source.base, root: { ...target.root, token: 'secret' } }
         try {
           const first = await target.from(given)
-          assert.ok(first.isWhole(), first.text)
+          assert.ok(first.isComplete(), first.text)
           await assertNoExcess(target, before)
           source.model = after
           const later = await target.from(given)
-          assert.ok(later.isWhole(), later.text)
+          assert.ok(later.isComplete(), later.text)
           await assertNoExcess(target, after)
           const again = await target.from(given)
           assert.doesNotMatch(again.text, /[1-9]\d* copied|taken back/)

@@ -1,6 +1,6 @@
 import { migrate } from '../../bin/migrate/index.ts'
 import { createReport, type Report } from '../../bin/migrate/report.ts'
-import { sourceAt } from '../../bin/migrate/source.ts'
+import { connectSource } from '../../bin/migrate/source.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { aFolder } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -21,7 +21,7 @@ export const startTarget = async (): Promise<Target> => {
     ...target,
     async from({ base, root }, owners = [], largest = undefined) {
       const report = createReport()
-      const source = await sourceAt(base, root.token)
+      const source = await connectSource(base, root.token)
       const where = { directory, git: 'git', largest }
       await migrate({ source, allot: target.allot, report, git: where }, owners)
       return { ...report, text: report.lines().join('\n') }

@@ -1,0 +1,89 @@
+import { jsonOf } from '../../lib/integers.ts'
+import { escapeControl, type PrintFlags, print, printNote } from '../terminal/print.ts'
+import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
+import { type ApiFlags, withApi } from './api-access.ts'
+
+export interface ListFlags extends ApiFlags, PrintFlags {}
+
+export interface Column<T> {
+  title: string
+  cell: (item: T) => string | number
+}
+
+export interface List<T> {
+  path: string
+  columns: readonly Column<T>[]
+  /** Printed instead of a table without rows. */
+  empty: string
+  /** Message of the error when the server answers 404. */
+  notFound?: string
+}
+
+/** Prints a list of the API, page by page as it arrives: as a table, or with `--json` as one array. */
+export const printList = <T>(flags: ListFlags, { path, columns, empty, notFound }: List<T>): Promise<void> =>
+  withApi(flags, async (api) => {
+    const printer = flags.json ? jsonPrinter<T>() : tablePrinter(columns, empty)
+    const printPages = async (onProgress?: OnProgress) => {
+      let done = 0
+      for await (const { items, total } of api.pages<T>(path, notFound)) {
+        printer.add(items)
+        done += items.length
+        onProgress?.({ done, total })
+        // The reader has closed the pipe, as `head` does.
+        if (!process.stdout.writable) return
+      }
+    }
+    // On a terminal the rows themselves show the progress.
+    if (process.stdout.isTTY === true) await printPages()
+    else await withProgressBar('listing', printPages, '{value} of {total}')
+    printer.end()
+  })
+
+interface Printer<T> {
+  add(items: readonly T[]): void
+  end(): void
+}
+
+/** The first page decides the widths of the columns; a longer cell of a later page pushes its row to the right. */
+const tablePrinter = <T>(columns: readonly Column<T>[], empty: string): Printer<T> => {
+  let widths: number[] | undefined
+  const printRow = (row: readonly string[]) =>
+    print(
+      row
+        .map((cell, column) => cell.padEnd(widths![column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+  return {
+    add(items) {
+      if (items.length === 0) return
+      const rows = items.map((item) => columns.map(({ cell }) => escapeControl(String(cell(item)))))
+      if (widths === undefined) {
+        const titles = columns.map(({ title }) => title)
+        widths = titles.map((title, column) =>
+          Math.max(title.length, ...rows.map((row) => row[column]!.length)),
+        )
+        printRow(titles)
+      }
+      rows.forEach(printRow)
+    },
+    end() {
+      if (widths === undefined) printNote(empty)
+    },
+  }
+}
+
+const jsonPrinter = <T>(): Printer<T> => {
+  let isFirst = true
+  return {
+    add(items) {
+      for (const item of items) {
+        // The item in an array of its own, for the indentation, without the brackets.
+        const text = jsonOf([item], { indent: 2 }).slice(1, -2)
+        process.stdout.write(`${isFirst ? '[' : ','}${text}`)
+        isFirst = false
+      }
+    },
+    end: () => print(isFirst ? '[]' : '\n]'),
+  }
+}

@@ -1,0 +1,193 @@
+import type { Command } from 'commander'
+import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
+import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
+import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
+import { add, type Sum } from '../../lib/integers.ts'
+import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
+import { type Api, pathSegment } from '../client/api-client.ts'
+import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { UsageError } from '../errors.ts'
+import { type ChartRow, chart } from '../terminal/chart.ts'
+import { escapeControl, print, printJson } from '../terminal/print.ts'
+import { apiOptions, examples, parsePercentage, subjectOption } from './options.ts'
+
+const OWNER = 'a user or an organization; on a server: the user of the token when absent'
+
+export const addUsageCommands = (quota: Command): void => {
+  apiOptions(quota.command('show'))
+    .argument('[owner]', OWNER)
+    .description("show an owner's usage by category, and the limits that apply")
+    .addHelpText(
+      'after',
+      examples('allot quota show alice', 'ALLOT_URL=https://git.example.org ALLOT_TOKEN=… allot quota show'),
+    )
+    .action(showUsage)
+  apiOptions(quota.command('explain'))
+    .argument('[owner]', OWNER)
+    .description('explain why an owner is, or is not, over quota')
+    .addOption(subjectOption())
+    .addHelpText('after', examples('allot quota explain alice --subject size:assets:artifacts'))
+    .action(explainUsage)
+  apiOptions(quota.command('over'))
+    .description('list owners that are over quota, largest excess first')
+    .addOption(subjectOption())
+    .option(
+      '--within <percentage>',
+      'also list owners with at most this share of their limit left',
+      parsePercentage,
+    )
+    .addHelpText('after', examples('allot quota over', 'allot quota over --within 20%'))
+    .action(listOver)
+}
+
+type Rule = QuotaExplanationInfo['groups'][number]['rules'][number]
+
+const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> => {
+  const path = quotaPath(owner, flags)
+  return withApi(flags, async (api) => {
+    const info = await api.get<QuotaInfo>(path, notFound(owner))
+    if (flags.json) return printJson(info)
+    const explanation = await explain(api, path, 'size:all', owner)
+    const name = await ownerName(api, owner)
+    for (const line of [
+      ...headline(name, explanation),
+      '',
+      ...categoryChart(info),
+      ...groupCharts(explanation),
+    ])
+      print(line)
+  })
+}
+
+const explainUsage = (
+  owner: string | undefined,
+  { subject, ...flags }: ListFlags & { subject: string },
+): Promise<void> => {
+  const path = quotaPath(owner, flags)
+  return withApi(flags, async (api) => {
+    const explanation = await explain(api, path, subject, owner)
+    if (flags.json) return printJson(explanation)
+    const name = await ownerName(api, owner)
+    const lines = [
+      ...headline(name, explanation),
+      ...groupCharts(explanation, subject),
+      '',
+      conclusion(explanation),
+    ]
+    for (const line of lines) print(line)
+  })
+}
+
+/** Without a name: the user of the token. An opened store has no such user. */
+const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
+  if (owner !== undefined) return `/admin/users/${pathSegment(owner)}/quota`
+  if (remoteApi(flags) === undefined)
+    throw new UsageError('whose quota? name a user or an organization; only a server knows who you are')
+  return '/user/quota'
+}
+
+const notFound = (owner: string | undefined) => owner && `there is no user or organization named ${owner}`
+
+const explain = (api: Api, path: string, subject: string, owner: string | undefined) =>
+  api.get<QuotaExplanationInfo>(`${path}/explain?subject=${subject}`, notFound(owner))
+
+const ownerName = async (api: Api, owner: string | undefined): Promise<string> =>
+  owner ?? (await api.get<{ login: string }>('/user')).login
+
+const headline = (name: string, { subject, over, used, limit, left }: QuotaExplanationInfo): string[] => {
+  const uses = `${escapeControl(name)} uses ${formatSizeFixed(used)}`
+  const what = subject === 'size:all' ? '' : ` for ${subject}`
+  const against = limit === null ? `${what}, and nothing limits it` : ` of ${formatSizeFixed(limit)}${what}`
+  return [uses + against + remainder(over, left), `  ${formatBytes(used)}`]
+}
+
+const remainder = (over: boolean, left: Sum | null): string => {
+  if (left === null) return over ? ': over quota' : ''
+  if (left > 0 && !over) return `; ${formatSizeFixed(left)} are left`
+  return `: OVER by ${formatSizeFixed(left < 0 ? -left : 0)}`
+}
+
+const categoryChart = ({ used: { size } }: QuotaInfo): string[] => {
+  const categories: [label: string, bytes: Sum][] = [
+    ['public repositories', size.repos.public],
+    ['private repositories', size.repos.private],
+    ['LFS', size.git.LFS],
+    ['attachments of issues', size.assets.attachments.issues],
+    ['attachments of releases', size.assets.attachments.releases],
+    ['artifacts', size.assets.artifacts],
+    ['packages', size.assets.packages.all],
+  ]
+  const total = Number(categories.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0))
+  return chart(
+    categories.map(([label, bytes]) => {
+      const share = total === 0 ? 0 : Number(bytes) / total
+      return { label, amount: formatSizeFixed(bytes), share, comment: formatPercentage(share) }
+    }),
+  )
+}
+
+/** Rounded down, so that 100 % is really all. */
+const formatPercentage = (share: number): string => `${Math.floor(share * 100)} %`
+
+/** @param subject the subject that is explained; undefined when no single subject is */
+const groupCharts = ({ groups }: QuotaExplanationInfo, subject?: string): string[] =>
+  groups.flatMap(({ name, stands, rules }) => {
+    const title = name ? `group ${escapeControl(name)}` : 'a group'
+    const verdict = subject === undefined ? '' : ` ${stands ? 'allows' : 'does not allow'} more of ${subject}`
+    const rows = rules.map((rule) => ruleRow(rule, subject !== undefined && !rule.covers))
+    return [
+      '',
+      title + verdict,
+      ...(rows.length === 0 ? ['  it has no rules'] : chart(rows, { hasWarnings: true })),
+    ]
+  })
+
+/** @param isOther whether the rule limits another subject than the one that is explained */
+const ruleRow = (rule: Rule, isOther: boolean): ChartRow => ({
+  label: escapeControl(rule.name ?? rule.subjects.join('+')),
+  amount: `${formatSizeFixed(rule.used)} of ${formatLimit(rule.limit)}`,
+  share: rule.limit === -1 ? undefined : usedShare(rule),
+  comment: ruleStatus(rule) + (isOther ? ' (another subject)' : ''),
+})
+
+/** A limit of 0 is always used up. */
+const usedShare = ({ used, limit }: Rule): number => (limit <= 0 ? 1 : Number(used) / limit)
+
+const ruleStatus = (rule: Rule): string => {
+  if (rule.left === null) return 'no limit'
+  const percentage = formatPercentage(usedShare(rule))
+  if (rule.stands) return `${percentage}, ${formatSizeFixed(rule.left)} left`
+  const over = `OVER by ${formatSizeFixed(-rule.left)}`
+  return rule.limit > 0 ? `${percentage}, ${over}` : over
+}
+
+const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => {
+  if (groups.length === 0) return `Not over quota: no group and no rule limits ${subject}.`
+  if (over)
+    return `Over quota: no group allows more of ${subject}. A group allows more while none of its rules for ${subject} is exceeded.`
+  const name = groups.find(({ stands }) => stands)?.name
+  return `Within quota: ${name ? `the group ${escapeControl(name)}` : 'a group'} allows more of ${subject}, and one group is enough.`
+}
+
+const OVER: readonly Column<QuotaOverInfo>[] = [
+  { title: 'NAME', cell: ({ owner }) => owner.login },
+  { title: 'USED', cell: ({ used }) => formatSizeFixed(used) },
+  { title: 'LIMIT', cell: ({ limit }) => formatSizeFixed(limit) },
+  {
+    title: '',
+    cell: ({ over, left }) => (over ? `over by ${formatSizeFixed(-left)}` : `${formatSizeFixed(left)} left`),
+  },
+]
+
+const listOver = ({
+  subject,
+  within,
+  ...flags
+}: ListFlags & { subject: string; within?: string }): Promise<void> => {
+  const share = within === undefined ? '' : `&within=${encodeURIComponent(within)}`
+  return printList(flags, {
+    path: `/admin/quota/over?subject=${subject}${share}`,
+    columns: OVER,
+    empty: `no owner is over quota for ${subject}`,
+  })
+}
