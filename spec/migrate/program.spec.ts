@@ -116,7 +116,7 @@ describe('allot migrate', () => {
         ['--from', source.base],
         { ALLOT_FROM_TOKEN: '' },
         2,
-        /^allot: the source needs a token: --token, or ALLOT_FROM_TOKEN/,
+        /^allot: the source needs an access token: give --token, or set ALLOT_FROM_TOKEN/,
       ],
       [['--from', source.base, '--token', 'wrong'], {}, 1, /^allot: http:\S+ does not know this token\n$/],
     ]
