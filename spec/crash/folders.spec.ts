@@ -8,7 +8,7 @@ import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
 import { pendingFolders, repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
-import { troubled } from '../driver-spec/troubled.ts'
+import { troubled } from '../driver-spec/fault-injection.ts'
 
 /** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
 const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 import { below, bytes, collect, opened, type Part, text } from './fixture.ts'
 import { checkProperty } from './property.ts'
-import { type Call, troubled } from './troubled.ts'
+import { type Call, troubled } from './fault-injection.ts'
 
 class Fault extends Error {
   readonly call: Call

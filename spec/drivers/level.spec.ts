@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { driverSpec } from '../driver-spec.ts'
-import { temporaryFolder } from './folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 driverSpec({
   name: 'level',

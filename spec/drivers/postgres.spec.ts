@@ -3,7 +3,7 @@ import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
-import { emptyStore } from '../postgres/shared.ts'
+import { emptyStore } from '../postgres/empty-store.ts'
 
 /** As docs/scale.md has it: in ranges of keys, on the border of which the suite's own keys lie. */
 const partition = async (url: string): Promise<void> => {

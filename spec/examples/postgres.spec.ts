@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { readConfig } from '../../bin/config/config.ts'
 import { allot, served } from '../bin/program.ts'
 import { missing } from '../postgres/cluster.ts'
-import { emptyStore } from '../postgres/shared.ts'
+import { emptyStore } from '../postgres/empty-store.ts'
 import { aFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -15,7 +15,7 @@ import { createStore } from '../../lib/records/store.ts'
 import { createHostedFiles, type HostedFiles, removeFilesJob } from '../../lib/repositories/files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { signal } from '../driver-spec/fixture.ts'
-import { troubled } from '../driver-spec/troubled.ts'
+import { troubled } from '../driver-spec/fault-injection.ts'
 
 const place: FilePlace = { area: 'attachments', keeper: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])

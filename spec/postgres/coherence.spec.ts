@@ -8,7 +8,7 @@ import { type Allot, createAllot } from '../../lib/index.ts'
 import { onPostgres } from '../support/store.ts'
 import { type Answer, sender } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
-import { emptyStore } from './shared.ts'
+import { emptyStore } from './empty-store.ts'
 
 const PROCESSES = 4
 /** Reads and writes that race: all of them with `npm run spec:postgres`. */
@@ -21,7 +21,7 @@ interface Process {
 }
 
 const begin = async (url: string): Promise<Process> => {
-  const file = fileURLToPath(new URL('./racing.ts', import.meta.url))
+  const file = fileURLToPath(new URL('./server-process.ts', import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', file, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -9,7 +9,7 @@ import { type Repository, repositories } from '../../lib/records/schema/index.ts
 import { createStore, type Store } from '../../lib/records/store.ts'
 import { agrees, faultsOf, packAll, repository } from '../search/posting-fixture.ts'
 import { missing } from './cluster.ts'
-import { emptyStore } from './shared.ts'
+import { emptyStore } from './empty-store.ts'
 
 const WRITERS = 4
 const EACH = 30

@@ -4,8 +4,8 @@ import { postgres } from '../../drivers/postgres/index.ts'
 import { routes } from '../../lib/api/index.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
-import { type Counted, countQueries } from './counted.ts'
-import { emptyStore } from './shared.ts'
+import { type Counted, countQueries } from './count-queries.ts'
+import { emptyStore } from './empty-store.ts'
 
 const [READ, WRITE] = [2, 4]
 const TIMES = 4

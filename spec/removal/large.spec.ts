@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { level } from '../../drivers/level/index.ts'
-import { temporaryFolder } from '../drivers/folder.ts'
+import { temporaryFolder } from '../drivers/temporary-folder.ts'
 import { assertNoContent } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { temporaryFolder } from '../drivers/folder.ts'
+import { temporaryFolder } from '../drivers/temporary-folder.ts'
 import { type Observed, observe } from './observed.ts'
 
 /** An observed driver, open, over a folder that goes when the test ends. */

@@ -2,8 +2,8 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { postgres } from '../../drivers/postgres/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { temporaryFolder } from '../drivers/folder.ts'
-import { emptyStore } from '../postgres/shared.ts'
+import { temporaryFolder } from '../drivers/temporary-folder.ts'
+import { emptyStore } from '../postgres/empty-store.ts'
 
 export interface EmptyStore {
   driver: StorageDriver

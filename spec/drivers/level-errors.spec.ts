@@ -10,7 +10,7 @@ import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
-import { temporaryFolder } from './folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const refusal =
   (reason: StorageReason, words: RegExp) =>
@@ -247,7 +247,7 @@ test('when the disk takes no more, writes are refused as full, reads go on and n
   const fill = `ulimit -f 200; exec "$0" "$@"`
   const { stdout } = await promisify(execFile)('bash', [
     ...['-c', fill, process.execPath],
-    ...[...tsx, script('./filler.ts'), location],
+    ...[...tsx, script('./fill-disk.ts'), location],
   ])
   const { acknowledged, reasons, readable } = JSON.parse(stdout)
   assert.ok(acknowledged > 10)

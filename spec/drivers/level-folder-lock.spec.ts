@@ -11,11 +11,11 @@ import { level } from '../../drivers/level/index.ts'
 import { repairLevel } from '../../drivers/level/repair.ts'
 import type { StorageError } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
-import { temporaryFolder } from './folder.ts'
-import { type Opening, threadFor } from './opener.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { type Opening, threadFor } from './open-folder.ts'
 
 const MODULE = import.meta.resolve('../../drivers/level/index.ts')
-const OPENER = fileURLToPath(new URL('./opener.ts', import.meta.url))
+const OPENER = fileURLToPath(new URL('./open-folder.ts', import.meta.url))
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const inFolder = async (t: TestContext): Promise<string> => {
