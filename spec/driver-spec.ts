@@ -1,21 +1,21 @@
 import { describe } from 'node:test'
-import { readAgain } from './driver-spec/repeatable-reads.ts'
 import { durability } from './driver-spec/durability.ts'
 import { faults } from './driver-spec/faults.ts'
 import type { Candidate } from './driver-spec/fixture.ts'
 import { isolation } from './driver-spec/isolation.ts'
-import { life } from './driver-spec/lifecycle.ts'
+import { lifecycle } from './driver-spec/lifecycle.ts'
 import { model } from './driver-spec/model.ts'
 import { namedReads } from './driver-spec/named-reads.ts'
 import { sharing } from './driver-spec/processes.ts'
 import { ranges } from './driver-spec/ranges.ts'
+import { readAgain } from './driver-spec/repeatable-reads.ts'
 import { serialisability } from './driver-spec/serialisability.ts'
 import { values } from './driver-spec/values.ts'
 
 export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
 
 const parts = [
-  life,
+  lifecycle,
   values,
   ranges,
   isolation,
@@ -29,7 +29,7 @@ const parts = [
 ]
 
 /**
- * The whole proof of a storage driver. A driver's own specification is one call:
+ * The contract of a storage driver as a test suite for node:test. A driver runs all of it with one call:
  *
  *     driverSpec({ name: 'mine', durable: false, create: async () => ({ driver: mine(), dispose: async () => {} }) })
  */

@@ -9,7 +9,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { createAllot, type StorageDriver } from '../../lib/index.ts'
 import { repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
-import { type Call, troubled } from '../driver-spec/fault-injection.ts'
+import { type Call, withFaults } from '../driver-spec/fault-injection.ts'
 import { start } from '../support/test-server.ts'
 import { Client } from './client.ts'
 import { compare } from './compare.ts'
@@ -58,7 +58,7 @@ const suffer = async (seed: number, met: Map<string, number>): Promise<void> => 
   const random = createRandom(seed)
   const troubles = new Troubles(random)
   const driver = memory()
-  const running = await start({ driver: troubled(driver, troubles.at), ...keptIn(folder) })
+  const running = await start({ driver: withFaults(driver, troubles.at), ...keptIn(folder) })
   try {
     const { token } = await running.person('ops', { admin: true })
     const server = { ask: running.request, token, killed: false, failing: true }

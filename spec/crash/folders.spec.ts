@@ -7,8 +7,8 @@ import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
 import { pendingFolders, repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
+import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
-import { troubled } from '../driver-spec/fault-injection.ts'
 
 /** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
 const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
@@ -124,7 +124,7 @@ describe('Folders and records agree after a start', () => {
           await within(async (place) => {
             await prepare(place)
             let writes = 0
-            const failing = troubled(place.driver, async (call) => {
+            const failing = withFaults(place.driver, async (call) => {
               if (call === at && ++writes === write) throw failure
             })
             const allot = await begin(failing, place)

@@ -11,19 +11,19 @@ const isTypeScript = import.meta.url.endsWith('.ts')
 const WRITER = fileURLToPath(
   new URL(isTypeScript ? './writer.ts' : './driver-spec/writer.js', import.meta.url),
 )
-const ENOUGH = 200
+const MIN_WRITES = 200
 
 export const durability: Part = (candidate) => {
   if (!candidate.durable) return
-  describe('what has resolved is durable', () => {
-    test('it is there for another driver', (t) => reopened(t, candidate))
-    test('it is there when the writer is killed while it writes', (t) => killed(t, candidate))
+  describe('a write that has resolved is durable', () => {
+    test('another driver reads it', (t) => reopened(t, candidate))
+    test('it survives a kill of the writing process', (t) => killed(t, candidate))
   })
 }
 
 const reopened = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const { driver, reopen } = await fixture(t, candidate)
-  assert.ok(reopen, 'a durable driver can be made again')
+  assert.ok(reopen, 'the fixture of a durable driver needs `reopen`')
   await driver.open()
   await save(driver, { key: 'value' })
   await driver.close()
@@ -35,14 +35,14 @@ const reopened = async (t: TestContext, candidate: Candidate): Promise<void> => 
 
 const killed = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const { driver, recipe } = await fixture(t, candidate)
-  assert.ok(recipe, 'a durable driver can be made by another process')
+  assert.ok(recipe, 'the fixture of a durable driver needs `recipe`')
   const acknowledged = await writeAndKill(recipe)
-  assert.ok(acknowledged.length >= ENOUGH, `only ${acknowledged.length} writes were acknowledged`)
+  assert.ok(acknowledged.length >= MIN_WRITES, `only ${acknowledged.length} writes were acknowledged`)
   await driver.open()
   await holdsWhole(driver, acknowledged)
 }
 
-/** Each write put two keys of the same number and counted itself. */
+/** Each write puts two keys with the same number and increments a counter. */
 const holdsWhole = async (driver: StorageDriver, acknowledged: readonly string[]): Promise<void> => {
   const [lefts, rights] = await driver.read(async (tx) => [
     await keysBelow(tx, 'left/'),
@@ -58,14 +58,14 @@ const holdsWhole = async (driver: StorageDriver, acknowledged: readonly string[]
   assert.equal(Number(await load(driver, 'count')), lefts!.length)
 }
 
-/** The numbers that the writer had printed when it was killed, in the midst of further writes. */
+/** Kills the writer while it writes. Returns the numbers that it had acknowledged. */
 const writeAndKill = async (recipe: Recipe): Promise<string[]> => {
   const loader = isTypeScript ? ['--import', import.meta.resolve('tsx')] : []
   const writer = spawn(process.execPath, [...loader, WRITER, JSON.stringify(recipe)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const acknowledged = await linesUntilKilled(writer)
-  assert.equal(writer.signalCode, 'SIGKILL', 'the writer was still writing')
+  assert.equal(writer.signalCode, 'SIGKILL', 'the writer ran until it was killed')
   return acknowledged
 }
 
@@ -74,7 +74,7 @@ const linesUntilKilled = async (writer: ChildProcess): Promise<string[]> => {
   const lines: string[] = []
   for await (const line of createInterface({ input: writer.stdout! })) {
     lines.push(line)
-    if (lines.length === ENOUGH) writer.kill('SIGKILL')
+    if (lines.length === MIN_WRITES) writer.kill('SIGKILL')
   }
   await exited
   return lines

@@ -1,56 +1,56 @@
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 
 /**
- * Where a transaction can be held up or can fail. `commit` is when its work is done and nothing is written yet, `answer`
- * when it is written and the caller has not heard of it.
+ * The points at which a transaction can be delayed or can fail. `commit` is after the callback and before anything is
+ * written; `answer` is after the commit and before the caller learns of it.
  */
 export type Call = 'begin' | 'get' | 'getMany' | 'range' | 'entry' | 'commit' | 'answer'
 
-/** Happens before a call: nothing, a while, or an error. */
-export type Trouble = (call: Call) => Promise<void>
+/** Runs before each call, and may delay it or throw. */
+export type Fault = (call: Call) => Promise<void>
 
-/** The same driver, with trouble at every call of every transaction. */
-export const troubled = (driver: StorageDriver, trouble: Trouble): StorageDriver => ({
+/** The same driver, with a fault before every call of every transaction. */
+export const withFaults = (driver: StorageDriver, inject: Fault): StorageDriver => ({
   name: driver.name,
   shared: driver.shared,
   open: () => driver.open(),
-  async read(work) {
-    await trouble('begin')
-    return driver.read((tx) => work(readingWith(tx, trouble)))
+  async read(body) {
+    await inject('begin')
+    return driver.read((tx) => body(readTransaction(tx, inject)))
   },
-  async write(work) {
-    await trouble('begin')
+  async write(body) {
+    await inject('begin')
     const result = await driver.write(async (tx) => {
-      const done = await work(writingWith(tx, trouble))
-      await trouble('commit')
+      const done = await body(writeTransaction(tx, inject))
+      await inject('commit')
       return done
     })
-    await trouble('answer')
+    await inject('answer')
     return result
   },
   close: () => driver.close(),
 })
 
-const readingWith = (tx: ReadTransaction, trouble: Trouble): ReadTransaction => ({
+const readTransaction = (tx: ReadTransaction, inject: Fault): ReadTransaction => ({
   async get(key) {
-    await trouble('get')
+    await inject('get')
     return tx.get(key)
   },
   async getMany(keys) {
-    await trouble('getMany')
+    await inject('getMany')
     return tx.getMany(keys)
   },
   async *range(range) {
-    await trouble('range')
+    await inject('range')
     for await (const entry of tx.range(range)) {
-      await trouble('entry')
+      await inject('entry')
       yield entry
     }
   },
 })
 
-const writingWith = (tx: WriteTransaction, trouble: Trouble): WriteTransaction => ({
-  ...readingWith(tx, trouble),
+const writeTransaction = (tx: WriteTransaction, inject: Fault): WriteTransaction => ({
+  ...readTransaction(tx, inject),
   put: (key, value) => tx.put(key, value),
   delete: (key) => tx.delete(key),
 })

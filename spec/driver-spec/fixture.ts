@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type { Bytes, Entry, ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 
-/** How another process makes a driver over the same records: `(await import(module))[name](...parameters)`. */
+/** How another process creates a driver over the same records: `(await import(module))[name](...parameters)`. */
 export interface Recipe {
   module: string
   name: string
@@ -9,28 +9,27 @@ export interface Recipe {
 }
 
 export interface Fixture {
-  /** Over an empty store of its own, and not open yet. */
+  /** A driver over a new, empty store. It is not open yet. */
   driver: StorageDriver
-  /** Another driver over the same records, not open yet, once the first is closed. */
+  /** Creates another driver over the same records, not open yet. Unless drivers share, the first one is closed by then. */
   reopen?(): Promise<StorageDriver>
-  /** How another process makes one. */
   recipe?: Recipe
-  /** Closes what is still open and takes away what was made. */
+  /** Closes all drivers and deletes the store. */
   dispose(): Promise<void>
 }
 
 export interface Candidate {
   name: string
-  /** Whether records outlive the driver and its process; then a fixture has `reopen` and `recipe`. */
+  /** Whether records outlive the driver and its process. Fixtures then have `reopen` and `recipe`. */
   durable: boolean
-  /** Whether several drivers may be open over the same records at once; then `reopen` need not wait for a close. */
+  /** Whether several drivers can be open over the same records at once. `reopen` then works at any time. */
   shared?: boolean
   create(): Promise<Fixture>
 }
 
 export type Part = (candidate: Candidate) => void
 
-/** A fixture that goes when the test ends. */
+/** A fixture that is disposed when the test ends. */
 export const fixture = async (t: TestContext, { create }: Candidate): Promise<Fixture> => {
   const made = await create()
   t.after(() => made.dispose())
@@ -48,7 +47,7 @@ export const bytes = (text: string): Bytes => new TextEncoder().encode(text)
 export const text = (value: Bytes | undefined): string | undefined =>
   value === undefined ? undefined : new TextDecoder().decode(value)
 
-/** Bytes in a form that is compared and printed well, whichever class of array holds them. */
+/** Bytes as text, so that a Buffer equals a Uint8Array and differences are readable. */
 export const hex = (value: Bytes | undefined): string | undefined =>
   value === undefined ? undefined : Buffer.from(value).toString('hex')
 
@@ -58,7 +57,7 @@ export const collect = async (entries: AsyncIterable<Entry>): Promise<Entry[]> =
   return collected
 }
 
-/** Every key that begins with the text. */
+/** The range of all keys that start with the text. */
 export const below = (prefix: string): { start: Bytes; end: Bytes } => ({
   start: bytes(prefix),
   end: Uint8Array.of(...bytes(prefix), 0xff),
@@ -75,7 +74,7 @@ export const save = (driver: StorageDriver, records: Record<string, string>): Pr
 export const load = (driver: StorageDriver, key: string): Promise<string | undefined> =>
   driver.read(async (tx) => text(await tx.get(bytes(key))))
 
-/** Something that happens when it is told to. */
+/** A promise that resolves when `happen` is called. */
 export const signal = (): { happened: Promise<void>; happen: () => void } => {
   let happen!: () => void
   const happened = new Promise<void>((resolve) => {

@@ -14,8 +14,8 @@ import {
   text,
 } from './fixture.ts'
 
-/** The same through each way of reading: get, getMany, range, range in reverse. */
-const everyWay = async (tx: ReadTransaction, key: string): Promise<(string | undefined)[]> => {
+/** One key through get, getMany, range and reversed range. */
+const readAllWays = async (tx: ReadTransaction, key: string): Promise<(string | undefined)[]> => {
   const one = await tx.get(bytes(key))
   const [first] = await tx.getMany([bytes(key)])
   const ranges = await Promise.all(
@@ -27,27 +27,27 @@ const everyWay = async (tx: ReadTransaction, key: string): Promise<(string | und
 const all = (value: string | undefined): (string | undefined)[] => [value, value, value, value]
 
 export const isolation: Part = (candidate) =>
-  describe('transactions are kept apart', () => {
-    test('a read sees one snapshot, however long it lasts', (t) => oneSnapshot(t, candidate))
-    test('a range that has begun does not see what is written meanwhile', (t) => begunRange(t, candidate))
-    test('a read that begins after a write has resolved sees it', async (t) => {
+  describe('transactions are isolated', () => {
+    test('a read sees one snapshot until it ends', (t) => oneSnapshot(t, candidate))
+    test('a range that has begun does not see later writes', (t) => begunRange(t, candidate))
+    test('a read sees every write that resolved before it began', async (t) => {
       const driver = await opened(t, candidate)
       for (let at = 0; at < 30; at++) {
         await save(driver, { key: `${at}` })
-        assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all(`${at}`))
+        assert.deepEqual(await driver.read((tx) => readAllWays(tx, 'key')), all(`${at}`))
       }
     })
-    test('a read sees nothing of a write that has not ended', (t) => unfinished(t, candidate))
-    test('a write reads its own changes, in every way', (t) => ownChanges(t, candidate))
-    test('of work that fails nothing is written, and its own error comes back', (t) => failing(t, candidate))
-    test('work that fails takes no other write with it', (t) => besideFailing(t, candidate))
-    test('what the work returns comes back', async (t) => {
+    test('a read does not see a write that has not ended', (t) => unfinished(t, candidate))
+    test('a write reads its own changes', (t) => ownChanges(t, candidate))
+    test('a callback that throws writes nothing, and its error is passed on', (t) => failing(t, candidate))
+    test('a callback that throws does not affect other writes', (t) => besideFailing(t, candidate))
+    test('the result of the callback is passed on', async (t) => {
       const driver = await opened(t, candidate)
       const given = { any: 'thing' }
       assert.equal(await driver.read(async () => given), given)
       assert.equal(await driver.write(async () => given), given)
     })
-    test('a transaction is of no use once its work has settled', (t) => usedLater(t, candidate))
+    test('a transaction rejects every use after its callback has settled', (t) => usedLater(t, candidate))
   })
 
 const oneSnapshot = async (t: TestContext, candidate: Candidate): Promise<void> => {
@@ -59,9 +59,9 @@ const oneSnapshot = async (t: TestContext, candidate: Candidate): Promise<void> 
       write.put(bytes('added'), bytes('new'))
       write.delete(bytes('deleted'))
     })
-    assert.deepEqual(await everyWay(tx, 'changed'), all('old'))
-    assert.deepEqual(await everyWay(tx, 'deleted'), all('old'))
-    assert.deepEqual(await everyWay(tx, 'added'), all(undefined))
+    assert.deepEqual(await readAllWays(tx, 'changed'), all('old'))
+    assert.deepEqual(await readAllWays(tx, 'deleted'), all('old'))
+    assert.deepEqual(await readAllWays(tx, 'added'), all(undefined))
   })
   assert.equal(await load(driver, 'added'), 'new')
 }
@@ -92,10 +92,10 @@ const unfinished = async (t: TestContext, candidate: Candidate): Promise<void> =
     await release.happened
   })
   await put.happened
-  assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all('old'))
+  assert.deepEqual(await driver.read((tx) => readAllWays(tx, 'key')), all('old'))
   release.happen()
   await writing
-  assert.deepEqual(await driver.read((tx) => everyWay(tx, 'key')), all('new'))
+  assert.deepEqual(await driver.read((tx) => readAllWays(tx, 'key')), all('new'))
 }
 
 const ownChanges = async (t: TestContext, candidate: Candidate): Promise<void> => {
@@ -103,11 +103,11 @@ const ownChanges = async (t: TestContext, candidate: Candidate): Promise<void> =
   await save(driver, { changed: 'old', deleted: 'old' })
   await driver.write(async (tx) => {
     tx.put(bytes('changed'), bytes('new'))
-    assert.deepEqual(await everyWay(tx, 'changed'), all('new'))
+    assert.deepEqual(await readAllWays(tx, 'changed'), all('new'))
     tx.delete(bytes('deleted'))
-    assert.deepEqual(await everyWay(tx, 'deleted'), all(undefined))
+    assert.deepEqual(await readAllWays(tx, 'deleted'), all(undefined))
     tx.put(bytes('deleted'), bytes('back'))
-    assert.deepEqual(await everyWay(tx, 'deleted'), all('back'))
+    assert.deepEqual(await readAllWays(tx, 'deleted'), all('back'))
   })
 }
 

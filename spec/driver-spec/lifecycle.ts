@@ -5,7 +5,7 @@ import { type Candidate, fixture, load, opened, type Part, save, signal } from '
 
 const isClosed = (error: unknown): boolean => error instanceof StorageError && error.reason === 'closed'
 
-/** How a driver comes into each state, and whether it serves in it. */
+/** How a driver reaches each state, and whether it accepts transactions there. */
 const states: { state: string; serves: boolean; reach: (driver: StorageDriver) => Promise<unknown> }[] = [
   { state: 'before it is opened', serves: false, reach: async () => {} },
   { state: 'while it is opening', serves: false, reach: async (driver) => void driver.open() },
@@ -79,24 +79,24 @@ const serves = async (driver: StorageDriver): Promise<void> => {
 
 const refuses = async (driver: StorageDriver): Promise<void> => {
   let begun = 0
-  const work = async () => void begun++
-  const [read, write] = await Promise.allSettled([driver.read(work), driver.write(work)])
+  const body = async () => void begun++
+  const [read, write] = await Promise.allSettled([driver.read(body), driver.write(body)])
   for (const outcome of [read, write])
     assert.ok(outcome.status === 'rejected' && isClosed(outcome.reason), JSON.stringify(outcome))
-  assert.equal(begun, 0, 'no work is begun')
+  assert.equal(begun, 0, 'no callback is run')
 }
 
-export const life: Part = (candidate) =>
-  describe('in each state of its life', () => {
+export const lifecycle: Part = (candidate) =>
+  describe('in each state of its lifecycle', () => {
     for (const { state, serves: does, reach } of states)
-      test(`${state} it ${does ? 'serves' : 'rejects every call with the reason closed'}`, async (t) => {
+      test(`${state} it ${does ? 'runs transactions' : 'rejects every call with the reason closed'}`, async (t) => {
         const { driver } = await fixture(t, candidate)
         await reach(driver)
         await (does ? serves(driver) : refuses(driver))
         await driver.close()
       })
-    test('closing waits for the reads and writes that were begun', (t) => closingWaits(t, candidate))
-    test('what was written is there when it is closed and opened again', async (t) => {
+    test('closing waits for transactions that have begun', (t) => closingWaits(t, candidate))
+    test('records are there after it is closed and opened again', async (t) => {
       const driver = await opened(t, candidate)
       await save(driver, { key: 'value' })
       await driver.close()

@@ -12,7 +12,7 @@ import type {
 import { collect, hex, opened, type Part } from './fixture.ts'
 import { checkProperty } from './property.ts'
 
-/** The whole contract on an array that is small enough to be plainly right. */
+/** A reference implementation of the contract, too simple to be wrong. */
 class SortedArray {
   entries: Entry[] = []
 
@@ -23,7 +23,7 @@ class SortedArray {
   put(key: Bytes, value: Bytes): void {
     this.delete(key)
     this.entries.push([key, value])
-    this.entries.sort(([one], [other]) => Buffer.compare(one, other))
+    this.entries.sort(([left], [right]) => Buffer.compare(left, right))
   }
 
   delete(key: Bytes): void {
@@ -45,7 +45,7 @@ type Step =
   | { does: 'delete'; key: Bytes }
 
 interface Transaction {
-  kind: 'read' | 'reading again' | 'write' | 'failing write' | 'reopening'
+  kind: 'read' | 'repeatable read' | 'write' | 'failing write' | 'reopening'
   steps: Step[]
 }
 
@@ -68,7 +68,7 @@ const steps = (possible: fc.Arbitrary<Step>[]) => fc.array(fc.oneof(...possible)
 const transaction: fc.Arbitrary<Transaction> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom('read', 'reading again'), steps: steps(reading) }),
+    arbitrary: fc.record({ kind: fc.constantFrom('read', 'repeatable read'), steps: steps(reading) }),
   },
   {
     weight: 6,
@@ -80,16 +80,16 @@ const transaction: fc.Arbitrary<Transaction> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopening'), steps: fc.constant<Step[]>([]) }) },
 )
 
-const shown = (entries: readonly Entry[]) => entries.map(([one, other]) => [hex(one), hex(other)])
+const shown = (entries: readonly Entry[]) => entries.map(([key, value]) => [hex(key), hex(value)])
 
 const read = async (tx: ReadTransaction, step: Step, expected: SortedArray): Promise<void> => {
   if (step.does === 'get') {
     const found = (await tx.getMany(step.keys)).map(hex)
     assert.deepEqual(
       found,
-      step.keys.map((one) => hex(expected.get(one))),
+      step.keys.map((key) => hex(expected.get(key))),
     )
-    for (const one of step.keys) assert.equal(hex(await tx.get(one)), hex(expected.get(one)))
+    for (const key of step.keys) assert.equal(hex(await tx.get(key)), hex(expected.get(key)))
   }
   if (step.does === 'range')
     assert.deepEqual(shown(await collect(tx.range(step.range))), shown(expected.range(step.range)))
@@ -108,12 +108,12 @@ const run = async (
   { kind, steps }: Transaction,
 ): Promise<void> => {
   if (kind === 'reopening') return driver.close().then(() => driver.open())
-  if (kind === 'read' || kind === 'reading again')
+  if (kind === 'read' || kind === 'repeatable read')
     return driver.read(
       async (tx) => {
         for (const step of steps) await read(tx, step, stored)
       },
-      { again: kind === 'reading again' },
+      { again: kind === 'repeatable read' },
     )
   let changed = stored.entries
   const writing = driver.write(async (tx) => {
@@ -134,15 +134,15 @@ const run = async (
 
 const clear = (driver: StorageDriver): Promise<void> =>
   driver.write(async (tx) => {
-    for (const [one] of await collect(
+    for (const [key] of await collect(
       tx.range({ start: new Uint8Array(0), end: new Uint8Array(9).fill(255) }),
     ))
-      tx.delete(one)
+      tx.delete(key)
   })
 
 export const model: Part = (candidate) =>
-  describe('whatever is done', () => {
-    test('it agrees with a sorted array', { timeout: 30_000 }, async (t) => {
+  describe('any sequence of transactions', () => {
+    test('gives the same results as a sorted array', { timeout: 30_000 }, async (t) => {
       const driver = await opened(t, candidate)
       await checkProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), 150, async (history) => {
         await clear(driver)

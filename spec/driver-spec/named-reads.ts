@@ -5,37 +5,37 @@ import { bytes, type Candidate, keysBelow, opened, type Part, save, text } from 
 
 export const namedReads: Part = (candidate) =>
   describe('reads with a name', () => {
-    for (const [what, work] of works)
-      test(`see what was written before they began: ${what}`, (t) => seen(t, candidate, work))
-    test('that differ in their name are not mistaken for each other', (t) => apart(t, candidate))
-    test('give what the work throws each time', (t) => thrown(t, candidate))
-    test('that lasted while what they read was written are not given again', (t) => overtaken(t, candidate))
-    test('may come to nothing', (t) => nothing(t, candidate))
-    test('are never older than what was acknowledged, nor than each other, while others write', (t) =>
-      racing(t, candidate))
+    for (const [what, body] of bodies)
+      test(`see all writes that were acknowledged before they began: ${what}`, (t) =>
+        seen(t, candidate, body))
+    test('with different names have different results', (t) => apart(t, candidate))
+    test('run again after the callback has thrown', (t) => thrown(t, candidate))
+    test('are not reused when a write changed what they were reading', (t) => overtaken(t, candidate))
+    test('may return undefined', (t) => nothing(t, candidate))
+    test('are never older than an acknowledged write or an earlier read', (t) => racing(t, candidate))
   })
 
 const named = { again: true, as: 'the read' }
 
-type Work = (tx: ReadTransaction) => Promise<unknown>
+type Body = (tx: ReadTransaction) => Promise<unknown>
 
-const works: [what: string, work: Work][] = [
+const bodies: [what: string, body: Body][] = [
   ['one key', async (tx) => text(await tx.get(bytes('a')))],
   ['several keys', async (tx) => (await tx.getMany(['b', 'a', 'c'].map(bytes))).map(text)],
   ['a range', (tx) => keysBelow(tx, '')],
-  ['one thing after another', async (tx) => [text(await tx.get(bytes('c'))), await keysBelow(tx, 'a')]],
+  ['dependent reads', async (tx) => [text(await tx.get(bytes('c'))), await keysBelow(tx, 'a')]],
 ]
 
-const seen = async (t: TestContext, candidate: Candidate, work: Work): Promise<void> => {
+const seen = async (t: TestContext, candidate: Candidate, body: Body): Promise<void> => {
   const driver = await opened(t, candidate)
   const steps: Record<string, string>[] = [{ a: '1' }, { a: '2' }, { b: '1' }, { aa: '1' }, { z: '1' }]
   for (const step of [{}, ...steps]) {
     await save(driver, step)
     for (let time = 0; time < 3; time++)
-      assert.deepEqual(await driver.read(work, named), await driver.read(work))
+      assert.deepEqual(await driver.read(body, named), await driver.read(body))
   }
   await driver.write(async (tx) => tx.delete(bytes('a')))
-  assert.deepEqual(await driver.read(work, named), await driver.read(work))
+  assert.deepEqual(await driver.read(body, named), await driver.read(body))
 }
 
 const apart = async (t: TestContext, candidate: Candidate): Promise<void> => {
@@ -61,26 +61,26 @@ const thrown = async (t: TestContext, candidate: Candidate): Promise<void> => {
     )
 }
 
-/** Written before the key is read for the first time, after it, or in a range. */
+/** The write happens before the first read of the key or after it. */
 const overtaken = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
-  for (const [at, work] of works.map(([, one]) => one).entries())
+  for (const [at, body] of bodies.map(([, body]) => body).entries())
     for (const isBefore of [true, false]) {
       const as = `${at} ${isBefore}`
       await save(driver, { a: `old ${as}` })
       let isFirst = true
       await driver.read(
         async (tx) => {
-          if (!isBefore) await work(tx)
+          if (!isBefore) await body(tx)
           if (isFirst) {
             isFirst = false
             await save(driver, { a: `new ${as}`, [`a ${as}`]: 'added' })
           }
-          return work(tx)
+          return body(tx)
         },
         { again: true, as },
       )
-      assert.deepEqual(await driver.read(work, { again: true, as }), await driver.read(work))
+      assert.deepEqual(await driver.read(body, { again: true, as }), await driver.read(body))
     }
 }
 
@@ -93,7 +93,7 @@ const nothing = async (t: TestContext, candidate: Candidate): Promise<void> => {
 const WRITES = 150
 const READERS = 6
 
-/** Two keys are written together, in turns with others: whoever reads must see both of one write. */
+/** Each write sets two keys to the same number, so a read must find equal numbers. */
 const racing = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   await save(driver, { 'x 1': '0', 'y 1': '0' })
@@ -119,7 +119,7 @@ const racing = async (t: TestContext, candidate: Candidate): Promise<void> => {
         `${x} after ${least} was acknowledged, and ${before} read`,
       )
       last = Number(x)
-      // What is remembered comes without any wait, and others must have their turn; at moments of its own for each reader.
+      // A cached result does not yield to the event loop. Each reader yields for another number of turns.
       for (let turn = 0; turn <= reader; turn++) await new Promise((resolve) => setImmediate(resolve))
     }
   }

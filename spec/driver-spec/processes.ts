@@ -13,36 +13,36 @@ import {
   text,
 } from './fixture.ts'
 
-const BATCH_SIZE = 4
+const DRIVERS = 4
 
-/** Several open drivers over the same records, as if each were another process's. */
-const fleet = async (t: TestContext, candidate: Candidate): Promise<StorageDriver[]> => {
+/** Several open drivers over the same records, like those of several processes. */
+const openDrivers = async (t: TestContext, candidate: Candidate): Promise<StorageDriver[]> => {
   const { driver, reopen } = await fixture(t, candidate)
-  assert.ok(reopen, 'a shared driver can be made again')
-  const others = await Promise.all(Array.from({ length: BATCH_SIZE - 1 }, reopen))
+  assert.ok(reopen, 'the fixture of a shared driver needs `reopen`')
+  const others = await Promise.all(Array.from({ length: DRIVERS - 1 }, reopen))
   const all = [driver, ...others]
-  await Promise.all(all.map((one) => one.open()))
+  await Promise.all(all.map((driver) => driver.open()))
   return all
 }
 
 export const sharing: Part = (candidate) => {
   if (!candidate.shared) return
   describe('several drivers over the same records', () => {
-    test('say of themselves that they share', async (t) => {
+    test('declare themselves as shared', async (t) => {
       const { driver } = await fixture(t, candidate)
       assert.equal(driver.shared, true)
     })
-    test('may be opened for the first time at once', async (t) => {
-      const drivers = await fleet(t, candidate)
+    test('can create the store concurrently', async (t) => {
+      const drivers = await openDrivers(t, candidate)
       await save(drivers[0]!, { key: 'value' })
       for (const driver of drivers) assert.equal(await load(driver, 'key'), 'value')
     })
-    test('each see at once what another has written, however they read', (t) => coherent(t, candidate))
-    test('lose no update of one another', (t) => counted(t, candidate))
-    test('do not both go by what the other changes (write skew)', (t) => skewed(t, candidate))
-    test('do not both find a range empty that they add to (phantoms)', (t) => phantoms(t, candidate))
-    test('fail by what is true, not by what was', (t) => failing(t, candidate))
-    test('see no part of one another’s writes', (t) => noPart(t, candidate))
+    test('each see every acknowledged write of another one', (t) => coherent(t, candidate))
+    test('do not lose updates', (t) => counted(t, candidate))
+    test('do not allow write skew', (t) => skewed(t, candidate))
+    test('do not allow phantoms', (t) => phantoms(t, candidate))
+    test('throw in the callback only for current records', (t) => failing(t, candidate))
+    test('do not see partial writes of one another', (t) => partial(t, candidate))
   })
 }
 
@@ -50,9 +50,9 @@ const load = (driver: StorageDriver, key: string, again = false): Promise<string
   driver.read(async (tx) => text(await tx.get(bytes(key))), { again })
 
 const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await fleet(t, candidate)
+  const drivers = await openDrivers(t, candidate)
   for (let round = 0; round < 40; round++) {
-    const writer = drivers[round % BATCH_SIZE]!
+    const writer = drivers[round % DRIVERS]!
     await writer.write(async (tx) => {
       tx.put(bytes('key'), bytes(`${round}`))
       tx.put(bytes(`list/${round}`), bytes('x'))
@@ -64,66 +64,66 @@ const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => 
         const listed = await driver.read((tx) => keysBelow(tx, 'list/'), { again })
         assert.equal(listed.length, Math.min(round + 1, 5))
       }
-    const other = drivers[(round + 1) % BATCH_SIZE]!
+    const other = drivers[(round + 1) % DRIVERS]!
     assert.equal(await other.write(async (tx) => text(await tx.get(bytes('key')))), `${round}`)
   }
 }
 
 const counted = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await fleet(t, candidate)
+  const drivers = await openDrivers(t, candidate)
   const increment = (driver: StorageDriver) =>
     driver.write(async (tx) => {
       const count = Number(text(await tx.get(bytes('count'))) ?? 0)
       tx.put(bytes('count'), bytes(`${count + 1}`))
     })
-  await Promise.all(Array.from({ length: 80 }, (_, at) => increment(drivers[at % BATCH_SIZE]!)))
+  await Promise.all(Array.from({ length: 80 }, (_, at) => increment(drivers[at % DRIVERS]!)))
   for (const driver of drivers) assert.equal(await load(driver, 'count', true), '80')
 }
 
 const skewed = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const [one, other] = await fleet(t, candidate)
+  const [first, second] = await openDrivers(t, candidate)
   const leave = (driver: StorageDriver, me: string, colleague: string) =>
     driver.write(async (tx) => {
       if (text(await tx.get(bytes(colleague))) === 'on') tx.put(bytes(me), bytes('off'))
     })
   for (let round = 0; round < 20; round++) {
-    await save(round % 2 ? one! : other!, { ann: 'on', bob: 'on' })
-    await Promise.all([leave(one!, 'ann', 'bob'), leave(other!, 'bob', 'ann')])
-    assert.deepEqual([await load(one!, 'ann'), await load(one!, 'bob')].sort(), ['off', 'on'])
+    await save(round % 2 ? first! : second!, { ann: 'on', bob: 'on' })
+    await Promise.all([leave(first!, 'ann', 'bob'), leave(second!, 'bob', 'ann')])
+    assert.deepEqual([await load(first!, 'ann'), await load(first!, 'bob')].sort(), ['off', 'on'])
   }
 }
 
 const phantoms = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await fleet(t, candidate)
-  const takeIfFirst = (driver: StorageDriver, room: number, guest: number) =>
+  const drivers = await openDrivers(t, candidate)
+  const takeIfFirst = (driver: StorageDriver, seat: number, guest: number) =>
     driver.write(async (tx) => {
-      const taken = await collect(tx.range(below(`room${room}/`)))
-      if (taken.length === 0) tx.put(bytes(`room${room}/${guest}`), bytes('taken'))
+      const taken = await collect(tx.range(below(`seat${seat}/`)))
+      if (taken.length === 0) tx.put(bytes(`seat${seat}/${guest}`), bytes('taken'))
     })
   await Promise.all(
-    Array.from({ length: 40 }, (_, at) => takeIfFirst(drivers[at % BATCH_SIZE]!, Math.floor(at / 4), at)),
+    Array.from({ length: 40 }, (_, at) => takeIfFirst(drivers[at % DRIVERS]!, Math.floor(at / 4), at)),
   )
-  assert.equal((await drivers[0]!.read((tx) => keysBelow(tx, 'room'))).length, 10)
+  assert.equal((await drivers[0]!.read((tx) => keysBelow(tx, 'seat'))).length, 10)
 }
 
 const failing = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const [one, other] = await fleet(t, candidate)
+  const [first, second] = await openDrivers(t, candidate)
   const claim = (driver: StorageDriver) =>
     driver.write(async (tx) => {
       if ((await tx.get(bytes('name'))) !== undefined) throw new Error('taken')
       tx.put(bytes('name'), bytes('mine'))
     })
   for (let round = 0; round < 10; round++) {
-    await claim(one!)
-    await assert.rejects(claim(other!), /taken/)
-    await other!.write(async (tx) => tx.delete(bytes('name')))
-    await claim(one!)
-    await one!.write(async (tx) => tx.delete(bytes('name')))
+    await claim(first!)
+    await assert.rejects(claim(second!), /taken/)
+    await second!.write(async (tx) => tx.delete(bytes('name')))
+    await claim(first!)
+    await first!.write(async (tx) => tx.delete(bytes('name')))
   }
 }
 
-const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
-  const drivers = await fleet(t, candidate)
+const partial = async (t: TestContext, candidate: Candidate): Promise<void> => {
+  const drivers = await openDrivers(t, candidate)
   await save(drivers[0]!, { from: '100', to: '0' })
   const transfer = (driver: StorageDriver, amount: number) =>
     driver.write(async (tx) => {
@@ -145,7 +145,7 @@ const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
   }
   await Promise.all([
     ...drivers.map(reading),
-    ...Array.from({ length: 40 }, (_, at) => transfer(drivers[at % BATCH_SIZE]!, at)),
+    ...Array.from({ length: 40 }, (_, at) => transfer(drivers[at % DRIVERS]!, at)),
   ])
   assert.deepEqual(new Set(sums), new Set([100]))
 }

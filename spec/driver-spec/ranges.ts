@@ -4,8 +4,8 @@ import type { Bytes, KeyRange, ReadTransaction, StorageDriver } from '../../lib/
 import { bytes, type Candidate, collect, hex, opened, type Part, text } from './fixture.ts'
 
 /**
- * In order. As strings of UTF-16 the last two of text stand the other way round, as signed bytes 0x80 and above come
- * first, and where length counts before content the one-byte keys do.
+ * In order of unsigned bytes. Each wrong order differs: UTF-16 strings (the two non-ASCII texts swap), signed bytes (0x80
+ * and above come first), and length before content (one-byte keys come first).
  */
 const sorted: Bytes[] = [
   Uint8Array.of(0),
@@ -48,7 +48,7 @@ const holdsEveryRange = async (tx: ReadTransaction): Promise<void> => {
       expected(range),
       described,
     )
-    for (const [key, value] of entries) assert.equal(hex(value), hex(key), 'the entry has its own value')
+    for (const [key, value] of entries) assert.equal(hex(value), hex(key), 'the value belongs to the key')
   }
 }
 
@@ -62,27 +62,28 @@ const even = (_: unknown, at: number) => at % 2 === 0
 const between = [Uint8Array.of(0, 1), bytes('aab'), bytes('zz'), Uint8Array.of(254)]
 
 export const ranges: Part = (candidate) =>
-  describe('ranges are ordered by bytes', () => {
-    test('of what is stored', async (t) => {
+  describe('ranges are in order of unsigned bytes', () => {
+    test('of stored entries', async (t) => {
       const driver = await opened(t, candidate)
       await store(driver, [...sorted].reverse())
       await driver.read(holdsEveryRange)
       await driver.write(holdsEveryRange)
     })
-    test('of what the transaction has put, and nothing is stored', async (t) => {
+    test('of the puts of the transaction over an empty store', async (t) => {
       const driver = await opened(t, candidate)
       await driver.write(async (tx) => {
         for (const key of sorted) tx.put(key, key)
         await holdsEveryRange(tx)
       })
     })
-    test('of what is stored and what the transaction changes, woven together', (t) => woven(t, candidate))
-    test('of more entries than are fetched at once', (t) => long(t, candidate))
-    test('and may be left early, any number of times', (t) => early(t, candidate))
-    test('and show puts that come between two of them in one transaction', (t) => inTurns(t, candidate))
+    test('of stored entries merged with the changes of the transaction', (t) => merged(t, candidate))
+    test('of more entries than a page holds', (t) => long(t, candidate))
+    test('and can be left early any number of times', (t) => early(t, candidate))
+    test('and include puts made after an earlier range of the same transaction', (t) =>
+      afterPuts(t, candidate))
   })
 
-const woven = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const merged = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   await store(driver, [...sorted.filter(even), ...between])
   await store(driver, [sorted[0]!, sorted[4]!], bytes('to be replaced'))
@@ -134,7 +135,7 @@ const early = async (t: TestContext, candidate: Candidate): Promise<void> => {
   await driver.close()
 }
 
-const inTurns = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const afterPuts = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   await driver.write(async (tx) => {
     for (let at = 50; at > 0; at--) {

@@ -10,8 +10,8 @@ const load = (driver: StorageDriver, key: string): Promise<string | undefined> =
   driver.read(async (tx) => text(await tx.get(bytes(key))), again)
 
 export const readAgain: Part = (candidate) =>
-  describe('reads whose work may run again', () => {
-    test('see what was written before they began', async (t) => {
+  describe('reads with `again`, whose callback may run several times', () => {
+    test('see all writes that were acknowledged before they began', async (t) => {
       const driver = await opened(t, candidate)
       for (let at = 0; at < 30; at++) {
         await save(driver, { key: `${at}`, [`k${at}`]: `${at}` })
@@ -20,13 +20,13 @@ export const readAgain: Part = (candidate) =>
         assert.equal(keys.length, at + 2)
       }
     })
-    test('see one state, though there are writes while they last', (t) => oneState(t, candidate))
+    test('see one state in spite of concurrent writes', (t) => oneState(t, candidate))
     test('see one state in a range of several pages', (t) => oneStateInPages(t, candidate))
-    test('see no part of a write', (t) => noPart(t, candidate))
-    test('give back what the work returns or throws', (t) => givenBack(t, candidate))
-    test('may ask for one thing after another, many times', (t) => chain(t, candidate))
-    test('may ask for more than is kept in mind', (t) => much(t, candidate))
-    test('answer by name what the work would answer now', (t) => named(t, candidate))
+    test('do not see a partial write', (t) => partial(t, candidate))
+    test('return or throw what the callback returns or throws', (t) => returned(t, candidate))
+    test('may contain a long chain of dependent reads', (t) => chain(t, candidate))
+    test('may read more than a driver caches', (t) => much(t, candidate))
+    test('with a name return what the callback would return now', (t) => named(t, candidate))
   })
 
 const states = async (tx: ReadTransaction): Promise<(string | undefined)[]> => [
@@ -81,7 +81,7 @@ const oneStateInPages = async (t: TestContext, candidate: Candidate): Promise<vo
   assert.ok(isDeepStrictEqual(seen, before) || isDeepStrictEqual(seen, after))
 }
 
-const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const partial = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   await save(driver, { from: '100', to: '0' })
   const transfer = (amount: number) =>
@@ -104,7 +104,7 @@ const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
   assert.deepEqual(new Set(sums), new Set([100]))
 }
 
-const givenBack = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const returned = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   const given = { any: 'thing' }
   assert.equal(await driver.read(async () => given, again), given)

@@ -18,15 +18,14 @@ const together = <T>(count: number, start: (at: number) => Promise<T>): Promise<
   Promise.all(Array.from({ length: count }, (_, at) => start(at)))
 
 export const serialisability: Part = (candidate) =>
-  describe('writes are as if one came after another', () => {
+  describe('writes are serialisable', () => {
     test('no update is lost', (t) => lostUpdates(t, candidate))
-    test('each sees a state that one before it left', (t) => oneOrder(t, candidate))
-    test('two that each read what the other writes do not both go by what was (write skew)', (t) =>
+    test('each write sees the state that the write before it left', (t) => oneOrder(t, candidate))
+    test('two writes that read what the other one changes do not both use the old value (write skew)', (t) =>
       writeSkew(t, candidate))
-    test('two that count a range and add to it do not both find it empty (phantoms)', (t) =>
-      phantoms(t, candidate))
-    test('a reader never sees a part of a write', (t) => noPart(t, candidate))
-    test('a write of ten thousand entries is whole', async (t) => {
+    test('two writes that add to a range do not both find it empty (phantoms)', (t) => phantoms(t, candidate))
+    test('a read does not see a partial write', (t) => partial(t, candidate))
+    test('a write of ten thousand entries is atomic', async (t) => {
       const driver = await opened(t, candidate)
       const names = Array.from({ length: 10_000 }, (_, at) => `k${at}`)
       await save(driver, Object.fromEntries(names.map((name) => [name, name])))
@@ -61,7 +60,7 @@ const oneOrder = async (t: TestContext, candidate: Candidate): Promise<void> => 
     Array.from({ length: 40 }, (_, at) => `w${at}`).sort(),
   )
   seen.forEach((before, at) => {
-    assert.ok(final.startsWith(`${before}w${at} `), 'what it saw is what the list was before it')
+    assert.ok(final.startsWith(`${before}w${at} `), 'each write saw the list as it was before it')
   })
 }
 
@@ -83,18 +82,18 @@ const writeSkew = async (t: TestContext, candidate: Candidate): Promise<void> =>
 
 const phantoms = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
-  const takeIfFirst = (room: number, guest: number) =>
+  const takeIfFirst = (seat: number, guest: number) =>
     driver.write(async (tx) => {
-      const taken = await collect(tx.range(below(`room${room}/`)))
+      const taken = await collect(tx.range(below(`seat${seat}/`)))
       await new Promise(setImmediate)
-      if (taken.length === 0) tx.put(bytes(`room${room}/${guest}`), bytes('taken'))
+      if (taken.length === 0) tx.put(bytes(`seat${seat}/${guest}`), bytes('taken'))
     })
   await together(40, (at) => takeIfFirst(at % 10, at))
-  const taken = await driver.read((tx) => keysBelow(tx, 'room'))
+  const taken = await driver.read((tx) => keysBelow(tx, 'seat'))
   assert.equal(taken.length, 10)
 }
 
-/** Two accounts whose sum never changes. */
+/** Between two accounts, whose sum stays the same. */
 const transfer = (driver: StorageDriver, amount: number): Promise<void> =>
   driver.write(async (tx) => {
     const [from, to] = (await tx.getMany([bytes('from'), bytes('to')])).map((value) => Number(text(value)))
@@ -102,7 +101,7 @@ const transfer = (driver: StorageDriver, amount: number): Promise<void> =>
     tx.put(bytes('to'), bytes(`${to! + amount}`))
   })
 
-const noPart = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const partial = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   await save(driver, { from: '100', to: '0' })
   const sum = () =>

@@ -6,11 +6,11 @@ import { bytes, type Candidate, hex, load, opened, type Part, save, text } from 
 const everyByte = Uint8Array.from({ length: 256 }, (_, at) => at)
 
 const samples: { called: string; sample: Bytes; isKey: boolean }[] = [
-  { called: 'no bytes at all', sample: new Uint8Array(0), isKey: false },
+  { called: 'empty', sample: new Uint8Array(0), isKey: false },
   { called: 'one zero byte', sample: Uint8Array.of(0), isKey: true },
-  { called: 'every byte there is', sample: everyByte, isKey: true },
-  { called: 'bytes that are no UTF-8', sample: Uint8Array.of(0xff, 0xfe, 0xc0), isKey: true },
-  { called: 'a window on a larger buffer', sample: everyByte.subarray(10, 20), isKey: true },
+  { called: 'all 256 bytes', sample: everyByte, isKey: true },
+  { called: 'invalid UTF-8', sample: Uint8Array.of(0xff, 0xfe, 0xc0), isKey: true },
+  { called: 'a view of a larger buffer', sample: everyByte.subarray(10, 20), isKey: true },
   { called: 'a Buffer', sample: Buffer.from('a buffer'), isKey: true },
   { called: 'a thousand bytes', sample: new Uint8Array(1000).fill(7), isKey: true },
   { called: 'a megabyte', sample: new Uint8Array(1 << 20).fill(9), isKey: false },
@@ -29,14 +29,14 @@ const roundTrip = async (t: TestContext, candidate: Candidate, key: Bytes, value
   assert.equal(await driver.read((tx) => tx.get(key)), undefined)
 }
 
-/** What one transaction does to a key that holds `old`, and what the key holds then. */
+/** Changes of one transaction to a key with the value `old`, and the value afterwards. */
 const changes: {
   title: string
   work: (tx: WriteTransaction, key: Bytes) => void
   holds: string | undefined
 }[] = [
   { title: 'a put replaces', work: (tx, key) => tx.put(key, bytes('new')), holds: 'new' },
-  { title: 'a delete takes away', work: (tx, key) => tx.delete(key), holds: undefined },
+  { title: 'a delete removes', work: (tx, key) => tx.delete(key), holds: undefined },
   {
     title: 'of two puts the last one counts',
     work(tx, key) {
@@ -46,7 +46,7 @@ const changes: {
     holds: 'newer',
   },
   {
-    title: 'a delete after a put takes away',
+    title: 'a delete after a put removes',
     work(tx, key) {
       tx.put(key, bytes('new'))
       tx.delete(key)
@@ -62,14 +62,14 @@ const changes: {
     holds: 'new',
   },
   {
-    title: 'to delete what is absent changes nothing',
+    title: 'a delete of an absent key changes nothing',
     work: (tx) => tx.delete(bytes('absent')),
     holds: 'old',
   },
 ]
 
 export const values: Part = (candidate) =>
-  describe('keys and values are bytes', () => {
+  describe('keys and values are arbitrary bytes', () => {
     for (const { called, sample, isKey } of samples) {
       test(`a value may be ${called}`, (t) => roundTrip(t, candidate, bytes('key'), sample))
       if (isKey) test(`a key may be ${called}`, (t) => roundTrip(t, candidate, sample, bytes('value')))
@@ -81,10 +81,10 @@ export const values: Part = (candidate) =>
         await driver.write(async (tx) => work(tx, bytes('key')))
         assert.equal(await load(driver, 'key'), holds)
       })
-    test('a key without a byte is refused', (t) => emptyKeys(t, candidate))
-    test('many keys are answered in their order, absent and repeated ones too', (t) => inOrder(t, candidate))
-    test('bytes that were handed over may be used again at once', (t) => handedOver(t, candidate))
-    test('bytes that were returned stay as they are', (t) => returned(t, candidate))
+    test('an empty key is refused', (t) => emptyKeys(t, candidate))
+    test('getMany keeps the order, with absent and repeated keys', (t) => inOrder(t, candidate))
+    test('the caller may reuse the arrays that it passed', (t) => reused(t, candidate))
+    test('returned arrays do not change', (t) => returned(t, candidate))
   })
 
 const emptyKeys = async (t: TestContext, candidate: Candidate): Promise<void> => {
@@ -111,12 +111,12 @@ const emptyKeys = async (t: TestContext, candidate: Candidate): Promise<void> =>
 
 const inOrder = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
-  const asked = Array.from({ length: 100 }, (_, at) => `k${(at * 37) % 60}`)
+  const requested = Array.from({ length: 100 }, (_, at) => `k${(at * 37) % 60}`)
   const stored = Object.fromEntries(
-    asked.filter((_, at) => at % 3 > 0).map((key) => [key, `value of ${key}`]),
+    requested.filter((_, at) => at % 3 > 0).map((key) => [key, `value of ${key}`]),
   )
   await save(driver, stored)
-  for (const keys of [asked, asked.slice(0, 5), []]) {
+  for (const keys of [requested, requested.slice(0, 5), []]) {
     const found = await driver.read((tx) => tx.getMany(keys.map(bytes)))
     assert.deepEqual(
       found.map(text),
@@ -125,7 +125,7 @@ const inOrder = async (t: TestContext, candidate: Candidate): Promise<void> => {
   }
 }
 
-const handedOver = async (t: TestContext, candidate: Candidate): Promise<void> => {
+const reused = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const driver = await opened(t, candidate)
   const [key, value, gone] = [bytes('key'), bytes('value'), bytes('gone')]
   await save(driver, { gone: 'old' })

@@ -2,10 +2,10 @@ import { writeSync } from 'node:fs'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { bytes, type Recipe, text } from './fixture.ts'
 
-/** Writes until it is killed, and prints the number of each write once that has resolved. */
+/** A process that writes until it is killed. It prints the number of each write that has resolved. */
 const { module, name, parameters } = JSON.parse(process.argv[2] ?? '') as Recipe
 const { [name]: make } = (await import(module)) as Record<string, (...parameters: string[]) => StorageDriver>
-if (make === undefined) throw new Error(`${module} exports no ${name}`)
+if (make === undefined) throw new Error(`${module} does not export ${name}`)
 const driver = make(...parameters)
 await driver.open()
 

@@ -14,8 +14,8 @@ import { files } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
 import { createHostedFiles, type HostedFiles, removeFilesJob } from '../../lib/repositories/files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
+import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
-import { troubled } from '../driver-spec/fault-injection.ts'
 
 const place: FilePlace = { area: 'attachments', keeper: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])
@@ -162,7 +162,7 @@ describe('Files and their records agree after a start', () => {
       for (const write of [1, 2])
         await within(async (ground) => {
           let writes = 0
-          const failing = troubled(ground.driver, async (call) => {
+          const failing = withFaults(ground.driver, async (call) => {
             if (call === at && ++writes === write) throw new StorageError('failed', 'the disk is gone')
           })
           await assert.rejects(open(failing, ground).add(place, content(), {}, nothing), /the disk is gone/)
