@@ -27,7 +27,7 @@ interface ReadBatch {
 }
 
 /**
- * Earlier results of queries, and the way to fresh ones. Entries may be stale: whoever uses them must validate them
+ * Earlier results of queries, and the way to fresh ones. Entries may be stale: their users validate them
  * before the transaction ends, so a stale entry costs a round trip and never produces a wrong result.
  */
 export class ReadCache {

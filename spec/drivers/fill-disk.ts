@@ -2,7 +2,7 @@ import { level } from '../../drivers/level/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { load, save } from '../driver-spec/fixture.ts'
 
-/** Writes until the disk takes no more, then prints what came of it. */
+/** A process that writes until the disk is full, and prints the outcome. */
 const driver = level(process.argv[2]!)
 await driver.open()
 

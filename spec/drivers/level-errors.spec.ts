@@ -12,10 +12,10 @@ import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const refusal =
-  (reason: StorageReason, words: RegExp) =>
+const storageError =
+  (reason: StorageReason, message: RegExp) =>
   (error: unknown): boolean =>
-    error instanceof StorageError && error.reason === reason && words.test(error.message)
+    error instanceof StorageError && error.reason === reason && message.test(error.message)
 
 const inFolder = async (t: TestContext): Promise<string> => {
   const { folder, remove } = await temporaryFolder()
@@ -32,7 +32,7 @@ const HOLD = `
   console.log('open')
   setInterval(() => {}, 1000)`
 
-test('a store that another process holds says what to do', async (t) => {
+test('a store that another process has open is refused, with what to do', async (t) => {
   const location = await inFolder(t)
   const module = import.meta.resolve('../../drivers/level/index.ts')
   const target = spawn(process.execPath, [...tsx, '--input-type=module', '-e', HOLD, module, location], {
@@ -40,26 +40,26 @@ test('a store that another process holds says what to do', async (t) => {
   })
   await once(target.stdout, 'data')
   const driver = level(location)
-  await assert.rejects(driver.open(), refusal('locked', /stop that process first, or .* over HTTP/))
-  const gone = once(target, 'exit')
+  await assert.rejects(driver.open(), storageError('locked', /stop that process first, or .* over HTTP/))
+  const exited = once(target, 'exit')
   target.kill('SIGKILL')
-  await gone
+  await exited
   await driver.open()
   await save(driver, { key: 'value' })
   await driver.close()
 })
 
-test('a store that this process holds already says so as well', async (t) => {
+test('a store that this process has open is refused', async (t) => {
   const location = await inFolder(t)
   const [first, second] = [level(location), level(location)]
   await first.open()
-  await assert.rejects(second.open(), refusal('locked', /in use/))
+  await assert.rejects(second.open(), storageError('locked', /in use/))
   await first.close()
   await second.open()
   await second.close()
 })
 
-/** Closed and opened once, so that the first part of its records is in a table. */
+/** Writes, closes, reopens and writes, so that the first records are in a table file. */
 const filled = async (location: string): Promise<void> => {
   const driver = level(location)
   for (const value of ['first', 'second']) {
@@ -74,109 +74,114 @@ const filled = async (location: string): Promise<void> => {
 
 const damages: { what: string; harm: (location: string, files: string[]) => Promise<unknown> }[] = [
   {
-    what: 'whose CURRENT file is rubbish',
+    what: 'with an invalid CURRENT file',
     harm: (location) => writeFile(join(location, 'CURRENT'), 'rubbish'),
   },
   {
-    what: 'that lacks its CURRENT file',
+    what: 'without a CURRENT file',
     harm: (location) => rm(join(location, 'CURRENT')),
   },
   {
-    what: 'whose manifest is empty',
+    what: 'with an empty manifest',
     harm: (location, files) => truncate(join(location, files.find((name) => name.startsWith('MANIFEST'))!)),
   },
   {
-    what: 'that lacks its manifest',
+    what: 'without a manifest',
     harm: (location, files) => rm(join(location, files.find((name) => name.startsWith('MANIFEST'))!)),
   },
   {
-    what: 'that lacks a table',
+    what: 'with a missing table',
     harm: (location, files) => rm(join(location, files.find((name) => name.endsWith('.ldb'))!)),
   },
 ]
 
 for (const { what, harm } of damages)
-  test(`a store ${what} is not opened, and says what to run`, async (t) => {
+  test(`a store ${what} is not opened, and the error names the repair command`, async (t) => {
     const location = await inFolder(t)
     await filled(location)
     await harm(location, await readdir(location))
     const before = await readdir(location)
-    await assert.rejects(level(location).open(), refusal('corrupt', /damaged: `allot verify --repair`/))
+    await assert.rejects(level(location).open(), storageError('corrupt', /damaged: `allot verify --repair`/))
     const tables = (names: string[]) => names.filter((name) => name.endsWith('.ldb'))
-    assert.deepEqual(tables(await readdir(location)), tables(before), 'what can be saved is still there')
+    assert.deepEqual(tables(await readdir(location)), tables(before), 'no table is deleted')
   })
 
 const named = (files: string[], pattern: RegExp): string => files.find((name) => pattern.test(name))!
 
 const halved = async (path: string) => truncate(path, Math.floor((await stat(path)).size / 2))
 
-/** The last byte is another one. */
-const spoilt = async (path: string) => {
+/** Flips a bit of the last byte. */
+const corrupted = async (path: string) => {
   const bytes = await readFile(path)
   bytes[bytes.length - 1]! ^= 1
   await writeFile(path, bytes)
 }
 
-/** LevelDB opens all of these, without the records that are lost or with an error later on. */
-const silentDamages: { what: string; says: RegExp; harm: (file: string) => Promise<unknown>; of: RegExp }[] =
-  [
-    { what: 'log was cut', says: /\.log has gone from \d+ bytes to \d+/, harm: halved, of: /\.log$/ },
-    {
-      what: 'log lost one byte',
-      says: /\.log has gone/,
-      harm: async (file) => truncate(file, (await stat(file)).size - 1),
-      of: /\.log$/,
-    },
-    {
-      what: 'log was emptied',
-      says: /\.log has gone from \d+ bytes to 0/,
-      harm: (file) => truncate(file),
-      of: /\.log$/,
-    },
-    { what: 'log has another byte at its end', says: /\.log has other bytes/, harm: spoilt, of: /\.log$/ },
-    { what: 'log is gone', says: /\.log is gone/, harm: rm, of: /\.log$/ },
-    {
-      what: 'manifest has another byte at its end',
-      says: /MANIFEST-\d+ has other bytes/,
-      harm: spoilt,
-      of: /^MANIFEST/,
-    },
-    { what: 'table was cut', says: /\.ldb has gone/, harm: halved, of: /\.ldb$/ },
-  ]
+/** LevelDB itself opens all of these, without the lost records or with an error later. */
+const silentDamages: {
+  what: string
+  message: RegExp
+  harm: (file: string) => Promise<unknown>
+  of: RegExp
+}[] = [
+  { what: 'log is truncated', message: /\.log has gone from \d+ bytes to \d+/, harm: halved, of: /\.log$/ },
+  {
+    what: 'log lacks its last byte',
+    message: /\.log has gone/,
+    harm: async (file) => truncate(file, (await stat(file)).size - 1),
+    of: /\.log$/,
+  },
+  {
+    what: 'log is empty',
+    message: /\.log has gone from \d+ bytes to 0/,
+    harm: (file) => truncate(file),
+    of: /\.log$/,
+  },
+  { what: 'log has a wrong last byte', message: /\.log has other bytes/, harm: corrupted, of: /\.log$/ },
+  { what: 'log is missing', message: /\.log is gone/, harm: rm, of: /\.log$/ },
+  {
+    what: 'manifest has a wrong last byte',
+    message: /MANIFEST-\d+ has other bytes/,
+    harm: corrupted,
+    of: /^MANIFEST/,
+  },
+  { what: 'table is truncated', message: /\.ldb has gone/, harm: halved, of: /\.ldb$/ },
+]
 
-for (const { what, says, harm, of } of silentDamages)
-  test(`a store that was closed in order and whose ${what} since is not opened, and says what and what to run`, async (t) => {
+for (const { what, message, harm, of } of silentDamages)
+  test(`after a clean shutdown, a store whose ${what} is not opened, and the error names the file`, async (t) => {
     const location = await inFolder(t)
     await filled(location)
     await harm(join(location, named(await readdir(location), of)))
     const opening = level(location)
-    for (const _ of ['once', 'and again'])
+    for (const _ of ['first', 'second'])
       await assert.rejects(
         opening.open(),
         (error) =>
-          refusal('corrupt', /damaged: `allot verify --repair`/)(error) && refusal('corrupt', says)(error),
+          storageError('corrupt', /damaged: `allot verify --repair`/)(error) &&
+          storageError('corrupt', message)(error),
       )
   })
 
-test('a store that is damaged since it was closed opens again once LevelDB has repaired it', async (t) => {
+test('a store that was damaged after its shutdown opens once LevelDB has repaired it', async (t) => {
   const location = await inFolder(t)
   await filled(location)
   await halved(join(location, named(await readdir(location), /\.log$/)))
   await ClassicLevel.repair(location)
   const driver = level(location)
   await driver.open()
-  assert.equal(await load(driver, 'k1'), 'first'.repeat(20), 'what is left is what was written before')
+  assert.equal(await load(driver, 'k1'), 'first'.repeat(20), 'the remaining records are older ones')
   await driver.close()
 })
 
-test('a log that a kill has cut is opened with what is whole in it', async (t) => {
+test('a log that was truncated by a kill is opened with its complete writes', async (t) => {
   const location = await inFolder(t)
   await filled(location)
   const driver = level(location)
   await driver.open()
   await save(driver, { a: 'whole' })
   await save(driver, { b: 'cut' })
-  // The folder as a kill at this moment leaves it.
+  // A copy of the folder as a kill would leave it now.
   const left = `${location}-left`
   await cp(location, left, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
   await driver.close()
@@ -188,29 +193,29 @@ test('a log that a kill has cut is opened with what is whole in it', async (t) =
   await again.close()
 })
 
-test('a note of a clean stop that something else has opened the store since does not count', async (t) => {
+test('an outdated shutdown manifest is ignored', async (t) => {
   const location = await inFolder(t)
   await filled(location)
-  const note = await readFile(join(location, 'CLOSED.json'))
+  const manifest = await readFile(join(location, 'CLOSED.json'))
   const other = level(location)
   await other.open()
   await save(other, { key: 'value' })
   await other.close()
-  await writeFile(join(location, 'CLOSED.json'), note)
+  await writeFile(join(location, 'CLOSED.json'), manifest)
   const driver = level(location)
   await driver.open()
   assert.equal(await load(driver, 'key'), 'value')
   await driver.close()
 })
 
-test('a note of a clean stop that is rubbish is damage too', async (t) => {
+test('an invalid shutdown manifest is refused as damage', async (t) => {
   const location = await inFolder(t)
   await filled(location)
   await writeFile(join(location, 'CLOSED.json'), '{')
-  await assert.rejects(level(location).open(), refusal('corrupt', /CLOSED\.json cannot be read/))
+  await assert.rejects(level(location).open(), storageError('corrupt', /CLOSED\.json cannot be read/))
 })
 
-test('a store whose table is overwritten says so when that is read', async (t) => {
+test('an overwritten table is reported as damage when it is read', async (t) => {
   const location = await inFolder(t)
   await filled(location)
   const table = join(location, (await readdir(location)).find((name) => name.endsWith('.ldb'))!)
@@ -222,27 +227,27 @@ test('a store whose table is overwritten says so when that is read', async (t) =
     await driver.read((tx) => keysBelow(tx, 'k'))
     await load(driver, 'k1')
   }
-  await assert.rejects(read(), refusal('corrupt', /damaged/))
+  await assert.rejects(read(), storageError('corrupt', /damaged/))
 })
 
-test('a location that is a file cannot be opened, and the file stays as it is', async (t) => {
+test('a location that is a file is refused, and the file is unchanged', async (t) => {
   const location = await inFolder(t)
   await writeFile(location, 'mine')
-  await assert.rejects(level(location).open(), refusal('failed', /cannot be used: .*EEXIST/))
+  await assert.rejects(level(location).open(), storageError('failed', /cannot be used: .*EEXIST/))
 })
 
-test('a store that could not be opened can be opened later', async (t) => {
+test('a driver whose opening failed can be opened later', async (t) => {
   const location = await inFolder(t)
   await writeFile(location, 'in the way')
   const driver = level(location)
   await assert.rejects(driver.open())
-  await assert.rejects(load(driver, 'key'), refusal('closed', /not open/))
+  await assert.rejects(load(driver, 'key'), storageError('closed', /not open/))
   await rm(location)
   await driver.open()
   await driver.close()
 })
 
-test('when the disk takes no more, writes are refused as full, reads go on and nothing acknowledged is lost', async (t) => {
+test('on a full disk writes are refused as full, reads work, and no acknowledged write is lost', async (t) => {
   const location = await inFolder(t)
   const fill = `ulimit -f 200; exec "$0" "$@"`
   const { stdout } = await promisify(execFile)('bash', [

@@ -11,8 +11,8 @@ import { level } from '../../drivers/level/index.ts'
 import { repairLevel } from '../../drivers/level/repair.ts'
 import type { StorageError } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 import { type Opening, threadFor } from './open-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const MODULE = import.meta.resolve('../../drivers/level/index.ts')
 const OPENER = fileURLToPath(new URL('./open-folder.ts', import.meta.url))
@@ -24,10 +24,10 @@ const inFolder = async (t: TestContext): Promise<string> => {
   return join(realpathSync(folder), 'store')
 }
 
-/** A process that opens the folder; `before` is what starts it, such as `unshare`. */
-const processFor = (t: TestContext, opening: Opening, before: string[] = []): ChildProcess => {
+/** A process that opens the folder. `prefix` is a command that starts it, such as `unshare`. */
+const processFor = (t: TestContext, opening: Opening, prefix: string[] = []): ChildProcess => {
   const [command, ...args] = [
-    ...before,
+    ...prefix,
     ...[process.execPath, '--import', import.meta.resolve('tsx'), OPENER, JSON.stringify(opening)],
   ]
   const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -37,9 +37,9 @@ const processFor = (t: TestContext, opening: Opening, before: string[] = []): Ch
 
 const killed = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
+  const exited = once(child, 'exit')
   child.kill('SIGKILL')
-  await gone
+  await exited
 }
 
 const firstLine = async (child: ChildProcess): Promise<string> => {
@@ -47,24 +47,24 @@ const firstLine = async (child: ChildProcess): Promise<string> => {
   return line
 }
 
-/** What another process is told that tries to open the folder. */
-const elsewhere = async (t: TestContext, location: string): Promise<string> => {
+/** The result of another process that tries to open the folder. */
+const openElsewhere = async (t: TestContext, location: string): Promise<string> => {
   const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'other' })
   const line = await firstLine(child)
   await killed(child)
   return line
 }
 
-/** A second copy of the package has a class StorageError of its own. */
+/** Compares names, because a second copy of the package has its own class StorageError. */
 const refusedHere = (error: unknown): boolean => {
-  const { name, reason, message: words } = error as StorageError
+  const { name, reason, message } = error as StorageError
   const expected = new RegExp(
     `already in use by this process \\(pid ${process.pid}[,)].*close that one first`,
   )
-  return name === 'StorageError' && reason === 'locked' && expected.test(words)
+  return name === 'StorageError' && reason === 'locked' && expected.test(message)
 }
 
-/** A second copy of the package with a LevelDB of its own, as npm makes one where two versions are asked for. */
+/** A second copy of the package with its own LevelDB, as npm installs one when two versions are required. */
 const copyOfPackage = (folder: string): string => {
   for (const path of ['drivers/level', 'lib/storage', 'lib/errors.ts', 'package.json'])
     cpSync(join(root, path), join(folder, path), { recursive: true })
@@ -108,7 +108,7 @@ const seconds: { what: string; second: (location: string) => Promise<{ open(): P
     },
   },
   {
-    what: 'the module loaded again, as by a hot reload',
+    what: 'a second instance of the module, as after a hot reload',
     second: async (location) => (await import(`${MODULE}?again=${Date.now()}`)).level(location),
   },
   {
@@ -119,37 +119,37 @@ const seconds: { what: string; second: (location: string) => Promise<{ open(): P
 
 describe('A LevelDB folder that this process has open', () => {
   for (const { what, second } of seconds)
-    test(`is refused to ${what}, and stays refused to other processes`, async (t) => {
+    test(`is refused through ${what}, and stays refused to other processes`, async (t) => {
       const location = await inFolder(t)
       const first = level(location)
       await first.open()
       t.after(() => first.close())
       await save(first, { before: 'written' })
-      const refused = await second(location)
-      await assert.rejects(refused.open(), refusedHere)
+      const other = await second(location)
+      await assert.rejects(other.open(), refusedHere)
       assert.match(
-        await elsewhere(t, location),
+        await openElsewhere(t, location),
         new RegExp(`^refused: .*in use by another process \\(pid ${process.pid}\\): stop that process first`),
       )
       await save(first, { after: 'written' })
       await first.close()
-      await refused.open()
-      await (refused as ReturnType<typeof level>).close()
+      await other.open()
+      await (other as ReturnType<typeof level>).close()
       await first.open()
       assert.deepEqual([await load(first, 'before'), await load(first, 'after')], ['written', 'written'])
     })
 
-  test('is refused to a worker thread, which is told the thread that has it', async (t) => {
+  test('is refused to a worker thread, and the error names the thread that has it open', async (t) => {
     const location = await inFolder(t)
     const first = level(location)
     await first.open()
     t.after(() => first.close())
     const line = await fromWorker(t, location)
     assert.match(line, new RegExp(`already in use by this process \\(pid ${process.pid}, main thread\\)`))
-    assert.match(await elsewhere(t, location), /^refused: .*in use by another process/)
+    assert.match(await openElsewhere(t, location), /^refused: .*in use by another process/)
   })
 
-  test('is refused while a worker thread has it, and is free as soon as that thread is gone', async (t) => {
+  test('is refused while a worker thread has it open, and opens once that thread has ended', async (t) => {
     const location = await inFolder(t)
     const worker = holderIn(location)
     t.after(() => worker.terminate())
@@ -166,20 +166,20 @@ describe('A LevelDB folder that this process has open', () => {
     await driver.close()
   })
 
-  test('is refused to its repair', async (t) => {
+  test('is not repaired', async (t) => {
     const location = await inFolder(t)
     const first = level(location)
     await first.open()
     t.after(() => first.close())
     await assert.rejects(repairLevel(location), refusedHere)
-    assert.match(await elsewhere(t, location), /^refused: .*in use by another process/)
+    assert.match(await openElsewhere(t, location), /^refused: .*in use by another process/)
   })
 
-  test('can be opened by a process that it has started, once it is closed here', async (t) => {
+  test('can be opened by a child process once it is closed here', async (t) => {
     const location = await inFolder(t)
     const first = level(location)
     await first.open()
-    // Such a process inherits LevelDB's descriptors.
+    // A child process inherits LevelDB's descriptors.
     const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'child' })
     await first.close()
     assert.equal(await firstLine(child), 'open')
@@ -198,29 +198,29 @@ const fromWorker = async (t: TestContext, location: string): Promise<string> => 
 }
 
 describe('A LevelDB folder that another process has open', () => {
-  test('is refused with the number of that process, and to its repair too', async (t) => {
+  test('is neither opened nor repaired, and the error names that process', async (t) => {
     const location = await inFolder(t)
     const child = processFor(t, { module: MODULE, mode: 'hold', locations: [location], name: 'holder' })
     assert.equal(await firstLine(child), 'open')
-    const told = {
+    const expected = {
       name: 'StorageError',
       reason: 'locked',
       message: new RegExp(`process \\(pid ${child.pid}\\)`),
     }
-    await assert.rejects(level(location).open(), told)
-    await assert.rejects(repairLevel(location), told)
+    await assert.rejects(level(location).open(), expected)
+    await assert.rejects(repairLevel(location), expected)
     await killed(child)
     const driver = level(location)
     await driver.open()
     await driver.close()
   })
 
-  test('opens at once after kill -9 of a process 1, in another process 1', async (t) => {
+  test('opens after kill -9 of a process with pid 1, in another process with pid 1', async (t) => {
     const ALONE = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
     try {
       execFileSync(ALONE[0]!, [...ALONE.slice(1), 'true'])
     } catch {
-      return t.skip('this system makes no process namespace')
+      return t.skip('this system cannot create a process namespace')
     }
     const location = await inFolder(t)
     for (const turn of ['first', 'second', 'third']) {
@@ -231,7 +231,7 @@ describe('A LevelDB folder that another process has open', () => {
     }
   })
 
-  test('opens whatever a killed process has left in OWNER.json, this very number too', async (t) => {
+  test('opens with any content of OWNER.json that a killed process left, including our own pid', async (t) => {
     const location = await inFolder(t)
     const driver = level(location)
     await driver.open()
@@ -250,7 +250,7 @@ describe('A LevelDB folder that another process has open', () => {
   })
 })
 
-test('Of many openers at once, in threads and processes, each write that was acknowledged is kept', async (t) => {
+test('No acknowledged write is lost when threads and processes compete for a folder', async (t) => {
   const location = await inFolder(t)
   const spellings = [location, `${location}/../store`, relative(root, location), `${location}/.`]
   const race = (name: string) =>

@@ -6,22 +6,22 @@ import type { StorageDriver } from '../../lib/storage/index.ts'
 import { save } from '../driver-spec/fixture.ts'
 
 /**
- * Opens a LevelDB folder in a process of its own, or in one of its threads, and says a line for each thing that it has done.
- * `hold` opens it and keeps it open; `race` opens it, writes and closes it, again and again, as several threads at once.
+ * Opens a LevelDB folder in another process or thread, and reports each step as a line. `hold` opens the folder and keeps it
+ * open; `race` opens it, writes and closes it repeatedly, in several threads at once.
  */
 export interface Opening {
-  /** Where `level` is imported from. */
+  /** The module that exports `level`. */
   module: string
   mode: 'hold' | 'race'
-  /** One spelling of the folder's path for each thread. */
+  /** A path of the folder for each thread; they may be spelled differently. */
   locations: string[]
-  /** Goes before every key. */
+  /** Prefix of every key. */
   name: string
-  /** How long a race takes. */
+  /** Duration of a race. */
   durationMs?: number
 }
 
-/** A worker thread that runs this file; Node 20 does not hand the loader of TypeScript on to it. */
+/** A worker thread that runs this file. Node 20 does not pass the TypeScript loader on to threads. */
 export const threadFor = (opening: Opening): Worker =>
   new Worker(
     `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))})
@@ -30,18 +30,18 @@ export const threadFor = (opening: Opening): Worker =>
     { eval: true, workerData: opening },
   )
 
-const say = (line: string): void =>
+const report = (line: string): void =>
   isMainThread ? void writeSync(1, `${line}\n`) : parentPort!.postMessage(line)
 
 const hold = async (driver: StorageDriver): Promise<void> => {
   await driver.open().then(
-    () => say('open'),
-    (error: Error) => say(`refused: ${error.message}`),
+    () => report('open'),
+    (error: Error) => report(`refused: ${error.message}`),
   )
   setInterval(() => undefined, 1000)
 }
 
-/** A line is said once the write is durable. */
+/** Reports a key once its write is durable. */
 const race = async (driver: StorageDriver, name: string, durationMs: number): Promise<void> => {
   const end = performance.now() + durationMs
   for (let turn = 0; performance.now() < end; turn++) {
@@ -52,7 +52,7 @@ const race = async (driver: StorageDriver, name: string, durationMs: number): Pr
     for (let at = 0; isOpen && at < 5; at++) {
       const key = `${name}/${turn}/${at}`
       await save(driver, { [key]: 'written' })
-      say(key)
+      report(key)
     }
     await driver.close()
     await sleep(Math.random() * 20)
@@ -64,7 +64,7 @@ const begin = async ({ locations, ...opening }: Opening): Promise<void> => {
   const [location, ...others] = locations
   const { level } = (await import(module)) as { level: (location: string) => StorageDriver }
   for (const [at, other] of others.entries())
-    threadFor({ ...opening, locations: [other], name: `${name}.${at}` }).on('message', say)
+    threadFor({ ...opening, locations: [other], name: `${name}.${at}` }).on('message', report)
   if (mode === 'hold') await hold(level(location!))
   else await race(level(location!), name, durationMs)
 }

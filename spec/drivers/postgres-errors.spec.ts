@@ -8,15 +8,15 @@ import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
 import { type Cut, startProxy } from '../postgres/proxy.ts'
 import { start } from '../support/test-server.ts'
 
-const refusal =
-  (reason: StorageReason, words: RegExp) =>
+const storageError =
+  (reason: StorageReason, message: RegExp) =>
   (error: unknown): boolean =>
-    error instanceof StorageError && error.reason === reason && words.test(error.message)
+    error instanceof StorageError && error.reason === reason && message.test(error.message)
 
 let cluster: Cluster
 let made = 0
 
-/** The database, at another port perhaps, with tables that nobody else uses. */
+/** A URL with a new schema. */
 const address = (given: { port?: number; password?: string; database?: string } = {}): string => {
   const url = new URL(cluster.tcp)
   if (given.port !== undefined) url.port = String(given.port)
@@ -39,33 +39,33 @@ const increment = (driver: StorageDriver): Promise<void> =>
     tx.put(bytes('count'), bytes(`${count + 1}`))
   })
 
-describe('PostgreSQL in trouble', { skip: missing }, () => {
+describe('When PostgreSQL fails', { skip: missing }, () => {
   before(async () => {
     cluster = await startCluster()
   })
   after(() => cluster.dispose())
 
-  test('a wrong password is said to be one, and is not said itself', async () => {
+  test('a wrong password is reported without repeating it', async () => {
     const driver = postgres(address({ password: 'not the password' }))
     await assert.rejects(driver.open(), (error: StorageError) => {
-      assert.ok(refusal('failed', /refuses these credentials/)(error), error.message)
+      assert.ok(storageError('failed', /refuses these credentials/)(error), error.message)
       assert.doesNotMatch(error.message, /not the password/)
       return true
     })
-    await assert.rejects(load(driver, 'key'), refusal('closed', /not open/))
+    await assert.rejects(load(driver, 'key'), storageError('closed', /not open/))
   })
 
-  test('a database that is missing is named', async () => {
+  test('a missing database is named', async () => {
     const driver = postgres(address({ database: 'nowhere' }))
-    await assert.rejects(driver.open(), refusal('failed', /nowhere .*has no such database/))
+    await assert.rejects(driver.open(), storageError('failed', /nowhere .*has no such database/))
   })
 
-  test('where nobody listens it cannot be reached', async () => {
+  test('a closed port is reported as unreachable', async () => {
     const driver = postgres(address({ port: 1 }))
-    await assert.rejects(driver.open(), refusal('away', /cannot be reached/))
+    await assert.rejects(driver.open(), storageError('away', /cannot be reached/))
   })
 
-  test('what is no URL of a database is refused, and not repeated: it may hold a password', () => {
+  test('an invalid URL is refused, and the error does not repeat it, because it may hold a password', () => {
     for (const url of ['', 'nonsense secret', 'http://a:secret@b/c'])
       assert.throws(
         () => postgres(url),
@@ -74,14 +74,14 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
   })
 
   for (const plain of [false, true])
-    describe(plain ? 'in statements of its own' : 'in one round trip', () => {
+    describe(plain ? 'with the plain engine' : 'with the optimistic engine', () => {
       const cuts: { cut: Cut; title: string }[] = [
         { cut: 'before', title: 'before the commit reaches the database' },
-        { cut: 'after', title: 'once the commit was sent' },
-        { cut: 'late', title: 'and the commit arrives after its outcome was asked for' },
+        { cut: 'after', title: 'after the commit was sent' },
+        { cut: 'late', title: 'and the commit arrives after its outcome was looked up' },
       ]
       for (const { cut, title } of cuts)
-        test(`a connection is cut ${title}: the write happens exactly once`, async (t) => {
+        test(`the connection breaks ${title}: the write happens exactly once`, async (t) => {
           const proxy = await startProxy(cluster.port)
           t.after(() => proxy.close())
           const driver = await openAt(t, address({ port: proxy.port }), { plain })
@@ -95,13 +95,16 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
           }
         })
 
-      test('while it is away calls fail as unavailable, and when it is back they work', async (t) => {
+      test('calls fail as unavailable while it is stopped, and work after its start', async (t) => {
         const driver = await openAt(t, address(), { plain })
         await save(driver, { key: 'value' })
         await cluster.stop('immediate')
-        const away = refusal('away', /^the (database cannot be reached|connections to the database break)/)
-        // A connection that has not heard of it yet is one that breaks in the middle of a commit.
-        const unknown = refusal('away', /^the database (cannot be reached|went away during a commit)/)
+        const away = storageError(
+          'away',
+          /^the (database cannot be reached|connections to the database break)/,
+        )
+        // A pooled connection that has not noticed the stop breaks during the commit.
+        const unknown = storageError('away', /^the database (cannot be reached|went away during a commit)/)
         await assert.rejects(save(driver, { key: 'other' }), (error) => away(error) || unknown(error))
         await assert.rejects(load(driver, 'key'), away)
         await assert.rejects(
@@ -114,7 +117,7 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
         assert.equal(await load(driver, 'key'), 'other')
       })
 
-      test('it is started again while 16 write: nothing acknowledged is lost, nothing is counted twice', async (t) => {
+      test('a restart under 16 writers loses no acknowledged write and repeats none', async (t) => {
         const driver = await openAt(t, address(), { plain })
         await save(driver, { count: '0' })
         const acknowledged: string[] = []
@@ -145,32 +148,32 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
         await pause(500)
         isOver = true
         await Promise.all(clients)
-        assert.ok(before > 0 && acknowledged.length > before, 'it wrote before and after')
+        assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
         for (const error of errors) assert.ok(error instanceof StorageError && error.code === 'unavailable')
         const done = await driver.read((tx) => keysBelow(tx, 'done/'))
-        assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is whole')
+        assert.equal(await load(driver, 'count'), `${done.length}`, 'each write is complete')
         const found = new Set(done)
-        for (const one of acknowledged) assert.ok(found.has(one), `${one} was acknowledged`)
-        const unsaid = errors.filter((error) => /not known/.test((error as Error).message)).length
-        assert.ok(done.length <= acknowledged.length + unsaid, 'what failed was not written')
+        for (const key of acknowledged) assert.ok(found.has(key), `${key} was acknowledged`)
+        const unknown = errors.filter((error) => /not known/.test((error as Error).message)).length
+        assert.ok(done.length <= acknowledged.length + unknown, 'failed writes are absent')
       })
 
-      test('with every connection in use for too long it says so', async (t) => {
-        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 200 })
+      test('a call fails as busy when all connections stay in use', async (t) => {
+        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 800 })
         const [begun, release] = [signal(), signal()]
         const held = driver.read(async () => {
           begun.happen()
           await release.happened
         })
         await begun.happened
-        await assert.rejects(load(driver, 'key'), refusal('busy', /in use for too long/))
+        await assert.rejects(load(driver, 'key'), storageError('busy', /in use for too long/))
         release.happen()
         await held
         assert.equal(await load(driver, 'key'), undefined)
       })
     })
 
-  test('over HTTP that is 503 with Retry-After, and then 200 again', async (t) => {
+  test('the API answers 503 with Retry-After, and 200 after the restart', async (t) => {
     const running = await start({ driver: postgres(address()), repositories: false })
     t.after(() => running.stop())
     assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
@@ -188,7 +191,7 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
     assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
   })
 
-  test('a statement that takes too long is given up, and what it would have written is not there', async (t) => {
+  test('a statement that exceeds its time limit fails as busy and writes nothing', async (t) => {
     const url = address()
     const driver = await openAt(t, url, { statementTimeout: 300 })
     await save(driver, { key: 'value' })
@@ -198,7 +201,7 @@ describe('PostgreSQL in trouble', { skip: missing }, () => {
     await other.query(
       `BEGIN; SELECT * FROM ${new URL(url).searchParams.get('schema')}.allot_entry FOR UPDATE`,
     )
-    await assert.rejects(save(driver, { key: 'late' }), refusal('busy', /did not answer in time/))
+    await assert.rejects(save(driver, { key: 'late' }), storageError('busy', /did not answer in time/))
     assert.equal(await load(driver, 'key'), 'value')
     await other.query('COMMIT')
     assert.equal(await load(driver, 'key'), 'value')

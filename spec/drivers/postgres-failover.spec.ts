@@ -18,7 +18,7 @@ const opened = async (t: TestContext, url: string): Promise<StorageDriver> => {
   return driver
 }
 
-describe('A URL that names several servers', { skip: missing }, () => {
+describe('A URL with several hosts', { skip: missing }, () => {
   before(async () => {
     primary = await startCluster()
     standby = await startStandby(primary)
@@ -28,7 +28,7 @@ describe('A URL that names several servers', { skip: missing }, () => {
     await primary.dispose()
   })
 
-  test('leads to the one that takes writes, wherever it stands in the list', async (t) => {
+  test('connects to the primary at any position of the list', async (t) => {
     const orders = [
       [primary.port, standby.port],
       [standby.port, primary.port],
@@ -41,7 +41,7 @@ describe('A URL that names several servers', { skip: missing }, () => {
     }
   })
 
-  test('of which none takes writes cannot be used, and all are named', async () => {
+  test('without a primary cannot be opened, and the error names all hosts', async () => {
     const driver = postgres(at(1, standby.port))
     await assert.rejects(driver.open(), (error: StorageError) => {
       assert.equal(error.reason, 'away')
@@ -50,7 +50,7 @@ describe('A URL that names several servers', { skip: missing }, () => {
     })
   })
 
-  test('is held to what it may ask for, and is not repeated: it may hold a password', () => {
+  test('with an invalid host or parameter is refused, and the error does not repeat the password', () => {
     const wrong = [
       'postgres://a:secret@one:5432,two:x/d',
       'postgres://a:secret@one/d?target_session_attrs=any',

@@ -9,12 +9,14 @@ import { load, save } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
 
 const noOpenssl =
-  spawnSync('openssl', ['version']).status === 0 ? false : 'there is no openssl to make certificates'
+  spawnSync('openssl', ['version']).status === 0
+    ? false
+    : 'openssl is not installed, which makes the certificates'
 
 let folder: string
 let cluster: Cluster
 
-/** A certificate for 127.0.0.1 that signs itself. */
+/** A self-signed certificate for 127.0.0.1. */
 const certificate = (name: string): { cert: string; key: string } => {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
   const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
@@ -35,7 +37,7 @@ const works = async (t: TestContext, given: string, options?: PostgresOptions): 
   assert.equal(await load(driver, 'key'), 'value')
 }
 
-describe('PostgreSQL by TLS', { skip: missing || noOpenssl }, () => {
+describe('PostgreSQL over TLS', { skip: missing || noOpenssl }, () => {
   let own: string
   let foreign: string
   before(async () => {
@@ -50,17 +52,17 @@ describe('PostgreSQL by TLS', { skip: missing || noOpenssl }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('is trusted with the certificate that the URL names', (t) =>
+  test('connects with the certificate that the URL names', (t) =>
     works(t, url(`sslmode=verify-full&sslrootcert=${own}`)))
 
-  test('is trusted with the one that the options bring', (t) =>
+  test('connects with the certificate of the options', (t) =>
     works(t, cluster.tcp, { tls: { ca: readFileSync(own) } }))
 
   for (const [what, query] of [
     ['another certificate', () => `sslmode=verify-full&sslrootcert=${foreign}`],
-    ['none', () => 'sslmode=verify-full'],
+    ['no certificate', () => 'sslmode=verify-full'],
   ] as const)
-    test(`is refused where ${what} is trusted`, async () => {
+    test(`is refused when ${what} is trusted`, async () => {
       const driver = postgres(url(query()))
       await assert.rejects(driver.open(), (error: StorageError) => {
         assert.ok(error instanceof StorageError)
@@ -69,7 +71,7 @@ describe('PostgreSQL by TLS', { skip: missing || noOpenssl }, () => {
       })
     })
 
-  test('is spoken, not only offered', async (t) => {
+  test('encrypts every connection', async (t) => {
     const driver = postgres(url(`sslmode=verify-full&sslrootcert=${own}`))
     t.after(() => driver.close())
     await driver.open()

@@ -5,17 +5,17 @@ import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 
-/** As docs/scale.md has it: in ranges of keys, on the border of which the suite's own keys lie. */
+/** Partitions as in docs/scale.md. The keys of the suite lie on both sides of each bound and on it. */
 const partition = async (url: string): Promise<void> => {
   const client = new pg.Client({ connectionString: url })
   const schema = new URL(url).searchParams.get('schema')!
   await client.connect()
   const made = `CREATE SCHEMA ${schema};
     CREATE TABLE ${schema}.allot_entry (key bytea PRIMARY KEY, value bytea NOT NULL) PARTITION BY RANGE (key)`
-  const borders = ['MINVALUE', "'c'", "'k'", "'k3'", "'\\xff'", 'MAXVALUE']
-  const parts = borders.slice(1).map(
+  const bounds = ['MINVALUE', "'c'", "'k'", "'k3'", "'\\xff'", 'MAXVALUE']
+  const parts = bounds.slice(1).map(
     (end, at) => `CREATE TABLE ${schema}.part_${at} PARTITION OF ${schema}.allot_entry
-      FOR VALUES FROM (${borders[at]}) TO (${end})`,
+      FOR VALUES FROM (${bounds[at]}) TO (${end})`,
   )
   for (const text of [made, ...parts]) await client.query(text)
   await client.end()
@@ -54,9 +54,9 @@ const candidate = (
 
 describe('on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))
-  // The rest of the ways to run it: `npm run spec:postgres`.
+  // The other configurations run in `npm run spec:postgres`.
   if (process.env.ALLOT_SPEC_STORAGE !== 'postgres') return
-  driverSpec(candidate('postgres, with every transaction in statements of its own', { plain: true }))
-  driverSpec(candidate('postgres, with its table in partitions', {}, partition))
-  driverSpec(candidate('postgres, with hardly anything kept in mind', { readCache: 64 * 1024 }))
+  driverSpec(candidate('postgres with the plain engine', { plain: true }))
+  driverSpec(candidate('postgres with a partitioned table', {}, partition))
+  driverSpec(candidate('postgres with a tiny read cache', { readCache: 64 * 1024 }))
 })

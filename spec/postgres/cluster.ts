@@ -6,21 +6,21 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
-/** A PostgreSQL of its own, in a folder that goes when it is disposed of. */
+/** A PostgreSQL server in a temporary folder, which `dispose` removes. */
 export interface Cluster {
-  /** By its socket, where everyone is trusted. */
+  /** URL of the Unix socket, without a password. */
   url: string
-  /** By TCP on 127.0.0.1, with the password. */
+  /** URL of 127.0.0.1, with the password. */
   tcp: string
   port: number
-  /** The folder of its socket. */
+  /** Folder of the Unix socket. */
   folder: string
   stop(how?: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
-  /** Makes a standby take writes. */
+  /** Makes a standby the primary. */
   promote(): Promise<void>
   dispose(): Promise<void>
-  /** The same for a process that ends. */
+  /** Synchronous `dispose`, for the exit of a process. */
   disposeAtOnce(): void
 }
 
@@ -28,19 +28,22 @@ export const PASSWORD = 'of the specs'
 
 const DEBIAN = '/usr/lib/postgresql'
 
-/** Where initdb and pg_ctl are: the newest of Debian's versions, or on the path. */
+/** Folder of initdb and pg_ctl: Debian's newest version, or one of PATH. */
 const programs = (): string | undefined => {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((one, other) => +other - +one) : []
-  const folders = [...versions.map((one) => join(DEBIAN, one, 'bin')), ...(process.env.PATH ?? '').split(':')]
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((left, right) => +right - +left) : []
+  const folders = [
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ]
   return folders.find((folder) => existsSync(join(folder, 'initdb')))
 }
 
 const HOW = 'PostgreSQL is not installed: apt-get install postgresql-15'
 
-/** Why the specs that need PostgreSQL are skipped; false when they are not, as under CI=true, where they fail. */
+/** Why specs that need PostgreSQL are skipped. False when PostgreSQL is installed, and under CI=true, where they must run. */
 export const missing: string | false = programs() === undefined && process.env.CI !== 'true' ? HOW : false
 
-/** PostgreSQL refuses to run as root; Debian's package has made this user. */
+/** The user of Debian's package, when this process is root: PostgreSQL refuses to run as root. */
 export const unprivileged = (): { uid?: number; gid?: number } => {
   if (process.getuid?.() !== 0) return {}
   const number = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
@@ -57,11 +60,11 @@ const freePort = (): Promise<number> =>
 
 type Run = (program: string, ...words: string[]) => Promise<unknown>
 
-/** A folder for a database, and a way to run PostgreSQL's programs there. */
-const founded = async (): Promise<{ folder: string; data: string; bin: string; run: Run }> => {
+/** A folder for a database, and a function that runs PostgreSQL's programs there. */
+const createFolder = async (): Promise<{ folder: string; data: string; bin: string; run: Run }> => {
   const bin = programs()
   if (bin === undefined) throw new Error(HOW)
-  // The path of a socket has about a hundred characters at most, so it is not below a long TMPDIR.
+  // Not in TMPDIR: the path of a Unix socket is limited to about 100 bytes.
   const folder = mkdtempSync('/tmp/allot-pg-')
   const who = unprivileged()
   if (who.uid !== undefined) await chown(folder, who.uid, who.gid!)
@@ -70,7 +73,7 @@ const founded = async (): Promise<{ folder: string; data: string; bin: string; r
   return { folder, data: join(folder, 'data'), bin, run }
 }
 
-/** @param synced whether commits wait for the disk: a process that is killed loses nothing without, and specs are quicker. */
+/** @param synced whether commits wait for the disk. A killed server loses nothing without it, and specs run faster. */
 export const startCluster = async ({
   synced = false,
   settings = [],
@@ -78,22 +81,22 @@ export const startCluster = async ({
   synced?: boolean
   settings?: string[]
 } = {}): Promise<Cluster> => {
-  const place = await founded()
+  const place = await createFolder()
   const { folder, data, run } = place
   await writeFile(join(folder, 'password'), PASSWORD)
   await run(
     ...(['initdb', '-D', data, '-U', 'allot', '-E', 'UTF8', '--no-locale', '--no-sync'] as const),
     ...['--auth-local=trust', '--auth-host=scram-sha-256', '--pwfile', join(folder, 'password')],
   )
-  return begun(place, [`fsync=${synced}`, ...settings])
+  return startServer(place, [`fsync=${synced}`, ...settings])
 }
 
-/** A copy that follows, each of whose commits the other one waits for from now on. */
+/** A synchronous standby of the primary. */
 export const startStandby = async (primary: Cluster): Promise<Cluster> => {
-  const place = await founded()
+  const place = await createFolder()
   const source = `host=${primary.folder} port=${primary.port} user=allot application_name=standby`
   await place.run('pg_basebackup', '-d', source, '-D', place.data, '-R', '-X', 'stream', '-c', 'fast', '-N')
-  const standby = await begun(place, ['fsync=off'])
+  const standby = await startServer(place, ['fsync=off'])
   const client = new pg.Client({ connectionString: primary.url })
   await client.connect()
   await client.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
@@ -102,8 +105,8 @@ export const startStandby = async (primary: Cluster): Promise<Cluster> => {
   return standby
 }
 
-const begun = async (
-  { folder, data, bin, run }: Awaited<ReturnType<typeof founded>>,
+const startServer = async (
+  { folder, data, bin, run }: Awaited<ReturnType<typeof createFolder>>,
   settings: readonly string[],
 ): Promise<Cluster> => {
   const port = await freePort()
@@ -118,7 +121,7 @@ const begun = async (
     '-l',
     join(folder, 'log'),
     '-o',
-    options.map((one) => `-c ${one}`).join(' '),
+    options.map((option) => `-c ${option}`).join(' '),
   ]
   const start = async () => void (await run('pg_ctl', ...words, 'start'))
   const stop = async (how = 'fast') => void (await run('pg_ctl', '-D', data, '-w', '-m', how, 'stop'))

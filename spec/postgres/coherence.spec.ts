@@ -11,10 +11,10 @@ import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
 
 const PROCESSES = 4
-/** Reads and writes that race: all of them with `npm run spec:postgres`. */
-const RACES = onPostgres ? 10_000 : 400
+/** Concurrent reads and writes. `npm run spec:postgres` runs all of them. */
+const REQUESTS = onPostgres ? 10_000 : 400
 
-/** One of the servers; each request may go to another one. */
+/** One of the servers. Each request goes to a random one. */
 interface Process {
   child: ChildProcess
   ask: ReturnType<typeof sender>
@@ -44,18 +44,18 @@ const ok = async (answer: Promise<Answer>, status: number): Promise<Answer> => {
   return got
 }
 
-/** A person of the specs' own, with a token. */
+/** Creates a user, and returns a token. */
 const person = async (name: string): Promise<string> => {
   const account = await allot.hosting.accounts.createUser({ name })
   return (await allot.hosting.tokens.create(account.id, 'spec', ['all'])).secret
 }
 
 /**
- * Each of these is one person's thread of requests, each sent to a process chosen by lot: what one has acknowledged must
- * hold in whatever follows. It answers how many reads and writes it has made.
+ * Sequences of one user's requests, each sent to a random process: every response must reflect all acknowledged writes.
+ * Each function returns its number of requests.
  */
 const threads: Record<string, (round: number, name: string, token: string) => Promise<number>> = {
-  async 'usage and what is judged by it'(round, name, token) {
+  async 'usage and quota decisions'(round, name, token) {
     const size = 1000 + round
     const item = { owner: name, name: 'p', size, type: 'npm', version: '1' }
     await ok(ask('PUT', `/admin/ledger/packages/${name}`, root, item), round === 0 ? 201 : 200)
@@ -63,10 +63,10 @@ const threads: Record<string, (round: number, name: string, token: string) => Pr
     assert.equal(body.used.size.assets.packages.all, size)
     await ok(ask('PATCH', `/admin/quota/rules/${name}`, root, { limit: size + (round % 2) }), 200)
     const over = await ok(ask('GET', '/user/quota/check?subject=size:assets:packages:all', token), 200)
-    assert.equal(over.body, round % 2 === 0, 'a rule that was changed holds')
+    assert.equal(over.body, round % 2 === 0, 'the changed rule is in force')
     return 4
   },
-  async 'groups of an owner'(round, name, token) {
+  async 'quota groups'(round, name, token) {
     await ok(ask('DELETE', `/admin/quota/groups/${name}/users/${name}`, root), 204)
     const without = await ok(ask('GET', '/user/quota', token), 200)
     assert.equal(without.body.groups.length, 0, `round ${round}`)
@@ -95,7 +95,7 @@ const threads: Record<string, (round: number, name: string, token: string) => Pr
     await ok(ask('GET', `/user/starred/${name}/demo`, token), before ? 404 : 204)
     return 4
   },
-  async 'what is private'(round, name, token) {
+  async visibility(round, name, token) {
     await ok(ask('PATCH', `/repos/${name}/demo`, token, { private: round % 2 === 0 }), 200)
     const stranger = await ask('GET', `/repos/${name}/demo`, strangers)
     assert.equal(stranger.status, round % 2 === 0 ? 404 : 200)
@@ -103,7 +103,7 @@ const threads: Record<string, (round: number, name: string, token: string) => Pr
     assert.equal(body.length, round % 2 === 0 ? 0 : 1)
     return 3
   },
-  async 'who is a member'(round, name, token) {
+  async membership(round, name, token) {
     await ok(ask(round % 2 === 0 ? 'PUT' : 'DELETE', `/orgs/${name}-org/members/stranger`, token), 204)
     const member = await ask('GET', `/repos/${name}-org/secret`, strangers)
     assert.equal(member.status, round % 2 === 0 ? 200 : 404)
@@ -128,13 +128,13 @@ describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => 
   })
 
   const clients = Object.keys(threads).length * 2
-  it(`answer nothing stale in ${RACES.toLocaleString('en')} reads and writes of ${clients} clients`, async () => {
+  it(`give no stale response in ${REQUESTS.toLocaleString('en')} requests of ${clients} clients`, async () => {
     let done = 0
     const client = async ([title, thread]: [string, (typeof threads)[string]], at: number) => {
       const name = `${title.replaceAll(' ', '-')}-${at}`.slice(-30)
       const token = await person(name)
       await setUp(name, token)
-      for (let round = 0; done < RACES; round++) {
+      for (let round = 0; done < REQUESTS; round++) {
         const requests = await thread(round, name, token).catch((error: Error) => {
           throw new Error(`${title}, round ${round}: ${error.message}`, { cause: error })
         })
@@ -147,7 +147,7 @@ describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => 
     assert.deepEqual(named, [], 'a recount agrees')
   })
 
-  it('count every one of what all add to at once', async () => {
+  it('count every concurrent addition to one repository', async () => {
     const tokens = await Promise.all(Array.from({ length: 16 }, (_, at) => person(`fan${at}`)))
     const owner = await person('star')
     await ok(ask('POST', '/user/repos', owner, { name: 'hot' }), 201)

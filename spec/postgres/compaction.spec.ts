@@ -21,7 +21,7 @@ const opened = async (url: string): Promise<Store> => {
   return createStore(driver)
 }
 
-/** Gives repositories of its own one name after another, and takes every third away again. */
+/** Renames its own repositories repeatedly, and removes every third of them. */
 const write = async (store: Store, at: number, known: Map<number, Repository>): Promise<void> => {
   for (let n = 0; n < EACH; n++) {
     const id = 1 + at + WRITERS * (n % 10)
@@ -34,8 +34,10 @@ const write = async (store: Store, at: number, known: Map<number, Repository>): 
   }
 }
 
-describe('Names that several processes change while two pack them', { skip: missing }, () => {
-  it('are all there, and what is gone is gone', { timeout: 120_000 }, async () => {
+describe('Search over names that several processes change while two compact the index', {
+  skip: missing,
+}, () => {
+  it('finds every name, and none that was removed', { timeout: 120_000 }, async () => {
     const { url, drop } = await emptyStore()
     const stores = [await opened(url), await opened(url)]
     try {

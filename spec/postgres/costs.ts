@@ -6,8 +6,8 @@ import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
 
 /**
- * `npm run costs`: what requests cost in round trips and bytes between a server and its database, when the server has
- * never seen what they are about, and when it has. `--docs` puts the table into docs/scale.md.
+ * `npm run costs`: round trips and bytes between a server and its database for some requests, with a cold cache and with a
+ * warm one. `--docs` writes the table into docs/scale.md.
  */
 const REQUESTS: [method: string, path: string, body?: (time: number) => unknown][] = [
   ['GET', '/user/quota'],
@@ -30,28 +30,28 @@ interface Cost {
 
 type Sockets = Set<{ bytesRead: number; bytesWritten: number }>
 
-/** Every connection that pg has asked something over, and how often. */
-const watched = (): { sockets: Sockets; asked: () => number } => {
+/** The connections that pg has used, and the number of its queries. */
+const watchQueries = (): { sockets: Sockets; count: () => number } => {
   const sockets: Sockets = new Set()
-  let asked = 0
+  let queries = 0
   const client = pg.Client.prototype as unknown as { query: (...given: unknown[]) => unknown }
   const { query } = client
   client.query = function (this: { connection: { stream: never } }, ...given) {
-    asked++
+    queries++
     sockets.add(this.connection.stream)
     return query.apply(this, given)
   }
-  return { sockets, asked: () => asked }
+  return { sockets, count: () => queries }
 }
 
-const { sockets, asked } = watched()
+const { sockets, count } = watchQueries()
 const sum = (of: 'bytesRead' | 'bytesWritten') => [...sockets].reduce((all, socket) => all + socket[of], 0)
 
-const costOf = async (work: () => Promise<unknown>): Promise<Cost> => {
-  const before = { trips: asked(), sent: sum('bytesWritten'), received: sum('bytesRead') }
-  await work()
+const costOf = async (body: () => Promise<unknown>): Promise<Cost> => {
+  const before = { trips: count(), sent: sum('bytesWritten'), received: sum('bytesRead') }
+  await body()
   return {
-    trips: asked() - before.trips,
+    trips: count() - before.trips,
     sent: sum('bytesWritten') - before.sent,
     received: sum('bytesRead') - before.received,
   }
@@ -76,7 +76,7 @@ const alice: Person = { name: 'alice', id: account.id, token: secret, password: 
 await before.close()
 
 const allot = await start({ driver: postgres(cluster.url), repositories: false })
-// Connections are made, and statements prepared, by others' requests.
+// Requests of another person open the connections and prepare the statements.
 const other = await allot.person('other')
 for (let warm = 0; warm < 40; warm++)
   await Promise.all([

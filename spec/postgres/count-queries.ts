@@ -1,28 +1,28 @@
 import pg from 'pg'
 
-/** What the drivers of this process ask of their databases, by statement, from now on. */
-export interface Counted {
-  /** Runs the work, and answers what was asked meanwhile. */
-  during(work: () => Promise<unknown>): Promise<string[]>
+/** Counts the statements that the drivers of this process send. */
+export interface QueryCounter {
+  /** @returns the names of the statements that were sent while the body ran */
+  during(body: () => Promise<unknown>): Promise<string[]>
   restore(): void
 }
 
 type Query = (config: string | { name?: string; text: string }, ...more: unknown[]) => unknown
 
-/** Stands around pg's client: each query waits for its answer, so that each is one round trip. */
-export const countQueries = (): Counted => {
+/** Wraps pg's client. Each statement waits for its result, so each is one round trip. */
+export const countQueries = (): QueryCounter => {
   const client = pg.Client.prototype as unknown as { query: Query }
   const { query } = client
-  let asked: string[] = []
+  let sent: string[] = []
   client.query = function (this: unknown, config, ...more) {
-    asked.push(typeof config === 'string' ? config : (config.name ?? config.text))
+    sent.push(typeof config === 'string' ? config : (config.name ?? config.text))
     return query.call(this, config, ...more)
   }
   return {
-    async during(work) {
-      asked = []
-      await work()
-      return asked
+    async during(body) {
+      sent = []
+      await body()
+      return sent
     },
     restore() {
       client.query = query

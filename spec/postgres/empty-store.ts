@@ -1,26 +1,26 @@
 import pg from 'pg'
 import { type Cluster, startCluster } from './cluster.ts'
 
-/** One cluster for all of a process's specs, or the one that whoever runs them has started. */
+/** One cluster for all specs of a process, unless ALLOT_SPEC_POSTGRES names a running one. */
 let cluster: Promise<Cluster> | undefined
 
 const sharedUrl = async (): Promise<string> => {
   const given = process.env.ALLOT_SPEC_POSTGRES
   if (given !== undefined) return given
   cluster ??= startCluster().then((started) => {
-    // Not in a hook: those of the specs that stop their servers may come after it.
+    // Not in a hook of node:test: the hooks that stop servers may run later.
     process.once('exit', started.disposeAtOnce)
     return started
   })
   return (await cluster).url
 }
 
-let made = 0
+let created = 0
 
-/** The URL of a store of its own, which is empty, and a way to take it away. */
+/** The URL of a new schema, and a function that drops it. */
 export const emptyStore = async (): Promise<{ url: string; drop: () => Promise<void> }> => {
   const url = new URL(await sharedUrl())
-  const schema = `spec_${process.pid}_${++made}`
+  const schema = `spec_${process.pid}_${++created}`
   const drop = async () => {
     const client = new pg.Client({ connectionString: url.href.replace(/[?&]schema=\w+/, '') })
     await client.connect()

@@ -4,29 +4,29 @@ import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Cluster, startCluster, startStandby } from './cluster.ts'
 import { type Cut, startProxy } from './proxy.ts'
 
-/** What came of a fault that struck while 16 clients wrote over HTTP. */
-export interface Struck {
+/** The outcome of a fault that happened while 16 clients wrote over HTTP. */
+export interface FaultOutcome {
   acknowledged: number
-  /** Acknowledged, and not there afterwards. */
+  /** Acknowledged writes that are missing afterwards. */
   lost: number
-  /** By how much the quota differs from what is there, and how much a recount finds. */
+  /** Difference between quota and records, plus the findings of a recount. */
   miscounted: number
-  /** Answers that were neither the usual one nor 503 with Retry-After; and 503 when nothing was wrong any more. */
+  /** Unexpected answers: not a success, not 503 with Retry-After, or 503 outside of the fault. */
   wrong: string[]
   /** 503 with Retry-After. */
   refused: number
-  /** Seconds until a write was acknowledged again. */
+  /** Longest time in seconds without an acknowledged write. */
   away: number
 }
 
 export interface Fault {
   name: string
   strike(servers: Servers): Promise<void>
-  /** Where the driver finds the database, and with how much of it. */
+  /** Options of the driver, when they differ from the defaults. */
   options?: (servers: Servers) => { url: string; readers?: number; writers?: number; connectTimeout?: number }
 }
 
-/** A primary, its synchronous standby if the fault wants one, and what stands between the driver and the primary. */
+/** A primary, its synchronous standby if the fault needs one, and a proxy between the driver and the primary. */
 export interface Servers {
   primary: Cluster
   standby: Cluster | undefined
@@ -89,7 +89,7 @@ export const faults: Fault[] = [
   },
 ]
 
-export const wantsStandby = ({ name }: Fault): boolean => name.includes('standby')
+export const needsStandby = ({ name }: Fault): boolean => name.includes('standby')
 
 const askOf = async (cluster: Cluster, text: string): Promise<void> => {
   const client = new pg.Client({ connectionString: cluster.url })
@@ -101,16 +101,16 @@ const askOf = async (cluster: Cluster, text: string): Promise<void> => {
   }
 }
 
-/** @param calm milliseconds of writing before the fault and after it */
-export const struckBy = async (fault: Fault, calm: number): Promise<Struck> => {
+/** @param calmMs duration of writing before the fault and after it */
+export const runFault = async (fault: Fault, calmMs: number): Promise<FaultOutcome> => {
   const primary = await startCluster()
-  const standby = wantsStandby(fault) ? await startStandby(primary) : undefined
+  const standby = needsStandby(fault) ? await startStandby(primary) : undefined
   const proxy = await startProxy(primary.port)
   const servers = { primary, standby, proxy }
   try {
     const { url, ...options } = fault.options?.(servers) ?? { url: primary.tcp }
     const allot = await start({ driver: postgres(url, options), repositories: false })
-    const struck = await duringWrites(allot, () => fault.strike(servers), calm).finally(allot.stop)
+    const struck = await duringWrites(allot, () => fault.strike(servers), calmMs).finally(allot.stop)
     return struck
   } finally {
     await proxy.close()
@@ -122,12 +122,12 @@ export const struckBy = async (fault: Fault, calm: number): Promise<Struck> => {
 const duringWrites = async (
   allot: TestServer,
   strike: () => Promise<void>,
-  calm: number,
-): Promise<Struck> => {
+  calmMs: number,
+): Promise<FaultOutcome> => {
   const owner = await allot.person('owner', { admin: true })
   await allot.as(owner, 'POST', '/user/repos', { name: 'demo' })
   const keys = new Set<string>()
-  const struck: Struck = { acknowledged: 0, lost: 0, miscounted: 0, wrong: [], refused: 0, away: 0 }
+  const struck: FaultOutcome = { acknowledged: 0, lost: 0, miscounted: 0, wrong: [], refused: 0, away: 0 }
   let [isOver, struckAt, overAt] = [false, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   let longest = 0
   let lastAcknowledged = performance.now()
@@ -151,33 +151,33 @@ const duringWrites = async (
   const client = async (name: number) => {
     for (let at = 0; !isOver; at++) {
       await write(`${name}-${at}`)
-      // Not all of them in step: then they would share one statement, and never need another connection.
+      // With random pauses, or all clients would share one statement and one connection.
       await pause(Math.random() * 10)
     }
   }
   const clients = Array.from({ length: CLIENTS }, (_, name) => client(name))
-  await pause(calm)
+  await pause(calmMs)
   struckAt = performance.now()
   await strike()
   const sinceStrike = keys.size
-  // It is over with the first write that is acknowledged again.
+  // The fault ends with the first write that is acknowledged afterwards.
   for (let attempts = 0; keys.size === sinceStrike && attempts < 600; attempts++) await pause(50)
-  await pause(GRACE)
+  await pause(GRACE_MS)
   overAt = performance.now()
-  await pause(calm)
+  await pause(calmMs)
   isOver = true
   await Promise.all(clients)
   return { ...struck, ...(await compared(allot, owner, keys)), away: longest / 1000 }
 }
 
-/** Milliseconds in which the others have noticed too. */
-const GRACE = 500
+/** Time until all clients have noticed that the fault is over. */
+const GRACE_MS = 500
 
 const compared = async (
   { allot, as }: TestServer,
   owner: Person,
   keys: ReadonlySet<string>,
-): Promise<Pick<Struck, 'acknowledged' | 'lost' | 'miscounted'>> => {
+): Promise<Pick<FaultOutcome, 'acknowledged' | 'lost' | 'miscounted'>> => {
   const there = new Set<string>()
   for (let page = 1; ; page++) {
     const { body } = await as(owner, 'GET', `/user/quota/artifacts?limit=50&page=${page}`)

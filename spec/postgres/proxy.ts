@@ -2,24 +2,24 @@ import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
 
 /**
- * What to do with the next message that holds the words: cut the connection before it reaches the database, once it was
- * sent there, or cut it and hand the message over late, when somebody may have asked what came of it.
+ * When to break the connection at a message: before the message reaches the database, after it was sent there, or at once
+ * with a late delivery, when the driver may already have looked up the outcome.
  */
 export type Cut = 'before' | 'after' | 'late'
 
 export interface Proxy {
   port: number
-  /** @returns a promise of the moment when it has happened. */
-  cutNext(words: string, cut: Cut): Promise<void>
+  /** Breaks the connection at the next message that contains the text. Resolves once that has happened. */
+  cutNext(text: string, cut: Cut): Promise<void>
   close(): Promise<void>
 }
 
-const LATE = 300
+const LATE_MS = 300
 
-/** Stands between the driver and the database. */
+/** A TCP proxy between the driver and the database. */
 export const startProxy = async (port: number): Promise<Proxy> => {
   const sockets = new Set<Socket>()
-  let next: { words: string; cut: Cut; happened: () => void } | undefined
+  let next: { text: string; cut: Cut; happened: () => void } | undefined
 
   const pass = (client: Socket) => {
     const server = dial(port, '127.0.0.1')
@@ -32,10 +32,10 @@ export const startProxy = async (port: number): Promise<Proxy> => {
     server.once('close', () => client.destroy())
     client.once('end', () => server.end())
     client.on('data', (chunk) => {
-      if (next === undefined || !chunk.includes(next.words)) return void server.write(chunk)
+      if (next === undefined || !chunk.includes(next.text)) return void server.write(chunk)
       const { cut, happened } = next
       next = undefined
-      if (cut === 'late') setTimeout(() => server.end(chunk), LATE)
+      if (cut === 'late') setTimeout(() => server.end(chunk), LATE_MS)
       if (cut === 'after') server.end(chunk)
       if (cut === 'before') server.destroy()
       server.removeAllListeners('data')
@@ -48,9 +48,9 @@ export const startProxy = async (port: number): Promise<Proxy> => {
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   return {
     port: (listening.address() as AddressInfo).port,
-    cutNext: (words, cut) =>
+    cutNext: (text, cut) =>
       new Promise((resolve) => {
-        next = { words, cut, happened: resolve }
+        next = { text, cut, happened: resolve }
       }),
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -4,13 +4,13 @@ import { postgres } from '../../drivers/postgres/index.ts'
 import { routes } from '../../lib/api/index.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
-import { type Counted, countQueries } from './count-queries.ts'
+import { countQueries, type QueryCounter } from './count-queries.ts'
 import { emptyStore } from './empty-store.ts'
 
 const [READ, WRITE] = [2, 4]
 const TIMES = 4
 
-/** Done and undone. */
+/** Sets and clears something. */
 const set = (path: string, body?: object): [method: string, path: string, body?: () => unknown][] => [
   body === undefined ? ['PUT', path] : ['PUT', path, () => body],
   ['DELETE', path],
@@ -18,10 +18,10 @@ const set = (path: string, body?: object): [method: string, path: string, body?:
 
 let allot: TestServer
 let alice: Person
-let queries: Counted
+let queries: QueryCounter
 let drop: () => Promise<void>
 
-/** What the segments of paths are in these specs. */
+/** Values of path parameters. */
 const NAMES: Record<string, string> = {
   username: 'alice',
   owner: 'alice',
@@ -49,7 +49,7 @@ const pathOf = (path: string): string => {
   return filled + (QUERIES[filled.split('/').at(-1)!] ?? '')
 }
 
-/** Each is done and undone, several times: what is left to do in the background is asked for in between. */
+/** Each sequence runs several times, because background jobs may send statements in between. The fewest count. */
 const WRITES: [what: string, requests: [method: string, path: string, body?: (time: number) => unknown][]][] =
   [
     ['a star', set('/user/starred/alice/demo')],
@@ -106,7 +106,7 @@ const WRITES: [what: string, requests: [method: string, path: string, body?: (ti
       ],
     ],
     [
-      'an issue and what is said of it',
+      'an issue and its comments',
       [
         ['POST', '/repos/alice/demo/issues', () => ({ title: 'one' })],
         ['PATCH', '/repos/alice/demo/issues/1', (time) => ({ body: `${time}` })],
@@ -132,8 +132,8 @@ const WRITES: [what: string, requests: [method: string, path: string, body?: (ti
   ]
 
 /**
- * What takes more. A repository's name, owner and creator are looked at before its folder is made, and its presentation is
- * read after it was saved; of what is deleted the sweeper's first look at what is left to do is counted too.
+ * Requests that take more. Creating a repository reads its name, owner and creator first, and reads the result afterwards.
+ * Deleting counts the job runner's first read, too.
  */
 const MORE: Record<string, number> = {
   'POST /user/repos': 6,
@@ -142,7 +142,7 @@ const MORE: Record<string, number> = {
   'DELETE /admin/users/x#': 5,
 }
 
-const told = (asked: readonly string[]) => `${asked.length}: ${asked.join(', ')}`
+const listed = (sent: readonly string[]) => `${sent.length}: ${sent.join(', ')}`
 
 describe('A request to a server on PostgreSQL', { skip: missing }, () => {
   before(async () => {
@@ -179,16 +179,16 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
     it(`GET ${path} takes at most ${READ} round trips`, async () => {
       const ask = () => allot.as(alice, 'GET', pathOf(path))
       await ask()
-      const asked = await queries.during(ask)
-      assert.ok(asked.length <= READ, told(asked))
+      const sent = await queries.during(ask)
+      assert.ok(sent.length <= READ, listed(sent))
     })
 
   for (const [what, requests] of WRITES)
-    it(`${what}: each write takes at most ${WRITE} round trips, or as many as are said`, async () => {
+    it(`${what}: each write takes at most ${WRITE} round trips, except for the listed ones`, async () => {
       const fewest = new Map<string, string[]>()
       for (let time = 1; time <= TIMES; time++)
         for (const [method, path, body] of requests) {
-          const asked = await queries.during(async () => {
+          const sent = await queries.during(async () => {
             const { status, text } = await allot.as(
               alice,
               method,
@@ -198,10 +198,10 @@ describe('A request to a server on PostgreSQL', { skip: missing }, () => {
             assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
           })
           const before = fewest.get(`${method} ${path}`)
-          if (before === undefined || asked.length < before.length) fewest.set(`${method} ${path}`, asked)
+          if (before === undefined || sent.length < before.length) fewest.set(`${method} ${path}`, sent)
         }
-      for (const [request, asked] of fewest) {
-        assert.ok(asked.length <= (MORE[request] ?? WRITE), `${request}: ${told(asked)}`)
+      for (const [request, sent] of fewest) {
+        assert.ok(sent.length <= (MORE[request] ?? WRITE), `${request}: ${listed(sent)}`)
       }
     })
 })

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { createAllot } from '../../lib/index.ts'
 
-/** One of several server processes over one database; it tells its port. */
+/** One of several server processes over one database. It prints its port. */
 const allot = await createAllot({ driver: postgres(process.argv[2]!), repositories: false })
 const server = createServer(allot.handler).listen(0, '127.0.0.1', () => {
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`)
