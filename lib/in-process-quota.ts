@@ -1,6 +1,6 @@
 import { accountByName } from './accounts/access.ts'
-import { type QuotaInfo, quotaResource, sizesOf } from './api/quota/schema.ts'
-import { dateOf } from './api/time.ts'
+import { dateOf } from './api/fields.ts'
+import { presentStatus, presentUsage, type QuotaInfo } from './api/quota/schema.ts'
 import { AllotError } from './errors.ts'
 import type { Hosting } from './hosting.ts'
 import type { Sum } from './integers.ts'
@@ -81,14 +81,14 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       setFor: (owner, names) => groups.setFor(named(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
-    info: async (owner) => quotaResource(await quota.status(await idOf(owner)), true),
+    info: async (owner) => presentStatus(await quota.status(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
     growth: async (owner) =>
       (await quota.history(await idOf(owner))).map((one) => ({
         date: dateOf(one.day),
         all: usedBy('size:all', one),
-        size: sizesOf(one),
+        size: presentUsage(one),
       })),
     apply: hosting.plans.apply,
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Organization } from '../../lib/api/organization-schema.ts'
+import type { Organization } from '../../lib/api/organizations.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'

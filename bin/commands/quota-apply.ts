@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { QuotaChange } from '../../lib/api/quota/plan-schema.ts'
+import type { QuotaChange } from '../../lib/api/quota/plans.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import type { Api } from '../client/api-client.ts'
 import type { PlanFile } from '../config/quota-plan.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { QuotaOverInfo } from '../../lib/api/quota/plan-schema.ts'
+import type { QuotaOverInfo } from '../../lib/api/quota/plans.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { add, type Sum } from '../../lib/integers.ts'

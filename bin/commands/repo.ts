@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Repository } from '../../lib/api/repository-schema.ts'
+import type { Repository } from '../../lib/api/repository-presenter.ts'
 import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AccessToken } from '../../lib/api/token-schema.ts'
+import type { AccessToken } from '../../lib/api/tokens.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'

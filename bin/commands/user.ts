@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { AccessToken } from '../../lib/api/token-schema.ts'
-import type { User } from '../../lib/api/user-schema.ts'
+import type { AccessToken } from '../../lib/api/tokens.ts'
+import type { User } from '../../lib/api/users.ts'
 import { remoteApi } from '../client/api-access.ts'
 import { type Api, pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'

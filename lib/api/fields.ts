@@ -1,13 +1,35 @@
+/** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
 import { Visibility } from '../records/schema/index.ts'
+import type { RepositoryName } from '../repositories/relations.ts'
+
+export const wholeNumber = v.pipe(v.number(), v.safeInteger())
+export const shortText = v.pipe(v.string(), v.maxLength(255))
+/** The body of an issue, a comment or a release. */
+export const longText = v.pipe(v.string(), v.maxLength(128 * 1024))
+/** The name of a quota rule or group. */
+export const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 
 /** "`{id}` is an integer key id." */
-export const keyId = v.object({ id: v.pipe(v.number(), v.safeInteger()) })
+export const keyParams = v.object({ id: wholeNumber })
+
+/** Path parameters that name a repository, for routes that add others. */
+export const repositoryParams = { owner: v.string(), repo: v.string() }
+
+export const repositoryNameOf = ({ owner, repo }: { owner: string; repo: string }): RepositoryName => ({
+  owner,
+  name: repo,
+})
+
+/** The document writes the repository of a star or a subscription as `{username}/{reponame}`. */
+export const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
+  owner: params.username,
+  name: params.reponame,
+})
 
 /**
- * Booleans of a body that Gitea and Forgejo have and Allot does not act on: accepted, as clients send them, and left out of
- * what the handler gets. Invariant: every boolean of a body is true, false or null; text such as "no" is 422, whether or not
- * it is acted on.
+ * Booleans that Gitea and Forgejo have in a body and Allot does not act on. They are removed from what the handler
+ * receives. Invariant: every boolean of a body is true, false or null; text such as "no" is answered 422.
  */
 export const acceptedBooleans = <const Name extends string>(...names: Name[]): Record<Name, Ignored> =>
   Object.fromEntries(names.map((name) => [name, ignored])) as Record<Name, Ignored>
@@ -21,9 +43,18 @@ const ignored = v.optional(
 )
 type Ignored = typeof ignored
 
-/** Go's clients send a string without a value as an empty one: it says nothing. */
-export const GivenVisibility = v.picklist([...Visibility.options, ''])
+/** A choice of a query; clients written in Go send an empty string for a choice that is not set. */
+export const choice = <T extends string>(...options: T[]) => v.optional(v.picklist([...options, '']))
 
-export const visibilityIn = (
-  given: v.InferOutput<typeof GivenVisibility> | undefined,
-): Visibility | undefined => (given === '' ? undefined : given)
+/** A visibility in a body; clients written in Go send an empty string for a visibility that is not set. */
+export const GivenVisibility = v.optional(v.picklist([...Visibility.options, '']))
+
+export const visibilityIn = (given: v.InferOutput<typeof GivenVisibility>): Visibility | undefined =>
+  given === '' ? undefined : given
+
+/** @returns the date in UTC, such as `2026-11-21` @param day days since 1970-01-01 */
+export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
+
+/** @returns RFC 3339 in UTC with whole seconds, such as `2026-11-21T04:09:00Z` @param seconds since 1970 */
+export const timestamp = (seconds: number): string =>
+  `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

@@ -24,7 +24,7 @@ export const readable = async ({ hosting }: StreamServices, { user, params }: As
   throw new AllotError('not_found', 'there is no such repository')
 }
 
-const signIn = () => new AllotError('unauthenticated', 'sign in with a password or a token')
+export const signIn = () => new AllotError('unauthenticated', 'sign in with a password or a token')
 
 /** The repository for whoever may push to it, and who that is. */
 export const writable = async (services: StreamServices, request: Asked): Promise<[Repository, Identity]> => {

@@ -1,101 +1,125 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import { keyId } from './fields.ts'
-import { GPGKey, gpgKeyResource } from './key-schema.ts'
-import { accountNamed } from './resolve-account.ts'
-import { pageOf, reply, route, type Services } from './route.ts'
+import type { GpgKey } from '../records/schema/index.ts'
+import { keyParams, timestamp } from './fields.ts'
+import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
+
+export const GPGKeyEmail = v.object({ email: v.string(), verified: v.boolean() })
+
+const members = {
+  id: v.number(),
+  primary_key_id: v.string(),
+  key_id: v.string(),
+  public_key: v.string(),
+  emails: v.array(GPGKeyEmail),
+  can_sign: v.boolean(),
+  can_encrypt_comms: v.boolean(),
+  can_encrypt_storage: v.boolean(),
+  can_certify: v.boolean(),
+  created_at: v.string(),
+  expires_at: v.nullable(v.string()),
+}
+const Subkey = v.object({ ...members, subkeys: v.pipe(v.array(v.string()), v.maxLength(0)) })
+export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
+
+/** @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone */
+const presentKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
+  ...presentPart(key, ''),
+  emails: key.emails.map((email) => ({
+    email,
+    verified: ownerEmail !== '' && email.toLowerCase() === ownerEmail.toLowerCase(),
+  })),
+  subkeys: key.subkeys.map((subkey) => ({ ...presentPart(subkey, key.keyId), emails: [], subkeys: [] })),
+})
+
+const presentPart = (key: GpgKey['subkeys'][number], primaryKeyId: string) => ({
+  id: key.id,
+  primary_key_id: primaryKeyId,
+  key_id: key.keyId,
+  public_key: key.publicKey,
+  can_sign: key.canSign,
+  can_encrypt_comms: key.canEncryptComms,
+  can_encrypt_storage: key.canEncryptStorage,
+  can_certify: key.canCertify,
+  created_at: timestamp(key.createdAt),
+  expires_at: key.expiresAt === null ? null : timestamp(key.expiresAt),
+})
 
 const CreateGPGKeyOption = v.object({
-  /** A key with the signatures of a hundred others has room in it. */
+  /** Large enough for a key with the signatures of a hundred others. */
   armored_public_key: v.pipe(v.string(), v.maxLength(128 * 1024)),
 })
 
-/** The one address that is verified on a key of this account. */
 const emailOf = async ({ hosting }: Services, id: number) => (await hosting.accounts.byId(id))?.email ?? ''
+
+const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
+const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
 
 export const gpgKeyRoutes = [
   route({
+    ...read,
     method: 'GET',
     path: '/user/gpg_keys',
     operationId: 'userCurrentListGPGKeys',
-    tag: 'user',
     summary: "The signed-in user's GPG keys",
-    auth: 'required',
-    scope: 'read:user',
     paging: 'lenient',
     responses: { 200: v.array(GPGKey) },
     handle: async ({ user, page }, services) => {
-      const { items, total } = await services.hosting.gpgKeys.list(user.id, page)
+      const keys = await services.hosting.gpgKeys.list(user.id, page)
       const email = await emailOf(services, user.id)
-      return pageOf(
-        items.map((key) => gpgKeyResource(key, email)),
-        total,
-      )
+      return replyPage(keys, (key) => presentKey(key, email))
     },
   }),
   route({
+    ...write,
     method: 'POST',
     path: '/user/gpg_keys',
     operationId: 'userCurrentPostGPGKey',
-    tag: 'user',
     summary: 'Add a GPG key',
-    auth: 'required',
-    scope: 'write:user',
     body: CreateGPGKeyOption,
     responses: { 201: GPGKey, 422: ValidationError },
     handle: async ({ user, body, client }, services) => {
       const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client)
-      return reply(201, gpgKeyResource(key, await emailOf(services, user.id)))
+      return reply(201, presentKey(key, await emailOf(services, user.id)))
     },
   }),
   route({
+    ...read,
     method: 'GET',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentGetGPGKey',
-    tag: 'user',
     summary: "One of the signed-in user's GPG keys",
-    auth: 'required',
-    scope: 'read:user',
-    params: keyId,
+    params: keyParams,
     responses: { 200: GPGKey, 404: NotFound },
     handle: async ({ user, params }, services) => {
       const key = await services.hosting.gpgKeys.get(user.id, params.id)
-      return key === undefined
-        ? reply(404)
-        : reply(200, gpgKeyResource(key, await emailOf(services, user.id)))
+      return key === undefined ? reply(404) : reply(200, presentKey(key, await emailOf(services, user.id)))
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentDeleteGPGKey',
-    tag: 'user',
     summary: 'Delete a GPG key',
-    auth: 'required',
-    scope: 'write:user',
-    params: keyId,
+    params: keyParams,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.gpgKeys.remove(user.id, params.id)) ? reply(204) : reply(404),
+      replyEmpty(await hosting.gpgKeys.remove(user.id, params.id)),
   }),
   route({
+    ...read,
+    auth: 'optional',
     method: 'GET',
     path: '/users/{username}/gpg_keys',
     operationId: 'userListGPGKeys',
-    tag: 'user',
     summary: "A user's GPG keys",
-    auth: 'optional',
-    scope: 'read:user',
     paging: 'lenient',
     responses: { 200: v.array(GPGKey), 404: NotFound },
-    handle: async ({ user, params, page }, services) => {
-      const account = await accountNamed(services, user, params.username)
+    handle: async ({ user, params, page }, { hosting }) => {
+      const account = await hosting.accounts.find(user, params.username)
       if (account === undefined) return reply(404)
-      const { items, total } = await services.hosting.gpgKeys.list(account.id, page)
-      return pageOf(
-        items.map((key) => gpgKeyResource(key, account.email)),
-        total,
-      )
+      return replyPage(await hosting.gpgKeys.list(account.id, page), (key) => presentKey(key, account.email))
     },
   }),
 ]

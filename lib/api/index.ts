@@ -1,12 +1,10 @@
 import { adminUserRoutes } from './admin-users.ts'
-import { attachmentRoutes } from './content/attachments.ts'
+import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
-import { downloadRoutes } from './content/downloads.ts'
 import { issueRoutes } from './content/issues.ts'
 import { registryRoutes } from './content/package-registry.ts'
 import { packageRoutes } from './content/packages.ts'
 import { releaseRoutes } from './content/releases.ts'
-import { exportRoutes } from './export.ts'
 import { followingRoutes } from './following.ts'
 import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes } from './gpg-keys.ts'
@@ -15,14 +13,12 @@ import { markdownRoutes } from './markdown.ts'
 import { organizationRoutes } from './organizations.ts'
 import { quotaGroupRoutes } from './quota/groups.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
-import { organizationQuotaRoutes } from './quota/organization-quota.ts'
-import { quotaRoutes } from './quota/owner-quota.ts'
+import { ownerQuotaRoutes } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaRuleRoutes } from './quota/rules.ts'
-import { referenceRoutes } from './reference.ts'
-import { repositoryRoutes } from './repositories.ts'
-import { versionRoutes } from './server.ts'
-import { settingsRoutes } from './settings.ts'
+import { ownerRepositoryRoutes, repositoryRoutes } from './repositories.ts'
+import { repositorySearchRoutes } from './repository-search.ts'
+import { exportRoutes, serverRoutes } from './server.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
 import { starredRoutes } from './starred.ts'
 import { subscriptionRoutes } from './subscriptions.ts'
@@ -31,9 +27,11 @@ import { userRoutes } from './users.ts'
 
 const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
-/** The whole API: the router, the OpenAPI document and the specs that walk all routes are made from this list. */
+/** Every JSON route, in the order of the API document. The router, the document and the specs are built from this list. */
 export const routes = [
   ...markdownRoutes,
+  ...ownerRepositoryRoutes,
+  ...repositorySearchRoutes,
   ...repositoryRoutes,
   ...subscriptionRoutes,
   ...contentRoutes,
@@ -44,11 +42,8 @@ export const routes = [
   ...gpgKeyRoutes,
   ...tokenRoutes,
   ...organizationRoutes,
-  ...versionRoutes,
-  ...settingsRoutes,
-  ...referenceRoutes,
-  ...quotaRoutes,
-  ...organizationQuotaRoutes,
+  ...serverRoutes,
+  ...ownerQuotaRoutes,
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
   ...quotaPlanRoutes,
@@ -58,7 +53,7 @@ export const routes = [
   ...packageRoutes,
 ]
 
-/** What is served: a host may keep issues and releases itself, and packages. */
+/** The routes that a service has: a host may turn issues and releases off, and packages. */
 export const routesWith = (options: { issues: boolean; packages: unknown }): typeof routes =>
   routes.filter(
     (route) =>
@@ -66,7 +61,7 @@ export const routesWith = (options: { issues: boolean; packages: unknown }): typ
       (options.packages !== false || !packageRoutes.includes(route)),
   )
 
-/** What is served beside the API, as far as the host does not keep it itself. */
+/** The routes outside of the API whose replies are streams: git, Git LFS, packages, attachments. */
 export const streamRoutesFor = (served: {
   git: boolean
   lfs: boolean

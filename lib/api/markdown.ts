@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { Html, ValidationError } from '../http/index.ts'
+import { shortText } from './fields.ts'
 import { reply, route } from './route.ts'
 
-const shortText = v.pipe(v.string(), v.maxLength(255))
 const address = v.pipe(v.string(), v.maxLength(2048))
 
 /** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */

@@ -1,26 +1,21 @@
 import { openApiDocument } from '../http/index.ts'
 import { VERSION } from '../version.ts'
-import { Attachment } from './content/attachment-schema.ts'
-import { Comment, Issue } from './content/issue-schema.ts'
-import { Release } from './content/release-schema.ts'
+import { Attachment } from './content/attachments.ts'
+import { Comment } from './content/comments.ts'
+import { Issue } from './content/issues.ts'
+import { Release } from './content/releases.ts'
+import { GPGKey, GPGKeyEmail } from './gpg-keys.ts'
 import { routes } from './index.ts'
-import { GPGKey, GPGKeyEmail, PublicKey } from './key-schema.ts'
-import { Organization } from './organization-schema.ts'
-import {
-  QuotaExplanationInfo,
-  QuotaGroupInfo,
-  QuotaInfo,
-  QuotaRuleInfo,
-  QuotaUsedArtifact,
-  QuotaUsedAttachment,
-  QuotaUsedPackage,
-} from './quota/schema.ts'
-import { Permission, Repository } from './repository-schema.ts'
-import { AccessToken } from './token-schema.ts'
-import { User } from './user-schema.ts'
-import { WatchInfo } from './watch-schema.ts'
+import { Organization } from './organizations.ts'
+import { QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo, QuotaRuleInfo } from './quota/schema.ts'
+import { QuotaUsedArtifact, QuotaUsedAttachment, QuotaUsedPackage } from './quota/used-lists.ts'
+import { Permission, Repository } from './repository-presenter.ts'
+import { PublicKey } from './ssh-keys.ts'
+import { WatchInfo } from './subscriptions.ts'
+import { AccessToken } from './tokens.ts'
+import { User } from './users.ts'
 
-/** The resources by the names that the API document gives them. */
+/** The schemas that the document defines once and refers to by name. */
 const definitions = {
   User,
   Repository,
@@ -47,11 +42,11 @@ const definitions = {
 /** "The interface description carries version 1.1.1." */
 const INTERFACE_VERSION = '1.1.1'
 
-/** The API as an OpenAPI 3.1 document. @param apiUrl where it is served. @param served the whole API when absent */
+/** The API as an OpenAPI 3.1 document. @param apiUrl of the service @param served every route when absent */
 export const apiDocument = (apiUrl: string, serverVersion: string, served = routes) =>
   openApiDocument(served, apiUrl, { title: 'Allot', version: INTERFACE_VERSION, serverVersion, definitions })
 
-/** The same for the URL that a request came by; made when it is first asked for, which most servers never are. */
+/** The document with the URL of a request. It is created by the first request for it: most servers never get one. */
 export const documentOf = (served: typeof routes) => {
   let document: { openapi: string } | undefined
   return (apiUrl: string): { openapi: string } => {

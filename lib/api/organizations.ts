@@ -1,21 +1,48 @@
 import * as v from 'valibot'
 import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/authorize.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
-import type { Page } from '../accounts/visible-page.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Account } from '../records/schema/index.ts'
-import { acceptedBooleans, GivenVisibility, visibilityIn } from './fields.ts'
-import { Organization, organizationResource } from './organization-schema.ts'
-import { accountNamed, organizationNamed } from './resolve-account.ts'
-import { pageOf, reply, route } from './route.ts'
+import { type Account, Visibility } from '../records/schema/index.ts'
+import { acceptedBooleans, GivenVisibility, shortText, visibilityIn } from './fields.ts'
+import { reply, replyEmpty, replyPage, route } from './route.ts'
+import { avatarUrl } from './users.ts'
+
+export const Organization = v.object({
+  id: v.number(),
+  name: v.string(),
+  full_name: v.string(),
+  email: v.string(),
+  avatar_url: v.string(),
+  description: v.string(),
+  website: v.string(),
+  location: v.string(),
+  visibility: Visibility,
+  username: v.string(),
+  /** In the list for administrators only; 0 when the last owner was deleted. */
+  owners_count: v.optional(v.number()),
+})
+export type Organization = v.InferOutput<typeof Organization>
+
+const presentOrganization = (account: Account, { baseUrl }: { baseUrl: string }): Organization => ({
+  id: account.id,
+  name: account.name,
+  full_name: account.fullName,
+  email: account.email,
+  avatar_url: avatarUrl(account, baseUrl),
+  description: account.description,
+  website: account.website,
+  location: account.location,
+  visibility: account.visibility,
+  username: account.name,
+})
 
 const CreateOrgOption = v.object({
   username: v.string(),
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
-  description: v.optional(v.pipe(v.string(), v.maxLength(255))),
-  website: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  description: v.optional(shortText),
+  website: v.optional(shortText),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
-  visibility: v.optional(GivenVisibility),
+  visibility: GivenVisibility,
   ...acceptedBooleans('repo_admin_change_team_access'),
 })
 
@@ -28,28 +55,23 @@ const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrgani
   visibility: visibilityIn(body.visibility),
 })
 
-const organizationPage = (baseUrl: string, { items, total }: Page<Account>) =>
-  pageOf(
-    items.map((organization) => organizationResource(organization, baseUrl)),
-    total,
-  )
+const read = { auth: 'required', scope: 'read:organization', tag: 'organization' } as const
+const write = { auth: 'required', scope: 'write:organization', tag: 'organization' } as const
 
 export const organizationRoutes = [
   route({
+    ...write,
     method: 'POST',
     path: '/orgs',
     operationId: 'orgCreate',
-    tag: 'organization',
     summary: 'Create an organization that the signed-in user owns',
-    auth: 'required',
-    scope: 'write:organization',
     body: CreateOrgOption,
     responses: { 201: Organization, 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, body, baseUrl }, { hosting }) =>
-      reply(
-        201,
-        organizationResource(await hosting.organizations.create(user.id, newOrganization(body)), baseUrl),
-      ),
+    handle: async (request, { hosting }) => {
+      const { user, body } = request
+      const organization = await hosting.organizations.create(user.id, newOrganization(body))
+      return reply(201, presentOrganization(organization, request))
+    },
   }),
   route({
     method: 'POST',
@@ -61,11 +83,12 @@ export const organizationRoutes = [
     scope: 'write:admin',
     body: CreateOrgOption,
     responses: { 201: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body, baseUrl }, services) => {
-      const owner = await accountNamed(services, user, params.username)
+    handle: async (request, { hosting }) => {
+      const { user, params, body } = request
+      const owner = await hosting.accounts.find(user, params.username)
       if (owner?.kind !== 'user') return reply(404)
-      const organization = await services.hosting.organizations.create(owner.id, newOrganization(body))
-      return reply(201, organizationResource(organization, baseUrl))
+      const organization = await hosting.organizations.create(owner.id, newOrganization(body))
+      return reply(201, presentOrganization(organization, request))
     },
   }),
   route({
@@ -78,13 +101,11 @@ export const organizationRoutes = [
     scope: 'read:admin',
     paging: 'lenient',
     responses: { 200: v.array(Organization), 403: Forbidden },
-    handle: async ({ page, baseUrl }, { hosting }) => {
-      const { items, total } = await hosting.organizations.list(page)
-      return pageOf(
-        items.map(({ organization, owners }) => organizationResource(organization, baseUrl, owners)),
-        total,
-      )
-    },
+    handle: async (request, { hosting }) =>
+      replyPage(await hosting.organizations.list(request.page), ({ organization, owners }) => ({
+        ...presentOrganization(organization, request),
+        owners_count: owners,
+      })),
   }),
   route({
     method: 'GET',
@@ -96,26 +117,23 @@ export const organizationRoutes = [
     scope: 'read:organization',
     cacheable: true,
     responses: { 200: Organization, 404: NotFound },
-    handle: async ({ user, params, baseUrl }, services) => {
-      const organization = await organizationNamed(services, user, params.org)
-      return organization === undefined ? reply(404) : reply(200, organizationResource(organization, baseUrl))
+    handle: async (request, { hosting }) => {
+      const organization = await hosting.organizations.find(request.user, request.params.org)
+      return organization === undefined ? reply(404) : reply(200, presentOrganization(organization, request))
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/orgs/{org}',
     operationId: 'orgDelete',
-    tag: 'organization',
     summary: 'Delete an organization; with `purge=true` also what the organization owns',
-    auth: 'required',
-    scope: 'write:organization',
     query: v.object({ purge: v.optional(v.boolean()) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
       if (purge) checkScopes(user, { scope: ['write:repository', 'write:package'] })
-      const removed = await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge })
-      return removed ? reply(204) : reply(404)
+      return replyEmpty(await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge }))
     },
   }),
   route({
@@ -128,60 +146,51 @@ export const organizationRoutes = [
     scope: ['read:user', 'read:organization'],
     paging: 'lenient',
     responses: { 200: v.array(Organization) },
-    handle: async ({ user, page, baseUrl }, { hosting }) =>
-      organizationPage(baseUrl, await hosting.organizations.of(user, user.id, page)),
+    handle: async (request, { hosting }) => {
+      const { user, page } = request
+      const organizations = await hosting.organizations.of(user, user.id, page)
+      return replyPage(organizations, (organization) => presentOrganization(organization, request))
+    },
   }),
   route({
+    ...read,
     method: 'GET',
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgIsMember',
-    tag: 'organization',
     summary:
       'Whether a user is a member of an organization: 204 when so, 404 otherwise and to whoever is no member',
-    auth: 'required',
-    scope: 'read:organization',
     responses: { 204: Empty, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.organizations.hasMember(user, params.org, params.username)) ? reply(204) : reply(404),
+      replyEmpty(await hosting.organizations.hasMember(user, params.org, params.username)),
   }),
   route({
+    ...write,
     method: 'PUT',
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgAddMember',
-    tag: 'organization',
     summary: 'Add a user to an organization, or with `role: owner` make them one of its owners',
-    auth: 'required',
-    scope: 'write:organization',
     body: v.object({ role: v.optional(v.picklist(['member', 'owner'])) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ user, params, body }, { hosting }) => {
-      const options = { by: user, ...(body.role === undefined ? {} : { owner: body.role === 'owner' }) }
-      const [organization, member] = [
-        authorizeMembersOf(user, params.org),
-        visibleUser(user, params.username),
-      ]
-      await hosting.organizations.setMember(organization, member, options)
+    handle: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
+      await hosting.organizations.setMember(authorizeMembersOf(user, org), visibleUser(user, username), {
+        by: user,
+        ...(role === undefined ? {} : { owner: role === 'owner' }),
+      })
       return reply(204)
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgDeleteMember',
-    tag: 'organization',
     summary: 'Take a user out of an organization',
-    auth: 'required',
-    scope: 'write:organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
-    handle: async ({ user, params: { org, username } }, { hosting }) =>
-      (await hosting.organizations.removeMember(
-        authorizeRemoveMember(user, org, username),
-        anyAccount(username),
-        {
-          by: user,
-        },
-      ))
-        ? reply(204)
-        : reply(404),
+    handle: async ({ user, params: { org, username } }, { hosting }) => {
+      const organization = authorizeRemoveMember(user, org, username)
+      return replyEmpty(
+        await hosting.organizations.removeMember(organization, anyAccount(username), { by: user }),
+      )
+    },
   }),
 ]

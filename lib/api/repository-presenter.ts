@@ -1,115 +1,168 @@
-import { canRead, permissionOn, repositoryById, type Viewer } from '../accounts/access.ts'
-import { countsWithPending } from '../accounts/visibility.ts'
-import { countOpenIssues } from '../content/issues.ts'
-import { countReleases } from '../content/releases.ts'
+/** The wire format of repositories, how a record is presented in it, and replies with repositories. */
+import * as v from 'valibot'
+import { viewerText } from '../accounts/access.ts'
+import type { Page } from '../accounts/visible-page.ts'
+import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
-import { type Account, accounts, type Repository as Record } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { SerializedJson } from '../http/index.ts'
+import { add, type Sum } from '../integers.ts'
+import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type Repository, type RepositoryLinks, repositoryResource } from './repository-schema.ts'
-import { userResource } from './user-schema.ts'
+import { timestamp } from './fields.ts'
+import { pageOf, type Recipient, type Services } from './route.ts'
+import { hostOf, presentUser, User } from './users.ts'
 
-/** Where the service is, as the request reached it; without a slash at the end. */
-export interface Urls {
-  readonly baseUrl: string
-  readonly apiUrl: string
+export const Permission = v.object({ admin: v.boolean(), push: v.boolean(), pull: v.boolean() })
+
+const members = {
+  id: v.number(),
+  owner: User,
+  name: v.string(),
+  full_name: v.string(),
+  description: v.string(),
+  empty: v.boolean(),
+  private: v.boolean(),
+  fork: v.boolean(),
+  mirror: v.boolean(),
+  /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
+  size: v.number(),
+  html_url: v.string(),
+  url: v.string(),
+  ssh_url: v.string(),
+  clone_url: v.string(),
+  website: v.string(),
+  stars_count: v.number(),
+  forks_count: v.number(),
+  watchers_count: v.number(),
+  open_issues_count: v.number(),
+  /** Drafts are not counted. */
+  release_counter: v.number(),
+  default_branch: v.string(),
+  archived: v.boolean(),
+  created_at: v.string(),
+  updated_at: v.string(),
+  permissions: Permission,
 }
 
-const contentCounts = async (tx: ReadTransaction, { id }: Record) => {
-  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
-  return { openIssues, releases }
+/** The parent of a fork, without its own parent. */
+const ParentRepository = v.object({ ...members, parent: v.null() })
+
+export const Repository = v.object({ ...members, parent: v.nullable(ParentRepository) })
+export type Repository = v.InferOutput<typeof Repository>
+
+export const presentRepository = (details: RepositoryDetails, recipient: Recipient): Repository => ({
+  ...presentWithoutParent(details, recipient),
+  parent: details.parent && { ...presentWithoutParent(details.parent, recipient), parent: null },
+})
+
+const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) => {
+  const { repository, owner, permissions, openIssues, releases } = details
+  const { baseUrl } = recipient
+  const { path, page, api } = repositoryUrls(details, recipient)
+  return {
+    id: repository.id,
+    owner: presentUser(owner, recipient),
+    name: repository.name,
+    full_name: path,
+    description: repository.description,
+    empty: repository.empty,
+    private: repository.private,
+    fork: repository.parent !== null,
+    mirror: repository.mirror,
+    size: kibibytes(add(repository.size, repository.lfs)),
+    html_url: page,
+    url: api,
+    ssh_url: `git@${hostOf(baseUrl)}:${path}.git`,
+    clone_url: `${baseUrl}/${path}.git`,
+    website: repository.website,
+    stars_count: repository.stars,
+    forks_count: repository.forks,
+    watchers_count: repository.watchers,
+    open_issues_count: openIssues,
+    release_counter: releases,
+    default_branch: repository.defaultBranch,
+    archived: repository.archived,
+    created_at: timestamp(repository.createdAt),
+    updated_at: timestamp(repository.updatedAt),
+    permissions,
+  }
 }
 
-/** Of a repository that was just made: there is nothing in it to be counted. */
-export const nothingIn: typeof contentCounts = async () => ({ openIssues: 0, releases: 0 })
-
-/** Records as the viewer is sent them, with their owners, permissions and parents, read in one snapshot. */
-export const presentRepositories = (
-  store: Store,
-  viewer: Viewer,
-  urls: Urls,
-  records: readonly Record[],
-  countsOf = contentCounts,
-): Promise<Repository[]> => store.read((tx) => presentIn(tx, viewer, urls, records, countsOf))
-
-/** The same in a snapshot that is open already. */
-export const presentIn = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  urls: Urls,
-  records: readonly Record[],
-  countsOf = contentCounts,
-): Promise<Repository[]> => {
-  const owners = await ownersOf(tx, records)
-  // An owner may have been deleted, with its repositories, after they were found.
-  const standing = records.filter((record) => owners.has(record.owner))
-  return Promise.all(standing.map((record) => present(tx, viewer, urls, record, owners, countsOf)))
+/** @returns `owner/name`, and the URLs of the repository's page and of its API, which those of its contents begin with */
+export const repositoryUrls = (
+  { owner, repository }: Pick<RepositoryDetails, 'owner' | 'repository'>,
+  { baseUrl, apiUrl }: Recipient,
+) => {
+  const path = `${owner.name}/${repository.name}`
+  return { path, page: `${baseUrl}/${path}`, api: `${apiUrl}/repos/${path}` }
 }
 
-export const presentRepository = async (
-  store: Store,
-  viewer: Viewer,
-  urls: Urls,
-  record: Record,
-  countsOf = contentCounts,
+/** The quotient fits into a number, however large the sum. */
+const kibibytes = (bytes: Sum): number =>
+  typeof bytes === 'number' ? Math.floor(bytes / 1024) : Number(bytes / 1024n)
+
+/** Reads the details of one repository and presents it. @throws AllotError not_found when it was deleted meanwhile */
+export const readRepository = async (
+  { store }: Services,
+  request: Recipient,
+  record: RepositoryRecord,
+  { isNew = false } = {},
 ): Promise<Repository> => {
-  const [repository] = await presentRepositories(store, viewer, urls, [record], countsOf)
-  if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
-  return repository
+  const countContent = isNew ? noContent : undefined
+  const [details] = await store.read((tx) => repositoryDetails(tx, request.user, [record], countContent))
+  if (details === undefined) throw new AllotError('not_found', 'the repository was deleted')
+  return presentRepository(details, request)
 }
 
-type Owners = ReadonlyMap<number, Account>
-
-const ownersOf = async (tx: ReadTransaction, records: readonly Record[]): Promise<Owners> => {
-  const ids = [...new Set(records.map((record) => record.owner))]
-  const found = await accounts.getMany(
-    tx,
-    ids.map((id) => [id]),
+export const replyRepositories = async (
+  { store }: Services,
+  request: Recipient,
+  { items, total }: Page<RepositoryRecord>,
+) => {
+  const details = await store.read((tx) => repositoryDetails(tx, request.user, items))
+  return pageOf(
+    details.map((repository) => presentRepository(repository, request)),
+    total,
   )
-  return new Map(found.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])))
 }
 
-const present = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  urls: Urls,
-  record: Record,
-  owners: Owners,
-  countsOf: typeof contentCounts,
-): Promise<Repository> => {
-  const permissions = await permissionOn(tx, viewer, record)
-  const parent = await presentParent(tx, viewer, urls, record)
-  const settled = await countsWithPending(tx, record)
-  // Last: a repository's first counts are not known yet, and who looks them up looks at all the rest in the same moment.
-  const around = { permissions, parent, ...(await countsOf(tx, record)) }
-  return resourceOf(settled, viewer, urls, owners, around)
+/**
+ * Replies with a page of repositories from the read cache, where it is kept as JSON.
+ * @param key every parameter of `find` besides the viewer
+ */
+export const replyCachedRepositories = async (
+  { store }: Services,
+  request: Recipient,
+  key: string,
+  find: (tx: ReadTransaction) => Promise<Page<RepositoryRecord>>,
+) => {
+  const { user, apiUrl } = request
+  const { json, total } = await store.read(
+    async (tx) => {
+      const { items, total } = await find(tx)
+      const details = await repositoryDetails(tx, user, items)
+      const json = new SerializedJson(details.map((repository) => presentRepository(repository, request)))
+      return { json, total }
+    },
+    `repositories ${viewerText(user)} at ${apiUrl} ${key}`,
+  )
+  return pageOf(json, total)
 }
 
-const presentParent = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  urls: Urls,
-  { parent: id }: Record,
-): Promise<RepositoryLinks['parent']> => {
-  const parent = id === null ? undefined : await repositoryById(tx, id)
-  if (parent === undefined || !(await canRead(tx, viewer, parent))) return null
-  const permissions = await permissionOn(tx, viewer, parent)
-  const around = { permissions, parent: null, ...(await contentCounts(tx, parent)) }
-  return { ...resourceOf(parent, viewer, urls, await ownersOf(tx, [parent]), around), parent: null }
-}
-
-const resourceOf = (
-  record: Record,
-  viewer: Viewer,
-  { baseUrl, apiUrl }: Urls,
-  owners: Owners,
-  around: Omit<RepositoryLinks, 'owner'>,
-): Repository => {
-  const owner = owners.get(record.owner)!
-  return repositoryResource(
-    record,
-    { owner: userResource(owner, viewer, baseUrl), ...around },
-    baseUrl,
-    apiUrl,
+/** One repository from the read cache, likewise; undefined when `find` finds none. */
+export const readCachedRepository = (
+  { store }: Services,
+  request: Recipient,
+  key: string,
+  find: (tx: ReadTransaction) => Promise<RepositoryRecord | undefined>,
+): Promise<SerializedJson<Repository> | undefined> => {
+  const { user, apiUrl } = request
+  return store.read(
+    async (tx) => {
+      const found = await find(tx)
+      const [details] = found === undefined ? [] : await repositoryDetails(tx, user, [found])
+      return details && new SerializedJson(presentRepository(details, request))
+    },
+    `repository ${viewerText(user)} at ${apiUrl} ${key}`,
   )
 }

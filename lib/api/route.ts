@@ -1,4 +1,6 @@
+import type { Viewer } from '../accounts/access.ts'
 import type { Identity } from '../accounts/identity.ts'
+import type { Page } from '../accounts/visible-page.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Hosting } from '../hosting.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
@@ -7,23 +9,43 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
 import type { Push } from '../repositories/push-journal.ts'
 
-/** What the handlers of the API work with. */
+/** What the handlers of JSON routes work with. */
 export interface Services {
   readonly store: Store
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown
-  /** Writes all that there is, as it is at one moment. */
+  /** Writes an export of the whole store, from one snapshot. */
   readonly exportTo: Produce
   readonly version: string
-  /** `forgejo` is for clients written against a real Forgejo, and changes a few answers and nothing else. */
+  /** `forgejo` changes the few answers on which clients of Forgejo and the API document disagree. */
   readonly dialect: 'document' | 'forgejo'
-  /** The OpenAPI document, for the URL that a request came by. */
+  /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => { openapi: string }
-  /** Bytes that an attachment may have. */
+  /** Maximum size of an attachment in bytes. */
   readonly largestAttachment: number
-  /** What `GET /settings/api` tells of paging. */
+  /** Reported by `GET /settings/api`. */
   readonly pageLimits: { readonly default: number; readonly max: number }
+}
+
+/** What the handlers of stream routes (git, Git LFS, downloads) work with. */
+export interface StreamServices {
+  readonly store: Store
+  readonly hosting: Hosting
+  /** Undefined when git over HTTP is turned off. */
+  readonly transport: Transport | undefined
+  /** Maximum size of a file in bytes; undefined: no limit. */
+  readonly largest: { readonly lfs: number | undefined; readonly packages: number | undefined }
+  /** Notifies the host of a push that is counted. */
+  readonly pushed: (push: Push) => void
+  readonly failed: (error: unknown, fields: object) => void
+}
+
+/** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request is one. */
+export interface Recipient {
+  readonly user: Viewer
+  readonly baseUrl: string
+  readonly apiUrl: string
 }
 
 type Declarations = ReturnType<typeof routesFor<Identity, Services>>
@@ -32,17 +54,14 @@ const declarations: Declarations = routesFor()
 export const route: Declarations['route'] = declarations.route
 export const { reply, pageOf } = declarations
 
-/** What the handlers beside the API work with. */
-export interface StreamServices {
-  readonly store: Store
-  readonly hosting: Hosting
-  /** Undefined where the routes that use it are not served. */
-  readonly transport: Transport | undefined
-  /** Bytes that a file of each kind may have; undefined: any number. */
-  readonly largest: { readonly lfs: number | undefined; readonly packages: number | undefined }
-  /** Tells the host of a push that is counted. */
-  readonly pushed: (push: Push) => void
-  readonly failed: (error: unknown, fields: object) => void
-}
-
 export const stream: ReturnType<typeof streamsFor<Identity, StreamServices>> = streamsFor()
+
+/** Replies with a page of a list, each item presented. */
+export const replyPage = <T, B>({ items, total }: Page<T>, present: (item: T) => B) =>
+  pageOf(
+    items.map((item) => present(item)),
+    total,
+  )
+
+/** Replies 204, or 404 when the resource was not found. */
+export const replyEmpty = (isFound: boolean) => (isFound ? reply(204) : reply(404))

@@ -1,27 +1,74 @@
+/** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 import * as v from 'valibot'
-import { serializeOnce } from '../http/index.ts'
+import { Forbidden, Ndjson, serializeOnce } from '../http/index.ts'
 import { reply, route, type Services } from './route.ts'
 
 const ServerVersion = v.object({ Version: v.string(), version: v.string() })
 
-/** The level of the API that clients of Gitea and Forgejo ask for. */
+/** The version of the Gitea API that clients of Gitea and Forgejo check for. */
 const API_LEVEL = '1.22.0'
 
-const versionOf = serializeOnce(({ version }: Services) => ({
+/** `version` comes last: Go matches members without case, and the last one wins. */
+const serverVersion = serializeOnce(({ version }: Services) => ({
   Version: version,
   version: `${API_LEVEL}+allot-${version}`,
 }))
 
-export const versionRoutes = [
+const GeneralAPISettings = v.object({
+  max_response_items: v.number(),
+  default_paging_num: v.number(),
+  default_git_trees_per_page: v.number(),
+  default_max_blob_size: v.number(),
+})
+
+const open = { auth: 'optional', tag: 'miscellaneous' } as const
+
+export const serverRoutes = [
   route({
+    ...open,
     method: 'GET',
     path: '/version',
     operationId: 'getVersion',
-    tag: 'miscellaneous',
     summary: 'The running application version',
-    auth: 'optional',
     responses: { 200: ServerVersion },
-    // In this order: Go reads members without case, and the last one wins.
-    handle: (_request, services) => reply(200, versionOf(services)),
+    handle: (_request, services) => reply(200, serverVersion(services)),
+  }),
+  route({
+    ...open,
+    method: 'GET',
+    path: '/settings/api',
+    operationId: 'getGeneralAPISettings',
+    summary: 'How the lists of this API are paged',
+    responses: { 200: GeneralAPISettings },
+    handle: (_request, { pageLimits }) =>
+      reply(200, {
+        max_response_items: pageLimits.max,
+        default_paging_num: pageLimits.default,
+        default_git_trees_per_page: 0,
+        default_max_blob_size: 0,
+      }),
+  }),
+  route({
+    ...open,
+    method: 'GET',
+    path: '/openapi.json',
+    operationId: 'getOpenApiDocument',
+    summary: 'This API as an OpenAPI 3.1 document',
+    responses: { 200: v.looseObject({ openapi: v.string() }) },
+    handle: ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
+  }),
+]
+
+export const exportRoutes = [
+  route({
+    method: 'GET',
+    path: '/admin/export',
+    operationId: 'adminExport',
+    tag: 'admin',
+    summary: 'Everything, as it is at one moment: for a backup, or to move it to another store',
+    auth: 'admin',
+    scope: 'read:secrets',
+    responses: { 200: Ndjson, 403: Forbidden },
+    handle: (_request, { exportTo }) => reply(200, exportTo),
   }),
 ]

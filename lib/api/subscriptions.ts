@@ -1,19 +1,37 @@
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
-import type { Repository as Record } from '../records/schema/index.ts'
-import { repositoryPage } from './list-response.ts'
-import { presentRepository, type Urls } from './repository-presenter.ts'
-import { Repository } from './repository-schema.ts'
-import { accountNamed } from './resolve-account.ts'
-import { reply, route, type Services } from './route.ts'
-import { WatchInfo, watchResource } from './watch-schema.ts'
+import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
+import { relatedRepository } from './fields.ts'
+import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
+import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 
-const watchInfo = async (
-  { store }: Services,
-  viewer: { id: number; admin: boolean },
-  urls: Urls,
-  record: Record,
-) => watchResource(await presentRepository(store, viewer, urls, record))
+export const WatchInfo = v.object({
+  subscribed: v.boolean(),
+  ignored: v.boolean(),
+  reason: v.null(),
+  created_at: v.string(),
+  url: v.string(),
+  repository_url: v.string(),
+})
+
+/** `created_at` is that of the repository, as on Gogs, Gitea and Forgejo. */
+const presentWatch = (
+  repository: Pick<Repository, 'created_at' | 'url'>,
+): v.InferOutput<typeof WatchInfo> => ({
+  subscribed: true,
+  ignored: false,
+  reason: null,
+  created_at: repository.created_at,
+  url: `${repository.url}/subscription`,
+  repository_url: repository.url,
+})
+
+const replyWatch = async (services: Services, request: Recipient, watched: RepositoryRecord | undefined) =>
+  watched === undefined
+    ? reply(404)
+    : reply(200, presentWatch(await readRepository(services, request, watched)))
+
+const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
 export const subscriptionRoutes = [
   route({
@@ -26,45 +44,33 @@ export const subscriptionRoutes = [
     scope: 'read:repository',
     responses: { 200: WatchInfo, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params } = request
-      const name = { owner: params.username, name: params.reponame }
-      const watched = await services.hosting.relations.watches.check(user, name)
-      return watched === undefined
-        ? reply(404)
-        : reply(200, await watchInfo(services, user, request, watched))
+      const { watches } = services.hosting.relations
+      const watched = await watches.check(request.user, relatedRepository(request.params))
+      return replyWatch(services, request, watched)
     },
   }),
   route({
+    ...write,
     method: 'PUT',
     path: '/repos/{username}/{reponame}/subscription',
     operationId: 'userCurrentPutSubscription',
-    tag: 'repository',
     summary: 'Watch a repository',
-    auth: 'required',
-    scope: 'write:repository',
     responses: { 200: WatchInfo, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params } = request
-      const name = { owner: params.username, name: params.reponame }
-      const watched = await services.hosting.relations.watches.set(user, name)
-      return watched === undefined
-        ? reply(404)
-        : reply(200, await watchInfo(services, user, request, watched))
+      const { watches } = services.hosting.relations
+      const watched = await watches.set(request.user, relatedRepository(request.params))
+      return replyWatch(services, request, watched)
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/repos/{username}/{reponame}/subscription',
     operationId: 'userCurrentDeleteSubscription',
-    tag: 'repository',
     summary: 'Stop watching a repository',
-    auth: 'required',
-    scope: 'write:repository',
     responses: { 204: Empty, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) => {
-      const name = { owner: params.username, name: params.reponame }
-      return (await hosting.relations.watches.clear(user, name)) === undefined ? reply(404) : reply(204)
-    },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty((await hosting.relations.watches.clear(user, relatedRepository(params))) !== undefined),
   }),
   route({
     method: 'GET',
@@ -78,11 +84,8 @@ export const subscriptionRoutes = [
     responses: { 200: v.array(Repository) },
     handle: async (request, services) => {
       const { user, page } = request
-      return repositoryPage(
-        services,
-        request,
-        await services.hosting.relations.watches.list(user, user.id, page),
-      )
+      const watched = await services.hosting.relations.watches.list(user, user.id, page)
+      return replyRepositories(services, request, watched)
     },
   }),
   route({
@@ -97,13 +100,10 @@ export const subscriptionRoutes = [
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, page } = request
-      const account = await accountNamed(services, user, params.username)
+      const account = await services.hosting.accounts.find(user, params.username)
       if (account === undefined) return reply(404)
-      return repositoryPage(
-        services,
-        request,
-        await services.hosting.relations.watches.list(user, account.id, page),
-      )
+      const watched = await services.hosting.relations.watches.list(user, account.id, page)
+      return replyRepositories(services, request, watched)
     },
   }),
 ]

@@ -1,18 +1,42 @@
 import * as v from 'valibot'
+import { hasScope } from '../accounts/access.ts'
 import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
-import type { Account } from '../records/schema/index.ts'
-import { pageOf, reply, route, type Services } from './route.ts'
-import { AccessToken, accessTokenResource } from './token-schema.ts'
+import type { Account, Token } from '../records/schema/index.ts'
+import { shortText, timestamp } from './fields.ts'
+import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
+
+export const AccessToken = v.object({
+  id: v.number(),
+  name: v.string(),
+  /** The token itself in the reply that creates it; empty in every other. */
+  sha1: v.string(),
+  token_last_eight: v.string(),
+  scopes: v.array(v.string()),
+  created_at: v.string(),
+})
+export type AccessToken = v.InferOutput<typeof AccessToken>
+
+const presentToken = (token: Token, secret = ''): AccessToken => ({
+  id: token.id,
+  name: token.name,
+  sha1: secret,
+  token_last_eight: token.lastEight,
+  scopes: token.scopes,
+  created_at: timestamp(token.createdAt),
+})
 
 const CreateAccessTokenOption = v.object({
-  name: v.pipe(v.string(), v.maxLength(255)),
+  name: shortText,
   scopes: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(50))), v.maxLength(50))),
 })
 
-/** Undefined for an account that the caller may not see. Tokens of other users need an administrator and an admin scope. */
-const ownAccount = async (
+/**
+ * The account whose tokens a path names; undefined when the caller may not see it.
+ * @throws AllotError forbidden for another user's tokens without an administrator's token that has the admin scope
+ */
+const tokenOwner = async (
   { hosting }: Services,
   caller: Identity,
   username: string,
@@ -27,9 +51,9 @@ const ownAccount = async (
   return account
 }
 
-/** A token must not make one that may do more than itself; a password may make any. */
-const refuseWiderScopes = (caller: Identity, scopes: readonly string[]) => {
-  const wider = scopes.find((scope) => !grants(caller.scopes, scope))
+/** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
+const refuseWiderScopes = (caller: Identity, scopes: readonly string[]): void => {
+  const wider = scopes.find((scope) => !hasScope(caller.scopes, scope))
   if (wider !== undefined)
     throw new AllotError(
       'forbidden',
@@ -37,8 +61,7 @@ const refuseWiderScopes = (caller: Identity, scopes: readonly string[]) => {
     )
 }
 
-const grants = (scopes: ReadonlySet<string>, scope: string): boolean =>
-  scopes.has('all') || scopes.has(scope) || scopes.has(scope.replace(/^read:/, 'write:'))
+const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
 
 export const tokenRoutes = [
   route({
@@ -52,46 +75,38 @@ export const tokenRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(AccessToken), 403: Forbidden, 404: NotFound },
     handle: async ({ user, params, page }, services) => {
-      const account = await ownAccount(services, user, params.username, 'read:admin')
+      const account = await tokenOwner(services, user, params.username, 'read:admin')
       if (account === undefined) return reply(404)
-      const { items, total } = await services.hosting.tokens.list(account.id, page)
-      return pageOf(
-        items.map((token) => accessTokenResource(token)),
-        total,
-      )
+      return replyPage(await services.hosting.tokens.list(account.id, page), (token) => presentToken(token))
     },
   }),
   route({
+    ...write,
     method: 'POST',
     path: '/users/{username}/tokens',
     operationId: 'userCreateToken',
-    tag: 'user',
     summary: 'Make an access token, which is shown in this answer and never again',
-    auth: 'required',
-    scope: 'write:user',
     body: CreateAccessTokenOption,
     responses: { 201: AccessToken, 400: ErrorBody, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ user, params, body }, services) => {
-      const account = await ownAccount(services, user, params.username, 'write:admin')
+    handle: async ({ user, params, body: { name, scopes = [] } }, services) => {
+      const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
-      refuseWiderScopes(user, body.scopes ?? [])
-      const { token, secret } = await services.hosting.tokens.create(account.id, body.name, body.scopes ?? [])
-      return reply(201, accessTokenResource(token, secret))
+      refuseWiderScopes(user, scopes)
+      const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes)
+      return reply(201, presentToken(token, secret))
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/users/{username}/tokens/{token}',
     operationId: 'userDeleteAccessToken',
-    tag: 'user',
     summary: 'Revoke an access token, by its id or name',
-    auth: 'required',
-    scope: 'write:user',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, services) => {
-      const account = await ownAccount(services, user, params.username, 'write:admin')
+      const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
-      return (await services.hosting.tokens.remove(account.id, params.token)) ? reply(204) : reply(404)
+      return replyEmpty(await services.hosting.tokens.remove(account.id, params.token))
     },
   }),
 ]

@@ -1,19 +1,80 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { noreplyAddress } from '../accounts/names.ts'
+import { AllotError } from '../errors.ts'
 import { NotFound, serializeOnce } from '../http/index.ts'
+import { type Account, Visibility } from '../records/schema/index.ts'
 import type { Profile } from '../repositories/lists.ts'
-import { userPage } from './list-response.ts'
-import { accountGone } from './resolve-account.ts'
-import { reply, route } from './route.ts'
-import { User, userResource } from './user-schema.ts'
+import { shortText, timestamp } from './fields.ts'
+import { type Recipient, reply, replyPage, route } from './route.ts'
 
-const presentedProfile = serializeOnce(
-  ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User =>
-    userResource(account, viewer, baseUrl, {
-      followers_count: followers,
-      following_count: following,
-      starred_repos_count: starred,
-    }),
+export const User = v.object({
+  id: v.number(),
+  login: v.string(),
+  full_name: v.string(),
+  email: v.string(),
+  avatar_url: v.string(),
+  html_url: v.string(),
+  is_admin: v.boolean(),
+  active: v.boolean(),
+  created: v.string(),
+  location: v.string(),
+  website: v.string(),
+  description: v.string(),
+  visibility: Visibility,
+  username: v.string(),
+  followers_count: v.optional(v.number()),
+  following_count: v.optional(v.number()),
+  starred_repos_count: v.optional(v.number()),
+})
+export type User = v.InferOutput<typeof User>
+
+type UserRecipient = Pick<Recipient, 'user' | 'baseUrl'>
+
+/** "A user's email is shown to the user and to administrators only"; so are the roles of the account. */
+export const presentUser = (account: Account, { user, baseUrl }: UserRecipient): User => {
+  const isPrivate = user !== null && (user.admin || user.id === account.id)
+  return {
+    id: account.id,
+    login: account.name,
+    full_name: account.fullName,
+    email: emailOf(account, isPrivate, baseUrl),
+    avatar_url: avatarUrl(account, baseUrl),
+    html_url: `${baseUrl}/${account.name}`,
+    is_admin: isPrivate && account.admin,
+    active: isPrivate && account.active,
+    created: timestamp(account.createdAt),
+    location: account.location,
+    website: account.website,
+    description: account.description,
+    visibility: account.visibility,
+    username: account.name,
+  }
+}
+
+/** "and else is <login>@noreply.<host>" */
+const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
+  if (account.kind === 'organization') return ''
+  return isPrivate && account.email !== '' ? account.email : noreplyAddress(account.name, hostOf(baseUrl))
+}
+
+export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname
+
+/** A hash of the id, not of the email: a hash of the email would confirm a guess of it. */
+export const avatarUrl = ({ id }: Account, baseUrl: string): string =>
+  `${baseUrl}/avatars/${createHash('sha256').update(`account ${id}`).digest('hex')}`
+
+const presentProfile = serializeOnce(
+  ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User => ({
+    ...presentUser(account, { user: viewer, baseUrl }),
+    followers_count: followers,
+    following_count: following,
+    starred_repos_count: starred,
+  }),
 )
+
+/** The signed-in account was deleted after the request was authenticated. */
+export const accountGone = () => new AllotError('unauthenticated', 'the signed-in account is gone')
 
 export const userRoutes = [
   route({
@@ -29,7 +90,7 @@ export const userRoutes = [
     handle: async ({ user, baseUrl }, { hosting }) => {
       const profile = await hosting.profiles.byId(user, user.id)
       if (profile === undefined) throw accountGone()
-      return reply(200, presentedProfile(profile, baseUrl))
+      return reply(200, presentProfile(profile, baseUrl))
     },
   }),
   route({
@@ -41,19 +102,14 @@ export const userRoutes = [
     auth: 'optional',
     scope: 'read:user',
     paging: 'lenient',
-    query: v.object({
-      q: v.optional(v.pipe(v.string(), v.maxLength(255))),
-      uid: v.optional(v.pipe(v.number(), v.integer())),
-    }),
-    // The bare array is the document's UserList; a Forgejo wraps it.
+    query: v.object({ q: v.optional(shortText), uid: v.optional(v.pipe(v.number(), v.integer())) }),
+    // The document's UserList is the bare array; Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
     handle: async (request, { hosting, dialect }) => {
       const { user, query, page } = request
-      const found = userPage(
-        request,
-        await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page),
-      )
-      return dialect === 'forgejo' ? { ...found, body: { ok: true, data: found.body } } : found
+      const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
+      const list = replyPage(found, (account) => presentUser(account, request))
+      return dialect === 'forgejo' ? { ...list, body: { ok: true, data: list.body } } : list
     },
   }),
   route({
@@ -68,7 +124,7 @@ export const userRoutes = [
     responses: { 200: User, 404: NotFound },
     handle: async ({ user, params, baseUrl }, { hosting }) => {
       const profile = await hosting.profiles.byName(user, params.username)
-      return profile === undefined ? reply(404) : reply(200, presentedProfile(profile, baseUrl))
+      return profile === undefined ? reply(404) : reply(200, presentProfile(profile, baseUrl))
     },
   }),
 ]

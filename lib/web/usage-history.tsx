@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { dateOf } from '../api/time.ts'
+import { dateOf } from '../api/fields.ts'
 import { formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import { today } from '../quota/history.ts'

@@ -2,7 +2,7 @@
 
 import type { Viewer } from '../accounts/access.ts'
 import type { Slice } from '../accounts/visible-page.ts'
-import { usedArtifactResource, usedAttachmentResource, usedPackageResource } from '../api/quota/schema.ts'
+import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/used-lists.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
@@ -108,11 +108,11 @@ const descriptionOf = ({ kind, on, index, run, type, version }: UsedEntry['entry
 }
 
 /** The `html_url` that the API has for an entry. */
-const htmlUrlOf = ({ entry, repository, attached }: UsedEntry, owner: string, baseUrl: string): string => {
-  const place = { baseUrl, apiUrl: '', owner, repository, attached }
-  if (entry.kind === 'packages') return usedPackageResource(entry, place).html_url
-  if (entry.kind === 'artifacts') return usedArtifactResource(entry, place).html_url
-  return usedAttachmentResource(entry, place).contained_in.html_url
+const htmlUrlOf = (used: UsedEntry, owner: string, baseUrl: string): string => {
+  const urls = { baseUrl, apiUrl: '', owner }
+  if (used.entry.kind === 'packages') return presentUsedPackage(used, urls).html_url
+  if (used.entry.kind === 'artifacts') return presentUsedArtifact(used, urls).html_url
+  return presentUsedAttachment(used, urls).contained_in.html_url
 }
 
 interface ListProps {

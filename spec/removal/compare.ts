@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Viewer } from '../../lib/accounts/access.ts'
-import { presentRepositories } from '../../lib/api/repository-presenter.ts'
+import { presentRepository } from '../../lib/api/repository-presenter.ts'
+import { repositoryDetails } from '../../lib/content/details.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
 import { LedgerKind } from '../../lib/records/schema/index.ts'
 import type { RemovalFixture } from './fixture.ts'
@@ -87,7 +88,9 @@ const compareSeen = async (
 
   const found = await hosting.search.repositories(viewer, {}, ALL)
   assert.deepEqual([found.total, sorted(found.items)], [readable.length, ids(readable)])
-  const shown = await presentRepositories(store, viewer, { baseUrl: 'http://host', apiUrl: '' }, found.items)
+  const details = await store.read((tx) => repositoryDetails(tx, viewer, found.items))
+  const recipient = { user: viewer, baseUrl: 'http://host', apiUrl: '' }
+  const shown = details.map((repository) => presentRepository(repository, recipient))
   for (const one of shown) {
     const repo = model.repositories.get(one.id)!
     assert.deepEqual(

@@ -1,142 +1,233 @@
 import * as v from 'valibot'
+import type { Identity } from '../../accounts/identity.ts'
 import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
 import { AllotError } from '../../errors.ts'
-import { Empty, Forbidden, fileField, NotFound, ValidationError } from '../../http/index.ts'
-import { pageOf, reply, route } from '../route.ts'
-import { Attachment, attachmentResource } from './attachment-schema.ts'
-import { number, repositoryNameOf, repositoryParams, shortText } from './fields.ts'
+import {
+  checkScopes,
+  Empty,
+  Forbidden,
+  fileField,
+  fileReply,
+  NotFound,
+  type StreamReply,
+  type StreamRequest,
+  ValidationError,
+} from '../../http/index.ts'
+import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
+import { repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
+import { reply, replyEmpty, replyPage, route, type StreamServices, stream } from '../route.ts'
 
-/** The parts of a form that are not the file, at most. */
-const AROUND = 64 * 1024
+export const Attachment = v.object({
+  id: v.number(),
+  name: v.string(),
+  /** Bytes */
+  size: v.number(),
+  download_count: v.number(),
+  created_at: v.string(),
+  uuid: v.string(),
+  browser_download_url: v.string(),
+  type: v.literal('attachment'),
+})
 
-/** What attachments hang on, and how its paths and operations are called. */
-interface On {
+export const presentAttachment = (
+  record: AttachmentRecord,
+  { baseUrl }: { baseUrl: string },
+): v.InferOutput<typeof Attachment> => ({
+  id: record.id,
+  name: record.name,
+  size: record.size,
+  download_count: record.downloads,
+  created_at: timestamp(record.createdAt),
+  uuid: record.uuid,
+  browser_download_url: `${baseUrl}/attachments/${record.uuid}`,
+  type: 'attachment',
+})
+
+/** Path of a release's page below its repository. */
+export const tagPath = (tag: string): string =>
+  `releases/tag/${tag.split('/').map(encodeURIComponent).join('/')}`
+
+/** Maximum size in bytes of the parts of a form around the file. */
+const FORM_OVERHEAD = 64 * 1024
+
+/** What the attachment routes of issues, comments and releases differ in. */
+interface Target {
   path: string
-  /** The segment that says which. */
-  by: 'index' | 'id'
-  which: (number: number) => AttachmentTargetName
-  /** As in `issueCreateIssueAttachment`. */
-  operation: `${string} ${string}`
-  words: string
+  /** The path parameter that names the target. */
+  param: 'index' | 'id'
+  nameOf: (number: number) => AttachmentTargetName
+  /** Of `issueCreateIssueAttachment`, what stands around the verb. */
+  operation: readonly [prefix: string, target: string]
+  /** As summaries call it. */
+  title: string
   scope: 'issue' | 'repository'
 }
 
-const operationId = ({ operation }: On, verb: string, many = ''): string => {
-  const [tag, thing] = operation.split(' ')
-  return `${tag}${verb}${thing}Attachment${many}`
-}
-
-const attachmentsOn = (on: On) => {
-  const params = v.object({ ...repositoryParams, [on.by]: number } as typeof repositoryParams & {
-    index: typeof number
-    id: typeof number
+const attachmentRoutesOf = (target: Target) => {
+  const params = v.object({ ...repositoryParams, [target.param]: wholeNumber } as typeof repositoryParams & {
+    index: typeof wholeNumber
+    id: typeof wholeNumber
   })
-  const one = v.object({ ...params.entries, attachment_id: number })
-  const which = (asked: v.InferOutput<typeof params>) => on.which(asked[on.by])
-  const path = `/repos/{owner}/{repo}/${on.path}/assets`
-  const read = { auth: 'optional', scope: `read:${on.scope}`, tag: on.scope } as const
-  const write = { auth: 'required', scope: `write:${on.scope}`, tag: on.scope } as const
+  const attachmentParams = v.object({ ...params.entries, attachment_id: wholeNumber })
+  const targetOf = (given: v.InferOutput<typeof params>) => target.nameOf(given[target.param])
+  const path = `/repos/{owner}/{repo}/${target.path}/assets`
+  const [prefix, name] = target.operation
+  const read = { auth: 'optional', scope: `read:${target.scope}`, tag: target.scope } as const
+  const write = { auth: 'required', scope: `write:${target.scope}`, tag: target.scope } as const
   return [
     route({
       ...read,
       method: 'GET',
       path,
-      operationId: operationId(on, 'List', 's'),
-      summary: `The attachments of ${on.words}`,
+      operationId: `${prefix}List${name}Attachments`,
+      summary: `The attachments of ${target.title}`,
       params,
       paging: 'lenient',
       responses: { 200: v.array(Attachment), 404: NotFound },
-      handle: async ({ user, params, page, baseUrl }, { hosting }) => {
-        const found = await hosting.attachments.list(user, repositoryNameOf(params), which(params), page)
-        if (found === undefined) return reply(404)
-        return pageOf(
-          found.items.map((record) => attachmentResource(record, baseUrl)),
-          found.total,
-        )
+      handle: async (request, { hosting }) => {
+        const { user, params, page } = request
+        const at = repositoryNameOf(params)
+        const found = await hosting.attachments.list(user, at, targetOf(params), page)
+        return found === undefined
+          ? reply(404)
+          : replyPage(found, (attachment) => presentAttachment(attachment, request))
       },
     }),
     route({
       ...write,
       method: 'POST',
       path,
-      operationId: operationId(on, 'Create'),
-      summary: `Attach a file to ${on.words}: one in a form, as \`attachment\``,
+      operationId: `${prefix}Create${name}Attachment`,
+      summary: `Attach a file to ${target.title}: one in a form, as \`attachment\``,
       params,
       query: v.object({ name: v.optional(shortText) }),
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async ({ user, params, query, body, baseUrl }, { hosting, largestAttachment: largest }) => {
+      handle: async (request, { hosting, largestAttachment: largest }) => {
+        const { user, params, query, body } = request
         const at = repositoryNameOf(params)
-        if (!(await hosting.attachments.mayAdd(user, at, which(params)))) return reply(404)
-        if (body.size !== undefined && body.size > largest + AROUND)
+        if (!(await hosting.attachments.mayAdd(user, at, targetOf(params)))) return reply(404)
+        if (body.size !== undefined && body.size > largest + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
         const { name, content } = await body.file()
         const file = { name: query.name || name, content, largest }
-        return reply(
-          201,
-          attachmentResource(await hosting.attachments.add(user, at, which(params), file), baseUrl),
-        )
+        const added = await hosting.attachments.add(user, at, targetOf(params), file)
+        return reply(201, presentAttachment(added, request))
       },
     }),
     route({
       ...read,
       method: 'GET',
       path: `${path}/{attachment_id}`,
-      operationId: operationId(on, 'Get'),
-      summary: `An attachment of ${on.words}`,
-      params: one,
+      operationId: `${prefix}Get${name}Attachment`,
+      summary: `An attachment of ${target.title}`,
+      params: attachmentParams,
       responses: { 200: Attachment, 404: NotFound },
-      handle: async ({ user, params, baseUrl }, { hosting }) => {
+      handle: async (request, { hosting }) => {
+        const { user, params } = request
         const { attachment_id: id } = params
-        const found = await hosting.attachments.find(user, repositoryNameOf(params), which(params), id)
-        return found === undefined ? reply(404) : reply(200, attachmentResource(found, baseUrl))
+        const found = await hosting.attachments.find(user, repositoryNameOf(params), targetOf(params), id)
+        return found === undefined ? reply(404) : reply(200, presentAttachment(found, request))
       },
     }),
     route({
       ...write,
       method: 'PATCH',
       path: `${path}/{attachment_id}`,
-      operationId: operationId(on, 'Edit'),
-      summary: `Give an attachment of ${on.words} another name; answers 201, as a Forgejo does`,
-      params: one,
-      body: v.object({ name: v.pipe(v.string(), v.maxLength(255)) }),
+      operationId: `${prefix}Edit${name}Attachment`,
+      summary: `Give an attachment of ${target.title} another name; answers 201, as a Forgejo does`,
+      params: attachmentParams,
+      body: v.object({ name: shortText }),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async ({ user, params, body, baseUrl }, { hosting }) => {
+      handle: async (request, { hosting }) => {
+        const { user, params, body } = request
         const { attachment_id: id } = params
         const at = repositoryNameOf(params)
-        const renamed = await hosting.attachments.rename(user, at, which(params), id, body.name)
-        return renamed === undefined ? reply(404) : reply(201, attachmentResource(renamed, baseUrl))
+        const renamed = await hosting.attachments.rename(user, at, targetOf(params), id, body.name)
+        return renamed === undefined ? reply(404) : reply(201, presentAttachment(renamed, request))
       },
     }),
     route({
       ...write,
       method: 'DELETE',
       path: `${path}/{attachment_id}`,
-      operationId: operationId(on, 'Delete'),
-      summary: `Delete an attachment of ${on.words}`,
-      params: one,
+      operationId: `${prefix}Delete${name}Attachment`,
+      summary: `Delete an attachment of ${target.title}`,
+      params: attachmentParams,
       responses: { 204: Empty, 403: Forbidden, 404: NotFound },
       handle: async ({ user, params }, { hosting }) => {
         const { attachment_id: id } = params
-        const removed = await hosting.attachments.remove(user, repositoryNameOf(params), which(params), id)
-        return removed ? reply(204) : reply(404)
+        const at = repositoryNameOf(params)
+        return replyEmpty(await hosting.attachments.remove(user, at, targetOf(params), id))
       },
     }),
   ]
 }
 
 export const attachmentRoutes = [
-  ...attachmentsOn({
-    ...{ path: 'issues/{index}', by: 'index', which: (issue) => ({ issue }) },
-    ...{ operation: 'issue Issue', words: 'an issue', scope: 'issue' },
+  ...attachmentRoutesOf({
+    path: 'issues/{index}',
+    param: 'index',
+    nameOf: (issue) => ({ issue }),
+    operation: ['issue', 'Issue'],
+    title: 'an issue',
+    scope: 'issue',
   }),
-  ...attachmentsOn({
-    ...{ path: 'issues/comments/{id}', by: 'id', which: (comment) => ({ comment }) },
-    ...{ operation: 'issue IssueComment', words: 'a comment', scope: 'issue' },
+  ...attachmentRoutesOf({
+    path: 'issues/comments/{id}',
+    param: 'id',
+    nameOf: (comment) => ({ comment }),
+    operation: ['issue', 'IssueComment'],
+    title: 'a comment',
+    scope: 'issue',
   }),
-  ...attachmentsOn({
-    ...{ path: 'releases/{id}', by: 'id', which: (release) => ({ release }) },
-    ...{ operation: 'repo Release', words: 'a release', scope: 'repository' },
+  ...attachmentRoutesOf({
+    path: 'releases/{id}',
+    param: 'id',
+    nameOf: (release) => ({ release }),
+    operation: ['repo', 'Release'],
+    title: 'a release',
+    scope: 'repository',
+  }),
+]
+
+type DownloadRequest = StreamRequest<Identity, 'uuid'>
+
+/** @throws AllotError not_found when the attachment does not exist or its issue or release is hidden from the client */
+const open = async ({ user, params, headers }: DownloadRequest, { hosting }: StreamServices) => {
+  // Without scopes: which scope is needed depends on the attachment, and is checked once it is found.
+  const account = user === null ? null : { id: user.id, admin: user.admin }
+  const found = await hosting.attachments.byUuid(account, params.uuid)
+  if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
+  const { attachment } = found
+  if (user !== null)
+    checkScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
+  const reply = await fileReply(headers, {
+    size: attachment.size,
+    name: attachment.name,
+    tag: attachment.uuid,
+    read: (range) => hosting.attachments.read(attachment, range),
+  })
+  return { attachment, reply }
+}
+
+/** Counts a reply with the whole file as a download. The file is sent even if the count cannot be saved. */
+const download = async (request: DownloadRequest, services: StreamServices): Promise<StreamReply> => {
+  const { attachment, reply } = await open(request, services)
+  if (reply.status === 200)
+    await services.hosting.attachments
+      .downloaded(attachment.id)
+      .catch((error) => services.failed(error, { attachment: attachment.id }))
+  return reply
+}
+
+/** The files themselves, at the `browser_download_url` of each attachment. */
+export const downloadRoutes = [
+  stream({ method: 'GET', path: '/attachments/{uuid}', handle: download }),
+  stream({
+    method: 'HEAD',
+    path: '/attachments/{uuid}',
+    handle: async (request, services) => (await open(request, services)).reply,
   }),
 ]

@@ -1,32 +1,86 @@
 import * as v from 'valibot'
 import type { OnIssue } from '../../content/comments.ts'
+import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Comment as Record } from '../../records/schema/index.ts'
-import type { ListRequest } from '../list-response.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import { number, presenterFor, repositoryNameOf, repositoryParams, text } from './fields.ts'
-import { Comment } from './issue-schema.ts'
-import { presentComments } from './presenter.ts'
+import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
+import { longText, repositoryNameOf, repositoryParams, timestamp, wholeNumber } from '../fields.ts'
+import { repositoryUrls } from '../repository-presenter.ts'
+import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { Attachment, presentAttachment } from './attachments.ts'
 
-const onIssue = v.object({ ...repositoryParams, index: number })
-const params = v.object({ ...repositoryParams, id: number })
-const body = v.object({ body: v.pipe(text, v.minLength(1)) })
+export const Comment = v.object({
+  id: v.number(),
+  html_url: v.string(),
+  pull_request_url: v.string(),
+  issue_url: v.string(),
+  user: User,
+  original_author: v.string(),
+  original_author_id: v.number(),
+  body: v.string(),
+  assets: v.array(Attachment),
+  created_at: v.string(),
+  updated_at: v.string(),
+})
+type Comment = v.InferOutput<typeof Comment>
 
-const presentComment = async (
+const presentComment = (
+  details: ContentDetails<CommentRecord>,
+  issue: Issue,
+  recipient: Recipient,
+): Comment => {
+  const { record, author, attachments } = details
+  const page = `${repositoryUrls(details, recipient).page}/issues/${issue.number}`
+  return {
+    id: record.id,
+    html_url: `${page}#issuecomment-${record.id}`,
+    pull_request_url: '',
+    issue_url: page,
+    user: presentUser(author, recipient),
+    original_author: '',
+    original_author_id: 0,
+    body: record.body,
+    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
+    created_at: timestamp(record.createdAt),
+    updated_at: timestamp(record.updatedAt),
+  }
+}
+
+const readComments = async (
+  { store }: Services,
+  request: Recipient,
+  { repository, issue }: OnIssue<object>,
+  records: readonly CommentRecord[],
+): Promise<Comment[]> => {
+  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'comment', records))
+  return details.map((comment) => presentComment(comment, issue, request))
+}
+
+const replyComment = async <const Status extends 200 | 201>(
   services: Services,
-  request: ListRequest,
-  { repository, issue, comment }: OnIssue<{ comment: Record }>,
-) => (await presentComments(presenterFor(services, request, repository), issue, [comment]))[0]!
+  request: Recipient,
+  status: Status,
+  found: OnIssue<{ comment: CommentRecord }> | undefined,
+) => {
+  if (found === undefined) return reply(404)
+  const [comment] = await readComments(services, request, found, [found.comment])
+  return reply(status, comment!)
+}
+
+const onIssue = v.object({ ...repositoryParams, index: wholeNumber })
+const params = v.object({ ...repositoryParams, id: wholeNumber })
+const body = v.object({ body: v.pipe(longText, v.minLength(1)) })
+
+const read = { auth: 'optional', scope: 'read:issue', tag: 'issue' } as const
+const write = { auth: 'required', scope: 'write:issue', tag: 'issue' } as const
 
 export const commentRoutes = [
   route({
+    ...read,
     method: 'GET',
     path: '/repos/{owner}/{repo}/issues/{index}/comments',
     operationId: 'issueGetComments',
-    tag: 'issue',
     summary: 'The comments on an issue, the oldest first',
-    auth: 'optional',
-    scope: 'read:issue',
     params: onIssue,
     paging: 'lenient',
     responses: { 200: v.array(Comment), 404: NotFound },
@@ -35,81 +89,64 @@ export const commentRoutes = [
       const found = await services.hosting.comments.list(user, repositoryNameOf(params), params.index, page)
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      const to = presenterFor(services, request, found.repository)
-      return pageOf(await presentComments(to, found.issue, items), total)
+      return pageOf(await readComments(services, request, found, items), total)
     },
   }),
   route({
+    ...write,
     method: 'POST',
     path: '/repos/{owner}/{repo}/issues/{index}/comments',
     operationId: 'issueCreateComment',
-    tag: 'issue',
     summary: 'Comment on an issue',
-    auth: 'required',
-    scope: 'write:issue',
     params: onIssue,
     body,
     responses: { 201: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const made = await services.hosting.comments.create(
-        user,
-        repositoryNameOf(params),
-        params.index,
-        body.body,
-      )
-      return made === undefined ? reply(404) : reply(201, await presentComment(services, request, made))
+      const at = repositoryNameOf(params)
+      const created = await services.hosting.comments.create(user, at, params.index, body.body)
+      return replyComment(services, request, 201, created)
     },
   }),
   route({
+    ...read,
     method: 'GET',
     path: '/repos/{owner}/{repo}/issues/comments/{id}',
     operationId: 'issueGetComment',
-    tag: 'issue',
     summary: 'A comment',
-    auth: 'optional',
-    scope: 'read:issue',
     params,
     responses: { 200: Comment, 404: NotFound },
     handle: async (request, services) => {
       const { user, params } = request
       const found = await services.hosting.comments.find(user, repositoryNameOf(params), params.id)
-      return found === undefined ? reply(404) : reply(200, await presentComment(services, request, found))
+      return replyComment(services, request, 200, found)
     },
   }),
   route({
+    ...write,
     method: 'PATCH',
     path: '/repos/{owner}/{repo}/issues/comments/{id}',
     operationId: 'issueEditComment',
-    tag: 'issue',
     summary: 'Change a comment',
-    auth: 'required',
-    scope: 'write:issue',
     params,
     body,
     responses: { 200: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const edited = await services.hosting.comments.edit(
-        user,
-        repositoryNameOf(params),
-        params.id,
-        body.body,
-      )
-      return edited === undefined ? reply(404) : reply(200, await presentComment(services, request, edited))
+      const at = repositoryNameOf(params)
+      const edited = await services.hosting.comments.edit(user, at, params.id, body.body)
+      return replyComment(services, request, 200, edited)
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/issues/comments/{id}',
     operationId: 'issueDeleteComment',
-    tag: 'issue',
     summary: 'Delete a comment',
-    auth: 'required',
-    scope: 'write:issue',
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.comments.remove(user, repositoryNameOf(params), params.id)) ? reply(204) : reply(404),
+      replyEmpty(await hosting.comments.remove(user, repositoryNameOf(params), params.id)),
   }),
 ]

@@ -1,124 +1,198 @@
 import * as v from 'valibot'
+import { type IssueDetails, issueDetails } from '../../content/details.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Issue as Record } from '../../records/schema/index.ts'
+import type { Issue as IssueRecord, Repository } from '../../records/schema/index.ts'
 import type { InRepository } from '../../repositories/write-access.ts'
-import { acceptedBooleans } from '../fields.ts'
-import type { ListRequest } from '../list-response.ts'
-import { accountNamed } from '../resolve-account.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import { number, orEmpty, presenterFor, repositoryNameOf, repositoryParams, text } from './fields.ts'
-import { Issue, State } from './issue-schema.ts'
-import { presentIssues } from './presenter.ts'
+import {
+  acceptedBooleans,
+  choice,
+  longText,
+  repositoryNameOf,
+  repositoryParams,
+  shortText,
+  timestamp,
+  wholeNumber,
+} from '../fields.ts'
+import { repositoryUrls } from '../repository-presenter.ts'
+import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { Attachment, presentAttachment } from './attachments.ts'
+
+const State = v.picklist(['open', 'closed'])
+
+/** What Allot does not have (labels, milestones, …) is as on Forgejo for an issue without it. */
+export const Issue = v.object({
+  id: v.number(),
+  url: v.string(),
+  html_url: v.string(),
+  number: v.number(),
+  user: User,
+  original_author: v.string(),
+  original_author_id: v.number(),
+  title: v.string(),
+  body: v.string(),
+  ref: v.string(),
+  assets: v.array(Attachment),
+  labels: v.array(v.never()),
+  milestone: v.null(),
+  assignee: v.null(),
+  assignees: v.array(v.never()),
+  state: State,
+  is_locked: v.boolean(),
+  comments: v.number(),
+  created_at: v.string(),
+  updated_at: v.string(),
+  closed_at: v.nullable(v.string()),
+  due_date: v.null(),
+  pull_request: v.null(),
+  repository: v.object({ id: v.number(), name: v.string(), owner: v.string(), full_name: v.string() }),
+  pin_order: v.number(),
+})
+type Issue = v.InferOutput<typeof Issue>
+
+const presentIssue = (details: IssueDetails, recipient: Recipient): Issue => {
+  const { record, repository, owner, author, attachments, comments } = details
+  const { path, page, api } = repositoryUrls(details, recipient)
+  return {
+    id: record.id,
+    url: `${api}/issues/${record.number}`,
+    html_url: `${page}/issues/${record.number}`,
+    number: record.number,
+    user: presentUser(author, recipient),
+    original_author: '',
+    original_author_id: 0,
+    title: record.title,
+    body: record.body,
+    ref: '',
+    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
+    labels: [],
+    milestone: null,
+    assignee: null,
+    assignees: [],
+    state: record.state,
+    is_locked: false,
+    comments,
+    created_at: timestamp(record.createdAt),
+    updated_at: timestamp(record.updatedAt),
+    closed_at: record.closedAt === null ? null : timestamp(record.closedAt),
+    due_date: null,
+    pull_request: null,
+    repository: { id: repository.id, name: repository.name, owner: owner.name, full_name: path },
+    pin_order: 0,
+  }
+}
+
+const readIssues = async (
+  { store }: Services,
+  request: Recipient,
+  repository: Repository,
+  records: readonly IssueRecord[],
+): Promise<Issue[]> => {
+  const details = await store.read((tx) => issueDetails(tx, request.user, repository, records))
+  return details.map((issue) => presentIssue(issue, request))
+}
+
+const replyIssue = async <const Status extends 200 | 201>(
+  services: Services,
+  request: Recipient,
+  status: Status,
+  found: InRepository<{ issue: IssueRecord }> | undefined,
+) => {
+  if (found === undefined) return reply(404)
+  const [issue] = await readIssues(services, request, found.repository, [found.issue])
+  return reply(status, issue!)
+}
 
 const title = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
-const params = v.object({ ...repositoryParams, index: number })
-
-const presentIssue = async (
-  services: Services,
-  request: ListRequest,
-  { repository, issue }: InRepository<{ issue: Record }>,
-) => (await presentIssues(presenterFor(services, request, repository), [issue]))[0]!
-
-/** A name, or a part of one. */
-const named = v.optional(v.pipe(v.string(), v.maxLength(255)))
-
-/** What no issue has here: whoever asks for one of them is told that none has it. */
-const none = { labels: named, milestones: named }
-const nobody = { assigned_by: named, mentioned_by: named }
+const params = v.object({ ...repositoryParams, index: wholeNumber })
+const name = v.optional(shortText)
 
 const IssueQuery = v.object({
-  state: orEmpty('open', 'closed', 'all'),
-  q: named,
-  type: orEmpty('issues', 'pulls'),
-  created_by: named,
-  ...none,
-  ...nobody,
+  state: choice('open', 'closed', 'all'),
+  q: name,
+  type: choice('issues', 'pulls'),
+  created_by: name,
+  labels: name,
+  milestones: name,
+  assigned_by: name,
+  mentioned_by: name,
 })
-type IssueQuery = v.InferOutput<typeof IssueQuery>
 
-/** The id of an account; undefined when all are asked for, and 0 when nothing can be found. */
+/** Matches no issue. */
+const NO_ACCOUNT = 0
+
+/** The author that the query asks for: undefined for any, {@link NO_ACCOUNT} for a property that no issue of Allot has. */
 const authorIn = async (
-  services: Services,
-  { user }: ListRequest,
-  query: IssueQuery,
+  { hosting }: Services,
+  { user }: Recipient,
+  query: v.InferOutput<typeof IssueQuery>,
 ): Promise<number | undefined> => {
-  const { labels, milestones, assigned_by, mentioned_by, type, created_by: name } = query
-  if (type === 'pulls' || labels || milestones || assigned_by || mentioned_by) return NOBODY
-  return name ? ((await accountNamed(services, user, name))?.id ?? NOBODY) : undefined
+  const { labels, milestones, assigned_by, mentioned_by, type, created_by: author } = query
+  if (type === 'pulls' || labels || milestones || assigned_by || mentioned_by) return NO_ACCOUNT
+  return author ? ((await hosting.accounts.find(user, author))?.id ?? NO_ACCOUNT) : undefined
 }
-const NOBODY = 0
+
+const read = { auth: 'optional', scope: 'read:issue', tag: 'issue' } as const
+const write = { auth: 'required', scope: 'write:issue', tag: 'issue' } as const
 
 export const issueRoutes = [
   route({
+    ...read,
     method: 'GET',
     path: '/repos/{owner}/{repo}/issues',
     operationId: 'issueListIssues',
-    tag: 'issue',
     summary: "A repository's issues, the newest first: open ones unless `state` says otherwise",
-    auth: 'optional',
-    scope: 'read:issue',
-    paging: 'lenient',
     query: IssueQuery,
+    paging: 'lenient',
     responses: { 200: v.array(Issue), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
-      const { user, params, query, page } = request
+      const { user, params, query, page, client } = request
       const author = await authorIn(services, request, query)
-      const found = await services.hosting.issues.list(
-        user,
-        repositoryNameOf(params),
-        { state: query.state || 'open', q: query.q, author },
-        page,
-        request.client,
-      )
+      const search = { state: query.state || 'open', q: query.q, author }
+      const found = await services.hosting.issues.list(user, repositoryNameOf(params), search, page, client)
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      return pageOf(await presentIssues(presenterFor(services, request, found.repository), items), total)
+      return pageOf(await readIssues(services, request, found.repository, items), total)
     },
   }),
   route({
+    ...write,
     method: 'POST',
     path: '/repos/{owner}/{repo}/issues',
     operationId: 'issueCreateIssue',
-    tag: 'issue',
     summary: 'Open an issue',
-    auth: 'required',
-    scope: 'write:issue',
-    body: v.object({ title, body: v.optional(text), closed: v.optional(v.boolean()) }),
+    body: v.object({ title, body: v.optional(longText), closed: v.optional(v.boolean()) }),
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const made = await services.hosting.issues.create(user, repositoryNameOf(params), body)
-      return made === undefined ? reply(404) : reply(201, await presentIssue(services, request, made))
+      const created = await services.hosting.issues.create(user, repositoryNameOf(params), body)
+      return replyIssue(services, request, 201, created)
     },
   }),
   route({
+    ...read,
     method: 'GET',
     path: '/repos/{owner}/{repo}/issues/{index}',
     operationId: 'issueGetIssue',
-    tag: 'issue',
     summary: 'An issue, by its number',
-    auth: 'optional',
-    scope: 'read:issue',
     params,
     responses: { 200: Issue, 404: NotFound },
     handle: async (request, services) => {
       const { user, params } = request
       const found = await services.hosting.issues.find(user, repositoryNameOf(params), params.index)
-      return found === undefined ? reply(404) : reply(200, await presentIssue(services, request, found))
+      return replyIssue(services, request, 200, found)
     },
   }),
   route({
+    ...write,
     method: 'PATCH',
     path: '/repos/{owner}/{repo}/issues/{index}',
     operationId: 'issueEditIssue',
-    tag: 'issue',
     summary: 'Change an issue, close it, or open it again; answers 201, as a Forgejo does',
-    auth: 'required',
-    scope: 'write:issue',
     params,
     body: v.object({
       title: v.optional(title),
-      body: v.optional(text),
+      body: v.optional(longText),
       state: v.optional(State),
       ...acceptedBooleans('unset_due_date'),
     }),
@@ -126,20 +200,18 @@ export const issueRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const edited = await services.hosting.issues.edit(user, repositoryNameOf(params), params.index, body)
-      return edited === undefined ? reply(404) : reply(201, await presentIssue(services, request, edited))
+      return replyIssue(services, request, 201, edited)
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/repos/{owner}/{repo}/issues/{index}',
     operationId: 'issueDelete',
-    tag: 'issue',
     summary: 'Delete an issue with its comments',
-    auth: 'required',
-    scope: 'write:issue',
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.issues.remove(user, repositoryNameOf(params), params.index)) ? reply(204) : reply(404),
+      replyEmpty(await hosting.issues.remove(user, repositoryNameOf(params), params.index)),
   }),
 ]

@@ -1,89 +1,126 @@
+/** The registry of generic packages, at the paths that clients of Forgejo use, and the page of a package. */
 import type { Identity } from '../../accounts/identity.ts'
 import type { PackageName } from '../../content/package-files.ts'
 import { AllotError } from '../../errors.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
+import type { Account, PackageFile, PackageVersion } from '../../records/schema/index.ts'
+import { signIn } from '../git-access.ts'
 import { type StreamServices, stream } from '../route.ts'
-import { packagePage } from './package-page.ts'
 
-type Asked<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
+type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
+type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
+type Sender = Pick<PackageRequest, 'user'>
 
-const versionAt = ({ params }: Asked): PackageName => ({ type: 'generic', ...params })
+const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
 
-const signIn = () => new AllotError('unauthenticated', 'sign in with a password or a token')
-
-const signedIn = ({ user }: Pick<Asked, 'user'>): Identity => {
+/** @throws AllotError unauthenticated, forbidden without the scope */
+const writerOf = ({ user }: Sender): Identity => {
   if (user === null) throw signIn()
   checkScopes(user, { scope: 'write:package' })
   return user
 }
 
-/** What is not there for whoever has not signed in may be there for others: so they are asked to. */
-const absent = ({ user }: Pick<Asked, 'user'>): AllotError =>
-  user === null ? signIn() : new AllotError('not_found', 'there is no such package')
-
-const reading = ({ user }: Pick<Asked, 'user'>) => {
+/** @throws AllotError forbidden for a token without the scope */
+const readerOf = ({ user }: Sender): Identity | null => {
   if (user !== null) checkScopes(user, { scope: 'read:package' })
   return user
 }
 
-const done = (status: number): StreamReply => ({ status, headers: {}, body: '' })
+/** Asks a client without credentials to sign in: the package may exist for others. */
+const absent = ({ user }: Sender): AllotError =>
+  user === null ? signIn() : new AllotError('not_found', 'there is no such package')
 
-type AskedFile = Asked<'owner' | 'name' | 'version' | 'file'>
+const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 
-const upload = async (request: AskedFile, { hosting, largest }: StreamServices): Promise<StreamReply> => {
-  const { file } = request.params
-  const { size, body } = request
-  const user = signedIn(request)
+const upload = async (request: FileRequest, { hosting, largest }: StreamServices): Promise<StreamReply> => {
+  const { params, size, body } = request
+  const user = writerOf(request)
   if (size !== undefined && largest.packages !== undefined && size > largest.packages)
     throw new AllotError('too_large', `a file must not be larger than ${largest.packages} bytes`)
-  const added = await hosting.packages.add(user, versionAt(request), file, body, largest.packages)
+  const added = await hosting.packages.add(user, genericPackage(request), params.file, body, largest.packages)
   if (added === undefined) throw absent(request)
-  return done(201)
+  return empty(201)
 }
 
-const download = async (request: AskedFile, { hosting }: StreamServices): Promise<StreamReply> => {
-  const found = await hosting.packages.file(reading(request), versionAt(request), request.params.file)
+const download = async (request: FileRequest, { hosting }: StreamServices): Promise<StreamReply> => {
+  const found = await hosting.packages.file(readerOf(request), genericPackage(request), request.params.file)
   if (found === undefined) throw absent(request)
   const place = { area: 'packages' as const, keeper: found.owner, name: found.stored }
   return fileReply(request.headers, {
-    ...{ size: found.size, tag: found.sha256, name: found.name },
+    size: found.size,
+    tag: found.sha256,
+    name: found.name,
     read: (range) => hosting.files.read(place, range),
   })
 }
 
-const removeFile = async (request: AskedFile, { hosting }: StreamServices): Promise<StreamReply> => {
-  const user = signedIn(request)
-  if (await hosting.packages.removeFile(user, versionAt(request), request.params.file)) return done(204)
-  throw absent(request)
+const removeFile = async (request: FileRequest, { hosting }: StreamServices): Promise<StreamReply> => {
+  const isFound = await hosting.packages.removeFile(
+    writerOf(request),
+    genericPackage(request),
+    request.params.file,
+  )
+  if (!isFound) throw absent(request)
+  return empty(204)
 }
 
-const removeVersion = async (request: Asked, { hosting }: StreamServices): Promise<StreamReply> => {
-  if (await hosting.packages.remove(signedIn(request), versionAt(request))) return done(204)
-  throw absent(request)
+const removeVersion = async (request: PackageRequest, { hosting }: StreamServices): Promise<StreamReply> => {
+  const isFound = await hosting.packages.remove(writerOf(request), genericPackage(request))
+  if (!isFound) throw absent(request)
+  return empty(204)
 }
 
 const show = async (
-  request: Asked<'owner' | 'type' | 'name' | 'version'>,
+  request: PackageRequest<'owner' | 'type' | 'name' | 'version'>,
   { hosting }: StreamServices,
 ): Promise<StreamReply> => {
   const { params, baseUrl } = request
-  const user = reading(request)
-  const [found, files] = [
-    await hosting.packages.find(user, params),
-    await hosting.packages.files(user, params),
-  ]
+  const user = readerOf(request)
+  const found = await hosting.packages.find(user, params)
+  const files = await hosting.packages.files(user, params)
   if (found === undefined || files === undefined) throw absent(request)
   return packagePage(found, files, baseUrl)
 }
 
-const VERSION = '/api/packages/{owner}/generic/{name}/{version}'
+/** The page of a package, which lists its files. It has no script and loads nothing. */
+const packagePage = (
+  { owner, version }: { owner: Account; version: PackageVersion },
+  files: readonly PackageFile[],
+  baseUrl: string,
+): StreamReply => {
+  const path = [owner.name, version.type, version.name, version.version].map(encodeURIComponent).join('/')
+  const rows = files.map((file) =>
+    fileRow(file, `${baseUrl}/api/packages/${path}/${encodeURIComponent(file.name)}`),
+  )
+  const title = escapeHtml(`${version.name} ${version.version}`)
+  const body = [
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>`,
+    `<h1>${title}</h1><p>A ${version.type} package of ${escapeHtml(owner.name)}.</p>`,
+    `<table><thead><tr><th>File<th>Bytes<th>SHA-256<tbody>${rows.join('')}</table></html>\n`,
+  ].join('\n')
+  return { status: 200, headers: PAGE_HEADERS, body }
+}
 
-/** The generic registry, where clients of Forgejo look for it, and what there is to see of a package in a browser. */
+const fileRow = ({ name, size, sha256 }: PackageFile, href: string): string =>
+  `<tr><td><a href="${escapeHtml(href)}">${escapeHtml(name)}</a><td>${size}<td><code>${sha256}</code>`
+
+const PAGE_HEADERS = {
+  'Content-Type': 'text/html;charset=utf-8',
+  'Cache-Control': 'private, no-cache',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => ENTITIES[character]!)
+
+const VERSION_PATH = '/api/packages/{owner}/generic/{name}/{version}'
+
 export const registryRoutes = [
-  stream({ method: 'PUT', path: `${VERSION}/{file}`, handle: upload }),
-  stream({ method: 'GET', path: `${VERSION}/{file}`, handle: download }),
-  stream({ method: 'HEAD', path: `${VERSION}/{file}`, handle: download }),
-  stream({ method: 'DELETE', path: `${VERSION}/{file}`, handle: removeFile }),
-  stream({ method: 'DELETE', path: VERSION, handle: removeVersion }),
+  stream({ method: 'PUT', path: `${VERSION_PATH}/{file}`, handle: upload }),
+  stream({ method: 'GET', path: `${VERSION_PATH}/{file}`, handle: download }),
+  stream({ method: 'HEAD', path: `${VERSION_PATH}/{file}`, handle: download }),
+  stream({ method: 'DELETE', path: `${VERSION_PATH}/{file}`, handle: removeFile }),
+  stream({ method: 'DELETE', path: VERSION_PATH, handle: removeVersion }),
   stream({ method: 'GET', path: '/{owner}/-/packages/{type}/{name}/{version}', handle: show }),
 ]

@@ -1,52 +1,113 @@
 import * as v from 'valibot'
+import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { ReleaseEdit, WhichRelease } from '../../content/releases.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Release as Record } from '../../records/schema/index.ts'
+import type { Release as ReleaseRecord, Repository } from '../../records/schema/index.ts'
 import type { InRepository } from '../../repositories/write-access.ts'
-import type { ListRequest } from '../list-response.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import { number, presenterFor, repositoryNameOf, repositoryParams, shortText, text } from './fields.ts'
-import { presentReleases } from './presenter.ts'
-import { Release } from './release-schema.ts'
+import { longText, repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
+import { repositoryUrls } from '../repository-presenter.ts'
+import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { Attachment, presentAttachment, tagPath } from './attachments.ts'
 
-const params = v.object({ ...repositoryParams, id: number })
+export const Release = v.object({
+  id: v.number(),
+  tag_name: v.string(),
+  target_commitish: v.string(),
+  name: v.string(),
+  body: v.string(),
+  url: v.string(),
+  html_url: v.string(),
+  /** Always empty: Allot makes no archives. */
+  tarball_url: v.string(),
+  zipball_url: v.string(),
+  hide_archive_links: v.boolean(),
+  upload_url: v.string(),
+  draft: v.boolean(),
+  prerelease: v.boolean(),
+  created_at: v.string(),
+  published_at: v.nullable(v.string()),
+  author: User,
+  assets: v.array(Attachment),
+  archive_download_count: v.object({ zip: v.number(), tar_gz: v.number() }),
+})
+type Release = v.InferOutput<typeof Release>
 
-const ReleaseOption = {
+const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): Release => {
+  const { record, author, attachments } = details
+  const { page, api } = repositoryUrls(details, recipient)
+  const url = `${api}/releases/${record.id}`
+  return {
+    id: record.id,
+    tag_name: record.tag,
+    target_commitish: record.target,
+    name: record.name,
+    body: record.body,
+    url,
+    html_url: `${page}/${tagPath(record.tag)}`,
+    tarball_url: '',
+    zipball_url: '',
+    hide_archive_links: true,
+    upload_url: `${url}/assets`,
+    draft: record.draft,
+    prerelease: record.prerelease,
+    created_at: timestamp(record.createdAt),
+    published_at: record.publishedAt === null ? null : timestamp(record.publishedAt),
+    author: presentUser(author, recipient),
+    assets: attachments.map((attachment) => presentAttachment(attachment, recipient)),
+    archive_download_count: { zip: 0, tar_gz: 0 },
+  }
+}
+
+const readReleases = async (
+  { store }: Services,
+  request: Recipient,
+  repository: Repository,
+  records: readonly ReleaseRecord[],
+): Promise<Release[]> => {
+  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'release', records))
+  return details.map((release) => presentRelease(release, request))
+}
+
+const replyRelease = async <const Status extends 200 | 201>(
+  services: Services,
+  request: Recipient,
+  status: Status,
+  found: InRepository<{ release: ReleaseRecord }> | undefined,
+) => {
+  if (found === undefined) return reply(404)
+  const [release] = await readReleases(services, request, found.repository, [found.release])
+  return reply(status, release!)
+}
+
+const find = async (
+  services: Services,
+  request: Recipient & { params: { owner: string; repo: string } },
+  which: WhichRelease,
+) => {
+  const { user, params } = request
+  const found = await services.hosting.releases.find(user, repositoryNameOf(params), which)
+  return replyRelease(services, request, 200, found)
+}
+
+const params = v.object({ ...repositoryParams, id: wholeNumber })
+
+const options = {
   target_commitish: v.optional(shortText),
   name: v.optional(shortText),
-  body: v.optional(text),
+  body: v.optional(longText),
   draft: v.optional(v.boolean()),
   prerelease: v.optional(v.boolean()),
 }
 const CreateReleaseOption = v.object({
   tag_name: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
-  ...ReleaseOption,
+  ...options,
 })
-const EditReleaseOption = v.object({ tag_name: v.optional(shortText), ...ReleaseOption })
+const EditReleaseOption = v.object({ tag_name: v.optional(shortText), ...options })
 
-const editOf = ({
-  tag_name: tag,
-  target_commitish: target,
-  ...rest
-}: v.InferOutput<typeof EditReleaseOption>): ReleaseEdit => ({
-  tag,
-  target,
-  ...rest,
-})
-
-const presentRelease = async (
-  services: Services,
-  request: ListRequest,
-  { repository, release }: InRepository<{ release: Record }>,
-) => (await presentReleases(presenterFor(services, request, repository), [release]))[0]!
-
-const get = async (
-  services: Services,
-  request: ListRequest & { params: { owner: string; repo: string } },
-  which: WhichRelease,
-) => {
-  const found = await services.hosting.releases.find(request.user, repositoryNameOf(request.params), which)
-  return found === undefined ? reply(404) : reply(200, await presentRelease(services, request, found))
+const editIn = (body: v.InferOutput<typeof EditReleaseOption>): ReleaseEdit => {
+  const { tag_name: tag, target_commitish: target, ...rest } = body
+  return { tag, target, ...rest }
 }
 
 const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
@@ -59,16 +120,16 @@ export const releaseRoutes = [
     path: '/repos/{owner}/{repo}/releases',
     operationId: 'repoListReleases',
     summary: "A repository's releases, the newest first; drafts for those who may write to it",
-    paging: 'lenient',
     query: v.object({ draft: v.optional(v.boolean()), 'pre-release': v.optional(v.boolean()) }),
+    paging: 'lenient',
     responses: { 200: v.array(Release), 404: NotFound },
     handle: async (request, services) => {
       const { user, params, query, page } = request
-      const asked = { draft: query.draft, prerelease: query['pre-release'] }
-      const found = await services.hosting.releases.list(user, repositoryNameOf(params), asked, page)
+      const filter = { draft: query.draft, prerelease: query['pre-release'] }
+      const found = await services.hosting.releases.list(user, repositoryNameOf(params), filter, page)
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      return pageOf(await presentReleases(presenterFor(services, request, found.repository), items), total)
+      return pageOf(await readReleases(services, request, found.repository, items), total)
     },
   }),
   route({
@@ -81,9 +142,9 @@ export const releaseRoutes = [
     responses: { 201: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const release = { ...editOf(body), tag: body.tag_name }
-      const made = await services.hosting.releases.create(user, repositoryNameOf(params), release)
-      return made === undefined ? reply(404) : reply(201, await presentRelease(services, request, made))
+      const release = { ...editIn(body), tag: body.tag_name }
+      const created = await services.hosting.releases.create(user, repositoryNameOf(params), release)
+      return replyRelease(services, request, 201, created)
     },
   }),
   route({
@@ -93,7 +154,7 @@ export const releaseRoutes = [
     operationId: 'repoGetLatestRelease',
     summary: 'The newest release that is neither a draft nor a prerelease',
     responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => get(services, request, 'latest'),
+    handle: (request, services) => find(services, request, 'latest'),
   }),
   route({
     ...read,
@@ -102,7 +163,7 @@ export const releaseRoutes = [
     operationId: 'repoGetReleaseByTag',
     summary: 'The release of a tag',
     responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => get(services, request, { tag: request.params.tag }),
+    handle: (request, services) => find(services, request, { tag: request.params.tag }),
   }),
   route({
     ...write,
@@ -112,9 +173,7 @@ export const releaseRoutes = [
     summary: 'Delete the release of a tag; the tag stays',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.releases.remove(user, repositoryNameOf(params), { tag: params.tag }))
-        ? reply(204)
-        : reply(404),
+      replyEmpty(await hosting.releases.remove(user, repositoryNameOf(params), { tag: params.tag })),
   }),
   route({
     ...read,
@@ -124,7 +183,7 @@ export const releaseRoutes = [
     summary: 'A release',
     params,
     responses: { 200: Release, 404: NotFound },
-    handle: (request, services) => get(services, request, { id: request.params.id }),
+    handle: (request, services) => find(services, request, { id: request.params.id }),
   }),
   route({
     ...write,
@@ -137,13 +196,9 @@ export const releaseRoutes = [
     responses: { 200: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const edited = await services.hosting.releases.edit(
-        user,
-        repositoryNameOf(params),
-        params.id,
-        editOf(body),
-      )
-      return edited === undefined ? reply(404) : reply(200, await presentRelease(services, request, edited))
+      const at = repositoryNameOf(params)
+      const edited = await services.hosting.releases.edit(user, at, params.id, editIn(body))
+      return replyRelease(services, request, 200, edited)
     },
   }),
   route({
@@ -155,8 +210,6 @@ export const releaseRoutes = [
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      (await hosting.releases.remove(user, repositoryNameOf(params), { id: params.id }))
-        ? reply(204)
-        : reply(404),
+      replyEmpty(await hosting.releases.remove(user, repositoryNameOf(params), { id: params.id })),
   }),
 ]

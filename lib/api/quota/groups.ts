@@ -1,31 +1,29 @@
 import * as v from 'valibot'
 import { anyAccount } from '../../accounts/authorize.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import { accountNamed } from '../resolve-account.ts'
-import { pageOf, reply, route } from '../route.ts'
-import { User, userResource } from '../user-schema.ts'
-import { replyExplanation, replyInfo } from './replies.ts'
-import { groupResource, QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo } from './schema.ts'
-import { SubjectQuery, SubjectsQuery, subjectsIn } from './subject.ts'
+import { quotaName, wholeNumber } from '../fields.ts'
+import { reply, replyEmpty, replyPage, route } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { replyExplanation, replyStatus } from './owner-quota.ts'
+import { presentGroup, QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo } from './schema.ts'
+import { RequestSubjects, SubjectQuery, subjectsIn } from './subject.ts'
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
-
-/** A rule that exists is put into the group as it is; another is created, and then needs its limit. */
+/** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
 const RuleInGroup = v.object({
-  name,
-  limit: v.optional(v.pipe(v.number(), v.safeInteger())),
-  subjects: v.optional(SubjectsQuery),
+  name: quotaName,
+  limit: v.optional(wholeNumber),
+  subjects: v.optional(RequestSubjects),
 })
 const CreateQuotaGroupOptions = v.object({
-  name,
+  name: quotaName,
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
 })
 
 const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
 const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
 
-/** A change that is refused by what is there: 404 for what is not, 409 for what is already so. */
-const changed = { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody } as const
+/** 409 when the rule or the user is in the group already. */
+const added = { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody } as const
 
 export const quotaGroupRoutes = [
   route({
@@ -36,13 +34,8 @@ export const quotaGroupRoutes = [
     summary: 'The quota groups',
     paging: 'lenient',
     responses: { 200: v.array(QuotaGroupInfo), 403: Forbidden },
-    handle: async ({ page }, { quota }) => {
-      const { items, total } = await quota.groups.list(page)
-      return pageOf(
-        items.map((group) => groupResource(group)),
-        total,
-      )
-    },
+    handle: async ({ page }, { quota }) =>
+      replyPage(await quota.groups.list(page), (group) => presentGroup(group)),
   }),
   route({
     ...write,
@@ -57,7 +50,7 @@ export const quotaGroupRoutes = [
         ...rule,
         subjects: subjectsIn(dialect, subjects ?? []),
       }))
-      return reply(201, groupResource(await quota.groups.create({ name: body.name, rules })))
+      return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules })))
     },
   }),
   route({
@@ -69,7 +62,7 @@ export const quotaGroupRoutes = [
     responses: { 200: QuotaGroupInfo, 403: Forbidden, 404: NotFound },
     handle: async ({ params }, { quota }) => {
       const group = await quota.groups.get(params.quotagroup)
-      return group === undefined ? reply(404) : reply(200, groupResource(group))
+      return group === undefined ? reply(404) : reply(200, presentGroup(group))
     },
   }),
   route({
@@ -79,8 +72,7 @@ export const quotaGroupRoutes = [
     operationId: 'adminDeleteQuotaGroup',
     summary: 'Delete a quota group, and take it from everyone who has it; its rules stay',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) =>
-      (await quota.groups.remove(params.quotagroup)) ? reply(204) : reply(404),
+    handle: async ({ params }, { quota }) => replyEmpty(await quota.groups.remove(params.quotagroup)),
   }),
   route({
     ...write,
@@ -88,7 +80,7 @@ export const quotaGroupRoutes = [
     path: '/admin/quota/groups/{quotagroup}/rules/{quotarule}',
     operationId: 'adminAddRuleToQuotaGroup',
     summary: 'Put a rule into a group',
-    responses: changed,
+    responses: added,
     handle: async ({ params }, { quota }) => {
       await quota.groups.addRule(params.quotagroup, params.quotarule)
       return reply(204)
@@ -114,14 +106,11 @@ export const quotaGroupRoutes = [
     summary: 'The users and organizations that a group is assigned to',
     paging: 'lenient',
     responses: { 200: v.array(User), 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params, page, baseUrl }, { quota, hosting }) => {
-      const members = await quota.groups.members(params.quotagroup, page)
+    handle: async (request, { quota, hosting }) => {
+      const members = await quota.groups.members(request.params.quotagroup, request.page)
       if (members === undefined) return reply(404)
       const accounts = await hosting.accounts.byIds(members.items)
-      return pageOf(
-        accounts.map((account) => userResource(account, user, baseUrl)),
-        members.total,
-      )
+      return replyPage({ items: accounts, total: members.total }, (account) => presentUser(account, request))
     },
   }),
   route({
@@ -130,7 +119,7 @@ export const quotaGroupRoutes = [
     path: '/admin/quota/groups/{quotagroup}/users/{username}',
     operationId: 'adminAddUserToQuotaGroup',
     summary: 'Assign a group to a user or an organization',
-    responses: changed,
+    responses: added,
     handle: async ({ params }, { quota }) => {
       await quota.groups.assign(anyAccount(params.username), params.quotagroup)
       return reply(204)
@@ -156,8 +145,8 @@ export const quotaGroupRoutes = [
     summary: "A user's or an organization's usage, and the groups it is judged by",
     responses: { 200: QuotaInfo, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, services) => {
-      const account = await accountNamed(services, user, params.username)
-      return account === undefined ? reply(404) : replyInfo(services, account, true)
+      const account = await services.hosting.accounts.find(user, params.username)
+      return account === undefined ? reply(404) : replyStatus(services, account, true)
     },
   }),
   route({
@@ -166,10 +155,10 @@ export const quotaGroupRoutes = [
     path: '/admin/users/{username}/quota/explain',
     operationId: 'adminExplainUserQuota',
     summary: 'Why a user or an organization is, or is not, over quota for a subject',
-    query: v.object({ subject: SubjectQuery }),
+    query: SubjectQuery,
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
-      const account = await accountNamed(services, user, params.username)
+      const account = await services.hosting.accounts.find(user, params.username)
       return account === undefined ? reply(404) : replyExplanation(services, account, query.subject, true)
     },
   }),
@@ -179,7 +168,7 @@ export const quotaGroupRoutes = [
     path: '/admin/users/{username}/quota/groups',
     operationId: 'adminSetUserQuotaGroups',
     summary: "Set the whole list of a user's or an organization's groups",
-    body: v.object({ groups: v.pipe(v.array(name), v.maxLength(100)) }),
+    body: v.object({ groups: v.pipe(v.array(quotaName), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ params, body }, { quota }) => {
       await quota.groups.setFor(anyAccount(params.username), body.groups)

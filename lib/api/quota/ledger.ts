@@ -1,34 +1,39 @@
+/** The ledger over HTTP: what counts toward quota and is kept elsewhere, such as in a bucket or a CI system. */
 import * as v from 'valibot'
 import { AllotError, invalid } from '../../errors.ts'
 import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { LedgerItem, type LedgerOperation, withLineNumber } from '../../repositories/named-ledger.ts'
-import { reply, route } from '../route.ts'
+import { reply, replyEmpty, route } from '../route.ts'
 
-const LedgerEntry = v.object({ kind: LedgerKind, key: v.string(), ...LedgerItem.entries })
+const params = v.object({ kind: LedgerKind, key: v.string() })
 
-const LINES = 10_000
+const LedgerEntry = v.object({ ...params.entries, ...LedgerItem.entries })
 
-/** The longest line that a well-formed operation needs is far below this, so the body is bounded by its lines. */
+const LINE_LIMIT = 10_000
+
+/** Bytes: far above what {@link LINE_LIMIT} lines of well-formed operations need. */
 const BODY_LIMIT = 8 * 1024 * 1024
 
 const Operation = v.variant('op', [
-  v.object({ op: v.literal('put'), kind: LedgerKind, key: v.string(), ...LedgerItem.entries }),
-  v.object({ op: v.literal('delete'), kind: LedgerKind, key: v.string() }),
+  v.object({ op: v.literal('put'), ...params.entries, ...LedgerItem.entries }),
+  v.object({ op: v.literal('delete'), ...params.entries }),
 ])
 
-const operationsIn = async (text: string): Promise<LedgerOperation[]> => {
-  const lines = text.split('\n')
+/** @throws AllotError too_large for too many lines, invalid with the number of the first bad line */
+const operationsIn = async (body: string): Promise<LedgerOperation[]> => {
+  const lines = body.split('\n')
   if (lines.at(-1)?.trim() === '') lines.pop()
-  if (lines.length > LINES) throw new AllotError('too_large', `at most ${LINES} lines are taken at once`)
+  if (lines.length > LINE_LIMIT)
+    throw new AllotError('too_large', `at most ${LINE_LIMIT} lines are taken at once`)
   const operations: LedgerOperation[] = []
-  for await (const [at, line] of paced(lines.entries()))
-    operations.push(await withLineNumber(at + 1, () => operationOf(line)))
+  for await (const [index, line] of paced(lines.entries()))
+    operations.push(await withLineNumber(index + 1, () => operationIn(line)))
   return operations
 }
 
-const operationOf = (line: string): LedgerOperation => {
+const operationIn = (line: string): LedgerOperation => {
   const value = parseJson(line)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const result = v.safeParse(Operation, isObject ? withoutNulls(value) : value)
@@ -36,6 +41,8 @@ const operationOf = (line: string): LedgerOperation => {
   const [issue] = result.issues
   throw invalid(`${v.getDotPath(issue) ?? 'the line'}: ${issue.message}`)
 }
+
+const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
 
 export const ledgerRoutes = [
   route({
@@ -46,7 +53,7 @@ export const ledgerRoutes = [
     summary: 'A ledger entry',
     auth: 'admin',
     scope: 'read:admin',
-    params: v.object({ kind: LedgerKind, key: v.string() }),
+    params,
     responses: { 200: LedgerEntry, 403: Forbidden, 404: NotFound },
     handle: async ({ params }, { hosting }) => {
       const entry = await hosting.ledger.get(params)
@@ -54,14 +61,12 @@ export const ledgerRoutes = [
     },
   }),
   route({
+    ...write,
     method: 'PUT',
     path: '/admin/ledger/{kind}/{key}',
     operationId: 'adminPutLedgerEntry',
-    tag: 'admin',
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
-    auth: 'admin',
-    scope: 'write:admin',
-    params: v.object({ kind: LedgerKind, key: v.string() }),
+    params,
     body: LedgerItem,
     responses: { 200: LedgerEntry, 201: LedgerEntry, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ params, body }, { hosting }) => {
@@ -70,29 +75,24 @@ export const ledgerRoutes = [
     },
   }),
   route({
+    ...write,
     method: 'DELETE',
     path: '/admin/ledger/{kind}/{key}',
     operationId: 'adminDeleteLedgerEntry',
-    tag: 'admin',
     summary: 'Take a resource off the ledger',
-    auth: 'admin',
-    scope: 'write:admin',
-    params: v.object({ kind: LedgerKind, key: v.string() }),
+    params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { hosting }) =>
-      (await hosting.ledger.delete(params)) ? reply(204) : reply(404),
+    handle: async ({ params }, { hosting }) => replyEmpty(await hosting.ledger.delete(params)),
   }),
   route({
+    ...write,
     method: 'POST',
     path: '/admin/ledger',
     operationId: 'adminApplyLedger',
-    tag: 'admin',
     summary: 'Apply up to 10,000 ledger operations, one JSON object a line: all or nothing',
-    auth: 'admin',
-    scope: 'write:admin',
     accepts: 'application/x-ndjson',
-    bodyLimit: BODY_LIMIT,
     body: v.string(),
+    bodyLimit: BODY_LIMIT,
     responses: { 200: v.object({ applied: v.number() }), 403: Forbidden, 422: ValidationError },
     handle: async ({ body }, { hosting }) =>
       reply(200, { applied: await hosting.ledger.batch(await operationsIn(body)) }),

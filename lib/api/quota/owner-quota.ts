@@ -1,91 +1,186 @@
+/** Usage and limits of one owner: of the signed-in user, and of an organization for its owners. */
 import * as v from 'valibot'
-import { Forbidden, ValidationError } from '../../http/index.ts'
-import { route } from '../route.ts'
+import type { Identity } from '../../accounts/identity.ts'
+import type { Page, Slice } from '../../accounts/visible-page.ts'
+import type { UsedEntry } from '../../content/usage-lists.ts'
+import { AllotError } from '../../errors.ts'
+import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
+import type { ListedKind } from '../../quota/ledger.ts'
+import type { QuotaStatus } from '../../quota/status.ts'
+import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { presentExplanation, presentStatus, QuotaExplanationInfo, QuotaInfo } from './schema.ts'
+import { type RequestSubject, SubjectQuery, subjectIn } from './subject.ts'
 import {
-  type Owner,
-  replyArtifacts,
-  replyAttachments,
-  replyCheck,
-  replyExplanation,
-  replyInfo,
-  replyPackages,
-} from './replies.ts'
-import {
-  QuotaExplanationInfo,
-  QuotaInfo,
+  presentUsedArtifact,
+  presentUsedAttachment,
+  presentUsedPackage,
   QuotaUsedArtifact,
   QuotaUsedAttachment,
   QuotaUsedPackage,
-} from './schema.ts'
-import { SubjectQuery } from './subject.ts'
+  type UsedListUrls,
+} from './used-lists.ts'
 
-/** "All operations act on the signed-in user." */
-const own = { auth: 'required', scope: 'read:user', tag: 'quota', ofRecords: true } as const
+/** A user or an organization. */
+interface Owner {
+  readonly id: number
+  readonly name: string
+}
 
-const ownerIn = ({ user }: { user: { id: number; username: string } }): Owner => ({
-  id: user.id,
-  name: user.username,
-})
+// The memoized status is one object until it changes, so that its JSON is memoized with it.
+const presentWithNames = serializeOnce((status: QuotaStatus) => presentStatus(status, true))
+const presentWithoutNames = serializeOnce((status: QuotaStatus) => presentStatus(status, false))
 
-export const quotaRoutes = [
-  route({
-    ...own,
-    method: 'GET',
+/** @param withNames whether the names of groups and rules are sent: to administrators only */
+export const replyStatus = async ({ quota }: Services, owner: Owner, withNames: boolean) => {
+  const status = await quota.status(owner.id)
+  return reply(200, withNames ? presentWithNames(status) : presentWithoutNames(status))
+}
+
+const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
+
+/** "`true` when the user is over quota"; the dialect of Forgejo answers `true` when the user is within. */
+const replyCheck = async ({ quota, dialect }: Services, owner: Owner, subject: RequestSubject) => {
+  const isOver = await quota.isOver(owner.id, subjectIn(dialect, subject))
+  const answer = dialect === 'forgejo' ? !isOver : isOver
+  return reply(200, answer ? TRUE : FALSE)
+}
+
+export const replyExplanation = async (
+  { quota, dialect }: Services,
+  owner: Owner,
+  subject: RequestSubject,
+  withNames: boolean,
+) => {
+  const explanation = await quota.explain(owner.id, subjectIn(dialect, subject))
+  return reply(200, presentExplanation(explanation, withNames))
+}
+
+const replyUsed = <T>(kind: ListedKind, present: (used: UsedEntry, urls: UsedListUrls) => T) => {
+  const presentPage = serializeOnce(
+    ({ items }: Page<UsedEntry>, urls: UsedListUrls) => items.map((used) => present(used, urls)),
+    ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
+  )
+  return async ({ hosting }: Services, request: Recipient & { page: Slice }, owner: Owner) => {
+    const { user, apiUrl, baseUrl, page } = request
+    const used = await hosting.usage.used(user, owner.id, kind, page)
+    return pageOf(presentPage(used, { apiUrl, baseUrl, owner: owner.name }), used.total)
+  }
+}
+const replyAttachments = replyUsed('attachments', presentUsedAttachment)
+const replyPackages = replyUsed('packages', presentUsedPackage)
+const replyArtifacts = replyUsed('artifacts', presentUsedArtifact)
+
+/** What the routes of users and organizations differ in. */
+interface OwnerKind {
+  path: '/user/quota' | '/orgs/{org}/quota'
+  /** The first word of each `operationId`. */
+  prefix: 'user' | 'org'
+  /** As summaries call the owner, without and with an article. */
+  title: string
+  scope: 'read:user' | 'read:organization'
+  responses: { 404?: typeof NotFound }
+  /** @throws AllotError not_found, forbidden when the client may not see the owner's quota */
+  find(user: Identity, params: { org: string }, services: Services): Promise<Owner>
+}
+
+const quotaRoutesOf = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
+  const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
+  const list = { ...shared, paging: 'strict' } as const
+  const allowed = { ...responses, 403: Forbidden }
+  const checked = { ...allowed, 422: ValidationError }
+  return [
+    route({
+      ...shared,
+      path,
+      operationId: `${prefix}GetQuota`,
+      summary: `${title.replace(/^./, (first) => first.toUpperCase())}'s usage, and the groups it is judged by`,
+      responses: { ...allowed, 200: QuotaInfo },
+      handle: async ({ user, params }, services) => {
+        const owner = await find(user, params, services)
+        return replyStatus(services, owner, user.admin)
+      },
+    }),
+    route({
+      ...shared,
+      path: `${path}/check`,
+      operationId: `${prefix}CheckQuota`,
+      summary: `Whether ${title} is over quota for a subject`,
+      query: SubjectQuery,
+      responses: { ...checked, 200: v.boolean() },
+      handle: async ({ user, params, query }, services) => {
+        const owner = await find(user, params, services)
+        return replyCheck(services, owner, query.subject)
+      },
+    }),
+    route({
+      ...shared,
+      path: `${path}/explain`,
+      operationId: `${prefix}ExplainQuota`,
+      summary: `Why ${title} is, or is not, over quota for a subject`,
+      query: SubjectQuery,
+      responses: { ...checked, 200: QuotaExplanationInfo },
+      handle: async ({ user, params, query }, services) => {
+        const owner = await find(user, params, services)
+        return replyExplanation(services, owner, query.subject, user.admin)
+      },
+    }),
+    route({
+      ...list,
+      path: `${path}/attachments`,
+      operationId: `${prefix}ListQuotaAttachments`,
+      summary: `The attachments that count toward ${title}'s quota`,
+      responses: { ...checked, 200: v.array(QuotaUsedAttachment) },
+      handle: async (request, services) => {
+        const owner = await find(request.user, request.params, services)
+        return replyAttachments(services, request, owner)
+      },
+    }),
+    route({
+      ...list,
+      path: `${path}/packages`,
+      operationId: `${prefix}ListQuotaPackages`,
+      summary: `The packages that count toward ${title}'s quota`,
+      responses: { ...checked, 200: v.array(QuotaUsedPackage) },
+      handle: async (request, services) => {
+        const owner = await find(request.user, request.params, services)
+        return replyPackages(services, request, owner)
+      },
+    }),
+    route({
+      ...list,
+      path: `${path}/artifacts`,
+      operationId: `${prefix}ListQuotaArtifacts`,
+      summary: `The artifacts that count toward ${title}'s quota`,
+      responses: { ...checked, 200: v.array(QuotaUsedArtifact) },
+      handle: async (request, services) => {
+        const owner = await find(request.user, request.params, services)
+        return replyArtifacts(services, request, owner)
+      },
+    }),
+  ]
+}
+
+export const ownerQuotaRoutes = [
+  ...quotaRoutesOf({
     path: '/user/quota',
-    operationId: 'userGetQuota',
-    summary: "The signed-in user's usage, and the groups it is judged by",
-    responses: { 200: QuotaInfo, 403: Forbidden },
-    handle: (request, services) => replyInfo(services, ownerIn(request), request.user.admin),
+    prefix: 'user',
+    title: 'the signed-in user',
+    scope: 'read:user',
+    responses: {},
+    find: async ({ id, username }) => ({ id, name: username }),
   }),
-  route({
-    ...own,
-    method: 'GET',
-    path: '/user/quota/check',
-    operationId: 'userCheckQuota',
-    summary: 'Whether the signed-in user is over quota for a subject',
-    query: v.object({ subject: SubjectQuery }),
-    responses: { 200: v.boolean(), 403: Forbidden, 422: ValidationError },
-    handle: (request, services) => replyCheck(services, ownerIn(request), request.query.subject),
-  }),
-  route({
-    ...own,
-    method: 'GET',
-    path: '/user/quota/explain',
-    operationId: 'userExplainQuota',
-    summary: 'Why the signed-in user is, or is not, over quota for a subject',
-    query: v.object({ subject: SubjectQuery }),
-    responses: { 200: QuotaExplanationInfo, 403: Forbidden, 422: ValidationError },
-    handle: (request, services) =>
-      replyExplanation(services, ownerIn(request), request.query.subject, request.user.admin),
-  }),
-  route({
-    ...own,
-    method: 'GET',
-    path: '/user/quota/attachments',
-    operationId: 'userListQuotaAttachments',
-    summary: "The attachments that count toward the signed-in user's quota",
-    paging: 'strict',
-    responses: { 200: v.array(QuotaUsedAttachment), 403: Forbidden, 422: ValidationError },
-    handle: (request, services) => replyAttachments(services, request, ownerIn(request)),
-  }),
-  route({
-    ...own,
-    method: 'GET',
-    path: '/user/quota/packages',
-    operationId: 'userListQuotaPackages',
-    summary: "The packages that count toward the signed-in user's quota",
-    paging: 'strict',
-    responses: { 200: v.array(QuotaUsedPackage), 403: Forbidden, 422: ValidationError },
-    handle: (request, services) => replyPackages(services, request, ownerIn(request)),
-  }),
-  route({
-    ...own,
-    method: 'GET',
-    path: '/user/quota/artifacts',
-    operationId: 'userListQuotaArtifacts',
-    summary: "The artifacts that count toward the signed-in user's quota",
-    paging: 'strict',
-    responses: { 200: v.array(QuotaUsedArtifact), 403: Forbidden, 422: ValidationError },
-    handle: (request, services) => replyArtifacts(services, request, ownerIn(request)),
+  ...quotaRoutesOf({
+    path: '/orgs/{org}/quota',
+    prefix: 'org',
+    title: 'an organization',
+    scope: 'read:organization',
+    responses: { 404: NotFound },
+    async find(user, { org }, { hosting }) {
+      const organization = await hosting.organizations.find(user, org)
+      if (organization === undefined) throw new AllotError('not_found', "The target couldn't be found.")
+      if (!user.admin && !(await hosting.organizations.isOwner(organization.id, user.id)))
+        throw new AllotError('forbidden', 'Must be an organization owner')
+      return organization
+    },
   }),
 ]

@@ -1,36 +1,134 @@
+/** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
+import type { Page } from '../../accounts/visible-page.ts'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { NamedPlan } from '../../repositories/named-plans.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
-import {
-  changeResources,
-  overResource,
-  presenting,
-  QuotaChange,
-  QuotaOverInfo,
-  QuotaSimulationInfo,
-  simulationResource,
-} from './plan-schema.ts'
-import { SubjectQuery, SubjectsQuery, subjectIn, subjectsIn } from './subject.ts'
+import type { OwnerOverQuota } from '../../quota/over-quota.ts'
+import type { ChangedOwner } from '../../quota/plans.ts'
+import { Subject } from '../../quota/subjects.ts'
+import type { NamedDifferences, NamedPlan } from '../../repositories/named-plans.ts'
+import { quotaName, wholeNumber } from '../fields.ts'
+import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { bytes, bytesLeft, presentRule } from './schema.ts'
+import { RequestSubject, RequestSubjects, subjectIn, subjectsIn } from './subject.ts'
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
-const names = v.array(name)
-const PlannedRule = v.object({
-  name,
-  limit: v.pipe(v.number(), v.safeInteger()),
-  subjects: v.optional(SubjectsQuery),
+/** An owner over a limit or near it, with the binding limit. */
+export const QuotaOverInfo = v.object({
+  owner: User,
+  subject: Subject,
+  over: v.boolean(),
+  used: bytes,
+  limit: v.number(),
+  left: bytes,
+})
+export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
+
+const presentOver = (
+  { over, used, limit, remaining }: OwnerOverQuota,
+  owner: User,
+  subject: Subject,
+): QuotaOverInfo => ({ owner, subject, over, used, limit, left: remaining })
+
+const Answer = v.object({ over: v.boolean(), limit: v.nullable(v.number()), left: bytesLeft })
+
+/** An owner for whom the answer of `check` would change, with the subjects for which it would. */
+const QuotaSimulationInfo = v.object({
+  owner: User,
+  subjects: v.array(v.object({ subject: Subject, used: bytes, before: Answer, after: Answer })),
 })
 
-const plan = {
-  rules: v.optional(v.array(PlannedRule)),
-  groups: v.optional(v.array(v.object({ name, rules: v.optional(names) }))),
-  /** By the name of a user or an organization: the whole list of its groups. */
-  assignments: v.optional(recordOf(names)),
+const presentSimulation = (
+  { answers }: ChangedOwner,
+  owner: User,
+): v.InferOutput<typeof QuotaSimulationInfo> => ({
+  owner,
+  subjects: answers.map(({ subject, used, before, after }) => ({
+    subject,
+    used,
+    before: presentAnswer(before),
+    after: presentAnswer(after),
+  })),
+})
+
+const presentAnswer = ({ over, binding }: ChangedOwner['answers'][number]['before']) => ({
+  over,
+  limit: binding?.limit ?? null,
+  left: binding?.remaining ?? null,
+})
+
+const names = v.array(v.string())
+
+/** The limit and subjects of a rule, the rules of a group, or the groups of an assignment. */
+const Setting = v.object({
+  limit: v.optional(v.number()),
+  subjects: v.optional(v.array(Subject)),
+  rules: v.optional(names),
+  groups: v.optional(names),
+})
+
+export const QuotaChange = v.object({
+  action: v.picklist(['create', 'update', 'delete']),
+  kind: v.picklist(['rule', 'group', 'assignment']),
+  name: v.string(),
+  before: v.nullable(Setting),
+  after: v.nullable(Setting),
+})
+export type QuotaChange = v.InferOutput<typeof QuotaChange>
+
+const presentChanges = ({ rules, groups, assignments }: NamedDifferences): QuotaChange[] => [
+  ...rules.map((rule) =>
+    presentChange('rule', rule, (value) => {
+      const { limit, subjects } = presentRule(value)
+      return { limit, subjects }
+    }),
+  ),
+  ...groups.map((group) => presentChange('group', group, (rules) => ({ rules: [...rules] }))),
+  ...assignments.map((assignment) =>
+    presentChange('assignment', assignment, (list) => (list.length === 0 ? null : { groups: [...list] })),
+  ),
+]
+
+const presentChange = <T>(
+  kind: QuotaChange['kind'],
+  difference: { key: string; before: T | undefined; after: T | undefined },
+  present: (value: T) => QuotaChange['before'],
+): QuotaChange => {
+  const before = difference.before === undefined ? null : present(difference.before)
+  const after = difference.after === undefined ? null : present(difference.after)
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update'
+  return { action, kind, name: difference.key, before, after }
+}
+
+/** Presents each item with its owner. Omits items whose owner was deleted meanwhile. */
+const replyOwners = async <T extends { owner: number }, B>(
+  { hosting }: Services,
+  request: Recipient,
+  { items, total }: Page<T>,
+  present: (item: T, owner: User) => B,
+) => {
+  const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
+  const users = new Map(accounts.map((account) => [account.id, presentUser(account, request)]))
+  const presented = items.flatMap((item) => {
+    const owner = users.get(item.owner)
+    return owner === undefined ? [] : [present(item, owner)]
+  })
+  return pageOf(presented, total)
+}
+
+const requestNames = v.array(quotaName)
+
+const planMembers = {
+  rules: v.optional(
+    v.array(v.object({ name: quotaName, limit: wholeNumber, subjects: v.optional(RequestSubjects) })),
+  ),
+  groups: v.optional(v.array(v.object({ name: quotaName, rules: v.optional(requestNames) }))),
+  /** By the name of a user or an organization: the complete list of its groups. */
+  assignments: v.optional(recordOf(requestNames)),
   prune: v.optional(v.boolean()),
 }
-const QuotaPlan = v.object(plan)
+const QuotaPlan = v.object(planMembers)
 
-/** An instance has more owners than a body of the usual size has room for. */
+/** Bytes: assignments name every owner of the instance, so a plan can be larger than other bodies. */
 const PLAN_LIMIT = 8 * 1024 * 1024
 
 const planIn = (dialect: Services['dialect'], body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
@@ -39,57 +137,47 @@ const planIn = (dialect: Services['dialect'], body: v.InferOutput<typeof QuotaPl
   groups: body.groups?.map((group) => ({ ...group, rules: group.rules ?? [] })),
 })
 
-/** A share of the limit, as people write it: `20%`, `20` or `0.2%`. */
+/** A share of the limit: `20%`, `20` or `0.2%`. */
 const Percentage = v.pipe(
   v.string(),
   v.regex(/^(?:100|\d{1,2}(?:\.\d+)?)%?$/, 'expected a percentage from 0 to 100, such as 20%'),
 )
-const shareOf = (percentage: string | undefined): number => Number.parseFloat(percentage ?? '0') / 100
+const shareIn = (percentage = '0'): number => Number.parseFloat(percentage) / 100
+
+const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
 
 export const quotaPlanRoutes = [
   route({
+    ...read,
     method: 'GET',
     path: '/admin/quota/over',
     operationId: 'adminListOverQuota',
-    tag: 'admin',
     summary: 'The users and organizations that are over quota for a subject, largest excess first',
-    auth: 'admin',
-    scope: 'read:admin',
+    query: v.object({ subject: RequestSubject, within: v.optional(Percentage) }),
     paging: 'strict',
-    query: v.object({ subject: SubjectQuery, within: v.optional(Percentage) }),
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, query, page, baseUrl }, { quota, hosting, dialect }) => {
-      const subject = subjectIn(dialect, query.subject, 'subject')
-      const { items, total } = await quota.overQuota({ subject, within: shareOf(query.within) }, page)
-      const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
-      const present = presenting(accounts, user, baseUrl)
-      return pageOf(
-        items.flatMap((one) => overResource(one, subject, present)),
-        total,
-      )
+    handle: async (request, services) => {
+      const { query, page } = request
+      const subject = subjectIn(services.dialect, query.subject)
+      const over = await services.quota.overQuota({ subject, within: shareIn(query.within) }, page)
+      return replyOwners(services, request, over, (item, owner) => presentOver(item, owner, subject))
     },
   }),
   route({
+    ...read,
     method: 'POST',
     path: '/admin/quota/simulate',
     operationId: 'adminSimulateQuota',
-    tag: 'admin',
     summary: 'Whose answer would change if rules, groups and assignments were as proposed; nothing is stored',
-    auth: 'admin',
-    scope: 'read:admin',
-    paging: 'strict',
+    body: v.object({ ...planMembers, default_groups: v.optional(requestNames) }),
     bodyLimit: PLAN_LIMIT,
-    body: v.object({ ...plan, default_groups: v.optional(names) }),
+    paging: 'strict',
     responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
-    handle: async ({ user, body, page, baseUrl }, { hosting, dialect }) => {
-      const proposed = { ...planIn(dialect, body), defaultGroups: body.default_groups }
-      const { items, total } = await hosting.plans.simulate(proposed, page)
-      const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
-      const present = presenting(accounts, user, baseUrl)
-      return pageOf(
-        items.flatMap((one) => simulationResource(one, present)),
-        total,
-      )
+    handle: async (request, services) => {
+      const { body, page } = request
+      const plan = { ...planIn(services.dialect, body), defaultGroups: body.default_groups }
+      const changed = await services.hosting.plans.simulate(plan, page)
+      return replyOwners(services, request, changed, presentSimulation)
     },
   }),
   route({
@@ -101,13 +189,13 @@ export const quotaPlanRoutes = [
       'Make rules, groups and assignments as the body says, all or nothing, and tell what that changed',
     auth: 'admin',
     scope: 'write:admin',
-    bodyLimit: PLAN_LIMIT,
     query: v.object({ dry_run: v.optional(v.boolean()) }),
     body: QuotaPlan,
+    bodyLimit: PLAN_LIMIT,
     responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },
     handle: async ({ query, body }, { hosting, dialect }) => {
       const changes = await hosting.plans.apply(planIn(dialect, body), { dryRun: query.dry_run })
-      return reply(200, changeResources(changes))
+      return reply(200, presentChanges(changes))
     },
   }),
 ]

@@ -4,21 +4,29 @@ import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import { Subject, subjects } from '../../quota/subjects.ts'
 import type { Services } from '../route.ts'
 
-/** What a Forgejo calls `size:wiki`. */
-const WIKI = 'size:assets:wiki'
+type Dialect = Services['dialect']
 
-/** A subject as it is asked for: one of the specification's, or in the dialect of a real Forgejo its word for the wiki. */
-export const SubjectQuery = v.picklist([...subjects, WIKI])
-export type SubjectQuery = v.InferOutput<typeof SubjectQuery>
+/** Forgejo's name for `size:wiki`. */
+const FORGEJO_WIKI = 'size:assets:wiki'
 
-export const SubjectsQuery = v.pipe(v.array(SubjectQuery), v.maxLength(MAX_SUBJECTS))
+/** A subject as a request names it: one of the document's, or in the dialect of Forgejo also its name for the wiki. */
+export const RequestSubject = v.picklist([...subjects, FORGEJO_WIKI])
+export type RequestSubject = v.InferOutput<typeof RequestSubject>
 
-/** @param member what to name in the refusal, such as `subjects[0]`. */
-export const subjectIn = (dialect: Services['dialect'], asked: SubjectQuery, member: string): Subject => {
-  if (asked !== WIKI) return asked
+export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_SUBJECTS))
+
+export const SubjectQuery = v.object({ subject: RequestSubject })
+
+/**
+ * @param member where the subject stands in the request, such as `subjects[0]`
+ * @throws AllotError invalid for Forgejo's name in the dialect of the document
+ */
+export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 'subject'): Subject => {
+  if (subject !== FORGEJO_WIKI) return subject
   if (dialect === 'forgejo') return 'size:wiki'
-  throw invalid(`${member}: expected one of ${Subject.options.join(', ')}, received the string "${WIKI}"`)
+  const expected = Subject.options.join(', ')
+  throw invalid(`${member}: expected one of ${expected}, received the string "${FORGEJO_WIKI}"`)
 }
 
-export const subjectsIn = (dialect: Services['dialect'], asked: readonly SubjectQuery[]): Subject[] =>
-  asked.map((subject, at) => subjectIn(dialect, subject, `subjects[${at}]`))
+export const subjectsIn = (dialect: Dialect, subjects: readonly RequestSubject[]): Subject[] =>
+  subjects.map((subject, index) => subjectIn(dialect, subject, `subjects[${index}]`))

@@ -1,0 +1,184 @@
+/**
+ * Reads what the representation of a record shows besides the record: owners, authors, permissions, counts, attachments.
+ * The routes call it before they present a record. Every function here reads in one snapshot.
+ */
+import {
+  canRead,
+  canSee,
+  type Permission,
+  permissionOn,
+  repositoryById,
+  type Viewer,
+} from '../accounts/access.ts'
+import { blankAccount } from '../accounts/accounts.ts'
+import { countsWithPending } from '../accounts/visibility.ts'
+import {
+  type Account,
+  type Attachment,
+  accounts,
+  attachments,
+  comments,
+  type Issue,
+  type PackageVersion,
+  type Repository,
+} from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
+import { countOpenIssues } from './issues.ts'
+import { countReleases } from './releases.ts'
+
+export interface RepositoryDetails {
+  readonly repository: Repository
+  readonly owner: Account
+  /** What the viewer may do. */
+  readonly permissions: Permission
+  readonly openIssues: number
+  /** Drafts are not counted. */
+  readonly releases: number
+  /** The parent of a fork, when the viewer may read it. */
+  readonly parent: RepositoryDetails | null
+}
+
+type ContentCounts = Pick<RepositoryDetails, 'openIssues' | 'releases'>
+
+const contentCounts = async (tx: ReadTransaction, { id }: Repository): Promise<ContentCounts> => {
+  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
+  return { openIssues, releases }
+}
+
+/** For a repository that was just created, to save the reads. */
+export const noContent = async (): Promise<ContentCounts> => ({ openIssues: 0, releases: 0 })
+
+/** Omits repositories whose owner was deleted after they were found: they are deleted with their owner. */
+export const repositoryDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  records: readonly Repository[],
+  countContent = contentCounts,
+): Promise<RepositoryDetails[]> => {
+  const owners = await accountsById(
+    tx,
+    records.map(({ owner }) => owner),
+  )
+  const details = records.map(async (record) => {
+    const owner = owners.get(record.owner)
+    if (owner === undefined) return []
+    const permissions = await permissionOn(tx, viewer, record)
+    const parent = await parentDetails(tx, viewer, record)
+    const repository = await countsWithPending(tx, record)
+    // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
+    return [{ repository, owner, permissions, parent, ...(await countContent(tx, record)) }]
+  })
+  return (await Promise.all(details)).flat()
+}
+
+const parentDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { parent: id }: Repository,
+): Promise<RepositoryDetails | null> => {
+  const repository = id === null ? undefined : await repositoryById(tx, id)
+  if (repository === undefined || !(await canRead(tx, viewer, repository))) return null
+  const permissions = await permissionOn(tx, viewer, repository)
+  const counts = await contentCounts(tx, repository)
+  const owner = (await accounts.get(tx, [repository.owner]))!
+  return { repository, owner, permissions, parent: null, ...counts }
+}
+
+export interface ContentDetails<T> {
+  readonly record: T
+  readonly repository: Repository
+  /** Owner of the repository. */
+  readonly owner: Account
+  /** {@link ghost} when the author was deleted or is hidden from the viewer. */
+  readonly author: Account
+  readonly attachments: readonly Attachment[]
+}
+
+/** Details of issues, comments or releases of one repository. */
+export const contentDetails = async <T extends { id: number; author: number }>(
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository,
+  kind: Attachment['on'],
+  records: readonly T[],
+): Promise<ContentDetails<T>[]> => {
+  const [shown, attached] = await Promise.all([
+    visibleAccounts(tx, viewer, [repository.owner, ...records.map(({ author }) => author)]),
+    Promise.all(records.map(({ id }) => attachmentsOf(tx, kind, id))),
+  ])
+  const owner = shown.get(repository.owner) ?? ghost
+  return records.map((record, index) => ({
+    record,
+    repository,
+    owner,
+    author: shown.get(record.author) ?? ghost,
+    attachments: attached[index]!,
+  }))
+}
+
+export interface IssueDetails extends ContentDetails<Issue> {
+  readonly comments: number
+}
+
+export const issueDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  repository: Repository,
+  records: readonly Issue[],
+): Promise<IssueDetails[]> => {
+  const [details, counts] = await Promise.all([
+    contentDetails(tx, viewer, repository, 'issue', records),
+    Promise.all(records.map(({ id }) => comments.count(tx, 'issue', [id]))),
+  ])
+  return details.map((issue, index) => ({ ...issue, comments: counts[index]! }))
+}
+
+export interface PackageDetails {
+  readonly version: PackageVersion
+  readonly owner: Account
+  /** {@link ghost} when the creator was deleted or is hidden from the viewer. */
+  readonly creator: Account
+}
+
+export const packageDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: Account,
+  versions: readonly PackageVersion[],
+): Promise<PackageDetails[]> => {
+  const creators = versions.map(({ creator }) => creator)
+  const shown = await visibleAccounts(tx, viewer, creators)
+  return versions.map((version) => ({ version, owner, creator: shown.get(version.creator) ?? ghost }))
+}
+
+/** Stands for a user who was deleted or whom the viewer may not see, under the name that Forgejo uses. */
+const ghost: Account = { ...blankAccount('user', 'Ghost'), id: -1, createdAt: 0, updatedAt: 0 }
+
+/** Invariant: authors and creators are looked up here only, so deleted and hidden users cannot be told apart. */
+const visibleAccounts = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Account>> => {
+  const found = [...(await accountsById(tx, ids)).values()]
+  const isVisible = await Promise.all(found.map((account) => canSee(tx, viewer, account)))
+  return new Map(found.filter((_, index) => isVisible[index]).map((account) => [account.id, account]))
+}
+
+const accountsById = async (
+  tx: ReadTransaction,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Account>> => {
+  const keys = [...new Set(ids)].map((id) => [id])
+  const found = await accounts.getMany(tx, keys)
+  return new Map(found.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])))
+}
+
+const attachmentsOf = async (
+  tx: ReadTransaction,
+  kind: Attachment['on'],
+  id: number,
+): Promise<Attachment[]> =>
+  (await attachments.count(tx, 'holder', [kind, id])) === 0
+    ? []
+    : attachments.list(tx, 'holder', { prefix: [kind, id] })
