@@ -1,111 +1,105 @@
-import { attachmentsIntegrity } from './content/attachments-integrity.ts'
+import { accountsIntegrity } from './accounts/integrity.ts'
 import { checkFiles, type FileFault } from './content/file-check.ts'
-import { filesIntegrity } from './content/files-integrity.ts'
 import { contentIntegrity } from './content/integrity.ts'
 import type { FileStore } from './files/index.ts'
-import { repairRecords } from './integrity/repair.ts'
-import { type OnProgress, type Totals, verifyRecords } from './integrity/verify.ts'
+import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
 import { migrateStore } from './records/migrate.ts'
-import { hostingIntegrity } from './repositories/integrity.ts'
+import { repositoriesIntegrity } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/driver.ts'
 
-/** What a recount of the whole store came to. */
+/** The result of a check of the whole store. */
 export interface Verification {
   records: number
   indexEntries: number
   counters: number
-  /** How many things are wrong: 0 when all agree. */
   faults: number
-  /** The first hundred of them, each in a sentence that names it. */
+  /** Messages of the first hundred faults. */
   named: string[]
 }
 
-const NAMED = 100
-const checks = [quotaIntegrity, hostingIntegrity, contentIntegrity, filesIntegrity, attachmentsIntegrity]
-
-/**
- * Recounts every counter, index and derived number of an open store against its records, within one snapshot: others may
- * read and write meanwhile. Files are held against their records, and records against their files.
- * @param disk where the files lie, unless they are to be left out
- * @param told how far it has come, now and then
- * @throws AllotError unavailable for a store that is not of this program's layout.
- */
-export const verify = async (
-  driver: StorageDriver,
-  disk?: FileStore,
-  told?: OnProgress,
-): Promise<Verification> => {
-  const faults = list()
-  const counted = await driver.read((tx) =>
-    verifyRecords(tx, checks, { onFault: faults.add, onProgress: told }),
-  )
-  if (disk !== undefined) await checkFiles(driver, disk, faults.add)
-  return verification(counted, faults)
-}
-
-/** What a repair did, and what is still wrong after it: broken records, and those that point to nothing. */
+/** The result of a repair, and of the check after it: broken records and dangling references remain. */
 export interface Repaired {
   repaired: number
-  /** The first hundred things that were mended. */
+  /** Messages of the first hundred faults that were repaired. */
   named: string[]
   after: Verification
 }
 
+const MAX_NAMED = 100
+const DOMAINS = [quotaIntegrity, accountsIntegrity, repositoriesIntegrity, contentIntegrity]
+
 /**
- * Mends what follows from records: indexes, counters, sequences and derived numbers; never a record of something else,
- * but that of an LFS object which is lost, and takes away files that belong to nothing. To be run while nobody writes.
+ * Checks an open store within one snapshot, so that others may read and write meanwhile (lib/integrity/index.ts).
+ * @param disk to check the stored files against their records, and records against their files
+ * @throws AllotError unavailable when the store does not have the layout of this version
+ */
+export const verify = async (
+  driver: StorageDriver,
+  disk?: FileStore,
+  onProgress?: OnProgress,
+): Promise<Verification> => {
+  const faults = new FaultList()
+  const totals = await driver.read((tx) => verifyRecords(tx, DOMAINS, { onFault: faults.add, onProgress }))
+  if (disk !== undefined) await checkFiles(driver, disk, faults.add)
+  return verification(totals, faults)
+}
+
+/**
+ * Repairs what follows from records, removes files without a record, and forgets LFS objects without a file. All other
+ * records stay as they are. Nothing else may write meanwhile.
  */
 export const repair = async (
   driver: StorageDriver,
   disk?: FileStore,
-  told?: OnProgress,
+  onProgress?: OnProgress,
 ): Promise<Repaired> => {
   await migrateStore(driver)
-  const repaired = list()
-  const left = disk === undefined ? [] : await mendFiles(driver, disk, repaired.add)
-  let faults = list()
-  const begin = () => {
-    faults = list()
-    for (const one of left) faults.add(one)
+  const repaired = new FaultList()
+  const fileFaults = disk === undefined ? [] : await repairFiles(driver, disk, repaired.add)
+  let faults = new FaultList()
+  const onRound = () => {
+    faults = new FaultList()
+    for (const fault of fileFaults) faults.add(fault)
     return faults.add
   }
-  const counted = await repairRecords(driver, checks, { onRepaired: repaired.add, begin, told })
-  return { repaired: repaired.total(), named: repaired.first, after: verification(counted, faults) }
+  const totals = await repairRecords(driver, DOMAINS, { onRepaired: repaired.add, onRound, onProgress })
+  return { repaired: repaired.total, named: repaired.named, after: verification(totals, faults) }
 }
 
-/** @returns what nothing can mend but a person */
-const mendFiles = async (
+/** @returns the faults that remain */
+const repairFiles = async (
   driver: StorageDriver,
   disk: FileStore,
-  repaired: (fault: FileFault) => void,
+  onRepaired: (fault: FileFault) => void,
 ): Promise<FileFault[]> => {
   const found: FileFault[] = []
-  const left: FileFault[] = []
   await checkFiles(driver, disk, (fault) => found.push(fault))
+  const remaining: FileFault[] = []
   for (const fault of found)
-    if (await fault.repair()) repaired(fault)
-    else left.push(fault)
-  return left
+    if (await fault.repair()) onRepaired(fault)
+    else remaining.push(fault)
+  return remaining
 }
 
-const verification = (
-  { records, entries, counters }: Totals,
-  { total, first }: ReturnType<typeof list>,
-): Verification => ({ records, indexEntries: entries, counters, faults: total(), named: first })
+/** Counts faults and keeps the messages of the first. */
+class FaultList {
+  readonly named: string[] = []
+  total = 0
 
-const list = () => {
-  const first: string[] = []
-  let total = 0
-  return {
-    first,
-    total: () => total,
-    add({ message }: { message: string }) {
-      total++
-      if (first.length < NAMED) first.push(message)
-    },
+  readonly add = ({ message }: Pick<Fault, 'message'>): void => {
+    this.total++
+    if (this.named.length < MAX_NAMED) this.named.push(message)
   }
 }
+
+const verification = ({ records, entries, counters }: Totals, { total, named }: FaultList): Verification => ({
+  records,
+  indexEntries: entries,
+  counters,
+  faults: total,
+  named,
+})
 
 /** `3 records, 7 index entries, 2 counters: all agree` */
 export const sentence = ({ records, indexEntries, counters, faults }: Verification): string =>

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { FilePlace, FileStore } from '../files/index.ts'
-import { readable } from '../integrity/repair-record.ts'
+import { readIfValid } from '../integrity/index.ts'
 import { decodeValue } from '../records/codec.ts'
 import { files, ledgerEntries, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/driver.ts'
@@ -56,7 +56,7 @@ const soundIn = (json: Uint8Array): StoredFile | undefined => {
 }
 
 const recordOf = async (driver: StorageDriver, place: FilePlace): Promise<{ state?: string } | undefined> => {
-  const record = await driver.read((tx) => readable(tx, files, idOf(place)))
+  const record = await driver.read((tx) => readIfValid(tx, files, idOf(place)))
   return record === 'broken' ? {} : record
 }
 

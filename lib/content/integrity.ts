@@ -1,71 +1,195 @@
-import { check, type IntegrityChecks, lookup } from '../integrity/checks.ts'
+import { hasAccount } from '../accounts/integrity.ts'
 import {
+  amounts,
+  check,
+  type Find,
+  type IntegrityChecks,
+  type Lookup,
+  lookup,
+  pendingJob,
+  type Recount,
+  type Report,
+  repairMembers,
+} from '../integrity/index.ts'
+import {
+  attachments,
   comments,
+  files,
   issueSequences,
   issues,
-  type Job,
   jobs,
+  ledgerEntries,
+  packageFiles,
+  packageVersions,
   releases,
-  repositories,
 } from '../records/schema/index.ts'
+import { hasRepository } from '../repositories/integrity.ts'
+import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { attachmentIdIn } from './attachment-records.ts'
 
-const repository = lookup(repositories, () => 1)
-const issue = lookup(issues, () => 1)
-const lastNumber = lookup(issueSequences, (tracker) => tracker.last)
-const underWay = (kind: Job['kind']) =>
-  lookup(
-    jobs,
-    () => 1,
-    (job) => (job.kind === kind ? job.id : undefined),
-  )
-const sweptContents = underWay('contents')
-const sweptComments = underWay('comments')
+const issue = lookup(issues)
+const lastNumber = lookup(issueSequences, ({ last }) => last)
+const attachmentTarget = { issue, comment: lookup(comments), release: lookup(releases) }
+const version = lookup(packageVersions)
+const pending = {
+  owner: pendingJob('owner'),
+  contents: pendingJob('contents'),
+  comments: pendingJob('comments'),
+  files: pendingJob('files'),
+  package: pendingJob('package'),
+}
 
-/** What issues, comments and releases need of each other, for `verify`. Authors may be gone. */
-export const contentIntegrity: IntegrityChecks = {
-  derived: [],
-  lookups: [repository, issue, lastNumber, sweptContents, sweptComments],
-  recounts: [],
-  checks: [
-    check(issues, ({ id, repository: at, number }, known) => {
-      if (known(repository, at) === undefined)
-        return known(sweptContents, at) === undefined
-          ? [{ message: `issue ${id} is in repository ${at}, and there is no such repository` }]
-          : []
-      const last = known(lastNumber, at) ?? 0
-      return last >= number
-        ? []
-        : [
-            {
-              message: `issue ${id} has the number ${number}, and repository ${at} is said to have given ${last}`,
-            },
-          ]
+/** Reports what belongs to a repository that does not exist, unless a job is removing it. */
+const requireRepository = (find: Find, id: number, job: Lookup, thing: string, report: Report): void => {
+  if (!hasRepository(find, id) && find(job, id) === undefined)
+    report(`${thing} of repository ${id}, which does not exist`)
+}
+
+const contentChecks = [
+  check(issues, ({ id, repository, number }, find, report) => {
+    requireRepository(find, repository, pending.contents, `issue ${id} is`, report)
+    const last = find(lastNumber, repository) ?? 0
+    if (hasRepository(find, repository) && last < number)
+      report(
+        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
+      )
+  }),
+  check(issueSequences, ({ repository }, find, report) =>
+    requireRepository(find, repository, pending.contents, 'there are issue numbers', report),
+  ),
+  check(releases, ({ id, repository }, find, report) =>
+    requireRepository(find, repository, pending.contents, `release ${id} is`, report),
+  ),
+  check(comments, ({ id, issue: issueId }, find, report) => {
+    if (find(issue, issueId) === undefined && find(pending.comments, issueId) === undefined)
+      report(`comment ${id} is on issue ${issueId}, which does not exist`)
+  }),
+  check(attachments, ({ id, repository, on, holder }, find, report) => {
+    if (hasRepository(find, repository) && find(attachmentTarget[on], holder) === undefined)
+      report(`attachment ${id} is on the ${on} ${holder}, which does not exist`)
+  }),
+]
+
+const fileChecks = [
+  check(files, ({ area, keeper, name, state }, find, report) => {
+    if (area !== 'packages' && state === 'kept')
+      requireRepository(find, keeper, pending.files, `the file ${area} ${name} is`, report)
+  }),
+  check(packageFiles, ({ id, version: versionId }, find, report) => {
+    if (find(version, versionId) === undefined && find(pending.package, versionId) === undefined)
+      report(`package file ${id} is of package version ${versionId}, which does not exist`)
+  }),
+  check(packageVersions, ({ id, owner }, find, report) => {
+    if (!hasAccount(find, owner) && find(pending.owner, owner) === undefined)
+      report(`package version ${id} belongs to account ${owner}, which does not exist`)
+  }),
+]
+
+const jobChecks = check(jobs, ({ kind, id }, find, report) => {
+  if (kind === 'contents' && hasRepository(find, id))
+    report(`a job removes the issues and releases of repository ${id}, which still exists`)
+  if (kind === 'comments' && find(issue, id) !== undefined)
+    report(`a job removes the comments of issue ${id}, which still exists`)
+  if (kind === 'files' && hasRepository(find, id))
+    report(`a job removes the files of repository ${id}, which still exists`)
+  if (kind === 'package' && find(version, id) !== undefined)
+    report(`a job removes the files of package version ${id}, which still exists`)
+})
+
+/** Attachments of a removed repository go in steps: the records, what counts them, and the files. */
+const attachmentsInLedger: Recount = {
+  name: 'ledger size of attachment',
+  matchesKeys: true,
+  expected: [
+    amounts(attachments, ({ id, repository, size }, add, find) => {
+      if (hasRepository(find, repository)) add([id], size)
     }),
-    check(issueSequences, ({ repository: at }, known) =>
-      known(repository, at) === undefined && known(sweptContents, at) === undefined
-        ? [{ message: `repository ${at} has given numbers to issues, and there is no such repository` }]
-        : [],
-    ),
-    check(releases, ({ id, repository: at }, known) =>
-      known(repository, at) === undefined && known(sweptContents, at) === undefined
-        ? [{ message: `release ${id} is in repository ${at}, and there is no such repository` }]
-        : [],
-    ),
-    check(comments, ({ id, issue: on }, known) =>
-      known(issue, on) === undefined && known(sweptComments, on) === undefined
-        ? [{ message: `comment ${id} is on issue ${on}, and there is no such issue` }]
-        : [],
-    ),
-    check(jobs, ({ kind, id }, known) =>
-      kind === 'contents' && known(repository, id) !== undefined
-        ? [
-            {
-              message: `the issues and releases of repository ${id} are to be removed, and it is still there`,
-            },
-          ]
-        : kind === 'comments' && known(issue, id) !== undefined
-          ? [{ message: `the comments of issue ${id} are to be removed, and it is still there` }]
-          : [],
-    ),
   ],
+  actual: [
+    amounts(ledgerEntries, ({ kind, key, container, size }, add, find) => {
+      if (kind !== 'attachments' || container === null || !hasRepository(find, container)) return
+      const id = attachmentIdIn(key)
+      if (id !== undefined) add([id], size)
+    }),
+  ],
+}
+
+const attachmentFiles: Recount = {
+  name: 'file size of attachment',
+  matchesKeys: true,
+  expected: [
+    amounts(attachments, ({ repository, uuid, size }, add, find) => {
+      if (hasRepository(find, repository)) add([repository, uuid], size)
+    }),
+  ],
+  actual: [
+    amounts(files, ({ area, state, keeper, name, size }, add, find) => {
+      if (area === 'attachments' && state === 'kept' && hasRepository(find, keeper)) add([keeper, name], size)
+    }),
+  ],
+}
+
+const lfsInLedger: Recount = {
+  name: 'ledger size of LFS object',
+  matchesKeys: true,
+  expected: [
+    amounts(files, ({ area, state, keeper, sha256, size }, add, find) => {
+      if (area === 'lfs' && state === 'kept' && hasRepository(find, keeper)) add([keeper, sha256], size)
+    }),
+  ],
+  actual: [
+    amounts(ledgerEntries, ({ kind, key, container, name, size }, add, find) => {
+      if (kind === 'lfs' && key.startsWith(RESERVED_PREFIX) && hasRepository(find, container!))
+        add([container!, name], size)
+    }),
+  ],
+}
+
+const packagesInLedger: Recount = {
+  name: 'ledger size of package version',
+  matchesKeys: true,
+  expected: [amounts(packageVersions, ({ id, size }, add) => add([id], size))],
+  actual: [
+    amounts(ledgerEntries, ({ kind, key, owner, size }, add, find) => {
+      if (kind === 'packages' && key.startsWith(RESERVED_PREFIX) && hasAccount(find, owner!))
+        add([Number(key.slice(RESERVED_PREFIX.length))], size)
+    }),
+  ],
+}
+
+const packageFileSizes: Recount = {
+  name: 'file size of package file',
+  matchesKeys: true,
+  expected: [amounts(packageFiles, ({ owner, stored, size }, add) => add([owner, stored], size))],
+  actual: [
+    amounts(files, ({ area, state, keeper, name, size }, add) => {
+      if (area === 'packages' && state === 'kept') add([keeper, name], size)
+    }),
+  ],
+}
+
+const versionTotal = (member: 'size' | 'files'): Recount => ({
+  name: `${member} of package version`,
+  expected: [
+    amounts(packageFiles, (file, add, find) => {
+      if (find(version, file.version) !== undefined) add([file.version], member === 'size' ? file.size : 1)
+    }),
+  ],
+  actual: [amounts(packageVersions, (record, add) => add([record.id], record[member]))],
+  repair: (tx, id, amount) => repairMembers(tx, packageVersions, id, { [member]: amount }),
+})
+
+/** What issues, releases, packages, LFS objects and attachments need of each other, of the ledger and of files. */
+export const contentIntegrity: IntegrityChecks = {
+  lookups: [lastNumber, version, ...Object.values(attachmentTarget), ...Object.values(pending)],
+  recounts: [
+    attachmentsInLedger,
+    attachmentFiles,
+    lfsInLedger,
+    packagesInLedger,
+    packageFileSizes,
+    versionTotal('size'),
+    versionTotal('files'),
+  ],
+  checks: [...contentChecks, ...fileChecks, jobChecks],
 }

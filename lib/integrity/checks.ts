@@ -1,96 +1,68 @@
 import type * as v from 'valibot'
 import type { Sum } from '../integers.ts'
-import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
-import type { Bytes, WriteTransaction } from '../storage/driver.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
+import type { WriteTransaction } from '../storage/driver.ts'
+import type { RepairAction } from './faults.ts'
+import type { Find, Lookup } from './lookups.ts'
 
-/**
- * What a floor of the house knows to be derived from its records, declared so that one pass over the store can prove
- * all of it. The records' own indexes and counters need no declaration besides that of their collection.
- */
+/** What a domain derives from its records, beyond the indexes and counters that its collections declare. */
 export interface IntegrityChecks {
   readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
   readonly recounts: readonly Recount[]
-  /** Collections whose records follow from others altogether: one that is broken is made again. */
-  readonly derived: readonly string[]
+  /** Names of the collections whose records follow from others altogether: a broken one is deleted and made again. */
+  readonly derivedCollections?: readonly string[]
 }
 
-type Of<R> = { readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> } }
-
-/** A number that is remembered of the records of a collection, for looks at others. */
-export interface Lookup {
-  readonly collection: string
-  /** Of what it is a fact; undefined when the record says nothing of it. */
-  about(record: unknown, id: KeyPart): KeyPart | undefined
-  of(record: unknown): number
+/** The part of a collection that a declaration needs. */
+export interface CollectionOf<R> {
+  readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
 }
-/** @param about the id of the record, unless the fact is about something else */
-export const lookup = <R>(
-  { options }: Of<R>,
-  of: (record: R) => number,
-  about: (record: R, id: KeyPart) => KeyPart | undefined = (_, id) => id,
-): Lookup => ({
-  collection: options.name,
-  about: (record, id) => about(record as R, id),
-  of: (record) => of(record as R),
-})
 
-/** The number remembered of what has this id; undefined when there is none. */
-export type LookupValue = (fact: Lookup, id: KeyPart) => number | undefined
+/** @param repair for faults whose right state follows from other records */
+export type Report = (message: string, repair?: RepairAction) => void
 
-/** What is wrong about one record; `mend` when it is derived from others and can be put right. */
-export interface Fault {
-  message: string
-  repair?: RepairAction
-}
-/** Answers false when nothing could be put right after all. */
-export type RepairAction = (tx: WriteTransaction) => Promise<boolean>
-
-export const putAction =
-  (key: Bytes, value: Bytes): RepairAction =>
-  async (tx) => {
-    tx.put(key, value)
-    return true
-  }
-
-export const deleteAction =
-  (key: Bytes): RepairAction =>
-  async (tx) => {
-    tx.delete(key)
-    return true
-  }
-
-/** Holds each record of a collection against what is known of others. */
+/** Checks each record of a collection against what is remembered of others. */
 export interface Check {
   readonly collection: string
-  at(record: unknown, known: LookupValue): Fault[]
+  run(record: unknown, find: Find, report: Report): void
 }
-export const check = <R>({ options }: Of<R>, at: (record: R, known: LookupValue) => Fault[]): Check => ({
+
+export const check = <R>(
+  { options }: CollectionOf<R>,
+  run: (record: R, find: Find, report: Report) => void,
+): Check => ({
   collection: options.name,
-  at: (record, known) => at(record as R, known),
+  run: (record, find, report) => run(record as R, find, report),
 })
 
-/** So much for this key. */
-export type Amount = readonly [key: KeyTuple, amount: Sum]
+/** Adds to the amount of a key. */
+export type Add = (key: KeyTuple, amount: Sum) => void
 
 export interface AmountSource {
   readonly collection: string
-  amounts(record: unknown, known: LookupValue): readonly Amount[]
+  addTo(record: unknown, add: Add, find: Find): void
 }
-export const amountSource = <R>(
-  { options }: Of<R>,
-  amounts: (record: R, known: LookupValue) => readonly Amount[],
+
+export const amounts = <R>(
+  { options }: CollectionOf<R>,
+  addTo: (record: R, add: Add, find: Find) => void,
 ): AmountSource => ({
   collection: options.name,
-  amounts: (record, known) => amounts(record as R, known),
+  addTo: (record, add, find) => addTo(record as R, add, find),
 })
 
-/** Numbers that are kept on some records and can be counted again from others. */
+/** Numbers that some records hold (`actual`) and that can be counted again from others (`expected`). */
 export interface Recount {
-  /** What is counted, for people: `stars of repository`. */
+  /** What is counted, for messages: `stars of repository`. */
   readonly name: string
-  readonly counted: readonly AmountSource[]
-  readonly stored: readonly AmountSource[]
-  /** Makes what is kept for the key the amount; answers false where there is no record to keep it. */
-  repair(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
+  readonly expected: readonly AmountSource[]
+  readonly actual: readonly AmountSource[]
+  /** Set when the keys themselves must agree, so that an amount of 0 differs from no amount. */
+  readonly matchesKeys?: boolean
+  /**
+   * Stores the expected amount; absent when no record tells which side is right.
+   * @returns false when there is no record to store it in
+   */
+  repair?(tx: WriteTransaction, key: KeyTuple, amount: Sum): Promise<boolean>
 }

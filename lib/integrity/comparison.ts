@@ -1,114 +1,114 @@
 import { add, type Sum, subtract } from '../integers.ts'
 import type { Bytes } from '../storage/driver.ts'
 
-/**
- * Two sides that must agree: what ought to be (from the records) and what is (in the store). A side is told of things in
- * any order. `amount` is how much of the key; `value` is what an index entry holds.
- */
+/** Adds `amount` to a key; index entries also have the `value` that they hold. */
+export type Emit = (key: Bytes, amount: Sum, value?: Bytes) => void
+
+/** Compares what the records imply with what is stored. Both sides are emitted in any order. */
 export interface Comparison {
-  expected(key: Bytes, amount: Sum, value?: Bytes): void
-  actual(key: Bytes, amount: Sum, value?: Bytes): void
+  readonly expected: Emit
+  readonly actual: Emit
 }
 
-const BUCKET_COUNT = 256
-/** Primes below 2^26: a product of two remainders stays exact, and no difference of amounts vanishes in all of them. */
+const BUCKETS = 256
+/** Primes below 2^26: the product of two remainders is exact, and no difference of amounts is 0 modulo all of them. */
 const PRIMES = [67108859, 67108837, 67108819, 67108777] as const
 const LANES = PRIMES.length
-const LARGE = 2 ** 52
+const ODD = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const
+const REDUCE_ABOVE = 2 ** 52
 
 /**
- * Sums of fingerprints, by buckets of keys: the same sum on both sides means the same things on both, whatever their
- * number, in memory that does not grow. Which of them differ is for a second look at the buckets that do.
+ * Compares both sides in constant memory: adds the fingerprint of what is expected and subtracts that of what is
+ * stored, per bucket of keys. A bucket whose sums are all 0 agrees; the others need an {@link ExactComparison}.
  */
 export class FingerprintComparison implements Comparison {
-  readonly #sums = new Float64Array(BUCKET_COUNT * LANES)
-  readonly #told = new Uint32Array(BUCKET_COUNT)
+  readonly #sums = new Float64Array(BUCKETS * LANES)
+  readonly #sizes = new Uint32Array(BUCKETS)
 
-  expected(key: Bytes, amount: Sum, value?: Bytes): void {
-    this.#add(key, amount, value)
-  }
+  readonly expected: Emit = (key, amount, value) => this.#add(key, amount, value)
+  readonly actual: Emit = (key, amount, value) => this.#add(key, subtract(0, amount), value)
 
-  actual(key: Bytes, amount: Sum, value?: Bytes): void {
-    this.#add(key, subtract(0, amount), value)
-  }
-
-  /** The buckets whose sides differ, and how many things were told of each. */
-  differing(): { bucket: number; told: number }[] {
-    const found: { bucket: number; told: number }[] = []
-    for (let bucket = 0; bucket < BUCKET_COUNT; bucket++)
+  /** The buckets whose sides differ; `size` counts what was emitted into the bucket. */
+  differingBuckets(): { bucket: number; size: number }[] {
+    const found: { bucket: number; size: number }[] = []
+    for (const [bucket, size] of this.#sizes.entries())
       if (PRIMES.some((prime, lane) => this.#sums[bucket * LANES + lane]! % prime !== 0))
-        found.push({ bucket, told: this.#told[bucket]! })
+        found.push({ bucket, size })
     return found
   }
 
   #add(key: Bytes, amount: Sum, value: Bytes | undefined): void {
     const bucket = bucketOf(key)
-    fingerprint(key, value)
-    this.#told[bucket]!++
+    if (value !== undefined) hashValue(key, value)
+    this.#sizes[bucket]!++
     for (let lane = 0; lane < LANES; lane++) {
-      const at = bucket * LANES + lane
-      const prime = PRIMES[lane]!
-      // A remainder costs more than all the rest, and an entry counts once: sums are cut down only when they have grown.
-      const part =
-        amount === 1 || amount === -1
-          ? amount * fingerprintLanes[lane]!
-          : (remainder(amount, prime) * fingerprintLanes[lane]!) % prime
-      const sum = this.#sums[at]! + part
-      this.#sums[at] = sum > LARGE || sum < -LARGE ? sum % prime : sum
+      const index = bucket * LANES + lane
+      const sum = this.#sums[index]! + multiple(amount, fingerprint(lane), PRIMES[lane]!)
+      // A remainder costs more than everything else here, so it waits until the sum may become inexact.
+      this.#sums[index] = sum > REDUCE_ABOVE || sum < -REDUCE_ABOVE ? sum % PRIMES[lane]! : sum
     }
   }
 }
 
-const remainder = (amount: Sum, prime: number): number =>
-  typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
+const multiple = (amount: Sum, factor: number, prime: number): number => {
+  if (amount === 1 || amount === -1) return amount * factor
+  const remainder = typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
+  return (remainder * factor) % prime
+}
 
-/** One key, with all that both sides said of it. */
+/** A key with everything that both sides emitted for it. */
 export interface ComparedKey {
   readonly key: Bytes
   expected: Sum
   actual: Sum
-  /** For index entries: what the entry ought to hold, for each record that claims it, and what it holds. */
+  /** The values of the expected index entries: one for each record that claims the key. */
   readonly expectedValues: Bytes[]
   actualValue: Bytes | undefined
 }
 
-/** The keys of a few buckets, one by one. */
+/** Compares the keys of a few buckets one by one, in memory that grows with them. */
 export class ExactComparison implements Comparison {
-  readonly #buckets: ReadonlySet<number>
+  readonly #buckets = new Set<number>()
   readonly #keys = new Map<string, ComparedKey>()
 
-  constructor(buckets: ReadonlySet<number>) {
-    this.#buckets = buckets
+  addBucket(bucket: number): void {
+    this.#buckets.add(bucket)
   }
 
-  expected(key: Bytes, amount: Sum, value?: Bytes): void {
-    const one = this.#at(key)
-    if (one === undefined) return
-    one.expected = add(one.expected, amount)
-    if (value !== undefined) one.expectedValues.push(copyOf(value))
+  readonly expected: Emit = (key, amount, value) => {
+    const compared = this.#compared(key)
+    if (compared === undefined) return
+    compared.expected = add(compared.expected, amount)
+    if (value !== undefined) compared.expectedValues.push(new Uint8Array(value))
   }
 
-  actual(key: Bytes, amount: Sum, value?: Bytes): void {
-    const one = this.#at(key)
-    if (one === undefined) return
-    one.actual = add(one.actual, amount)
-    // What is told and taken back again is not held.
-    if (value !== undefined) one.actualValue = one.actual === 0 ? undefined : copyOf(value)
+  readonly actual: Emit = (key, amount, value) => {
+    const compared = this.#compared(key)
+    if (compared === undefined) return
+    compared.actual = add(compared.actual, amount)
+    if (value !== undefined) compared.actualValue = new Uint8Array(value)
+  };
+
+  *differences(): Iterable<ComparedKey> {
+    for (const compared of this.#keys.values()) if (!agrees(compared)) yield compared
   }
 
-  *differing(): Iterable<ComparedKey> {
-    for (const one of this.#keys.values()) if (!agrees(one)) yield one
-  }
-
-  #at(key: Bytes): ComparedKey | undefined {
+  /** Copies the key, since drivers may hand out a part of a larger buffer. */
+  #compared(key: Bytes): ComparedKey | undefined {
     if (!this.#buckets.has(bucketOf(key))) return undefined
     const text = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
-    let one = this.#keys.get(text)
-    if (one === undefined) {
-      one = { key: copyOf(key), expected: 0, actual: 0, expectedValues: [], actualValue: undefined }
-      this.#keys.set(text, one)
+    let compared = this.#keys.get(text)
+    if (compared === undefined) {
+      compared = {
+        key: new Uint8Array(key),
+        expected: 0,
+        actual: 0,
+        expectedValues: [],
+        actualValue: undefined,
+      }
+      this.#keys.set(text, compared)
     }
-    return one
+    return compared
   }
 }
 
@@ -118,44 +118,44 @@ const agrees = ({ expected, actual, expectedValues: [value], actualValue }: Comp
     ? value === actualValue
     : Buffer.compare(value, actualValue) === 0)
 
-/** By the key alone, so that all that is told of a key meets in one bucket. */
-const bucketOf = (key: Bytes): number => {
-  mix(key, 0x811c9dc5, 0x3c6ef372)
-  return avalanche(state[0]! ^ state[1]!) & (BUCKET_COUNT - 1)
-}
+/**
+ * The state of the hash of the last key, and of its value. Own code, because a hash of node:crypto takes six times as
+ * long for texts this short.
+ */
+let [first, second] = [0, 0]
 
-/** Two halves of a mixture that goes on from where it was: a hash from a library costs six times as much on texts this short. */
-const state = new Int32Array(2)
-const mix = (bytes: Bytes, seed: number, other: number): void => {
-  let [one, two] = [seed, other]
-  for (let at = 0; at < bytes.length; at++) {
-    one = Math.imul(one ^ bytes[at]!, 0x01000193)
-    two = Math.imul((two << 7) ^ (two >>> 25) ^ bytes[at]!, 0x5bd1e995)
+const mix = (bytes: Bytes): void => {
+  let [left, right] = [first, second]
+  for (let index = 0; index < bytes.length; index++) {
+    left = Math.imul(left ^ bytes[index]!, 0x01000193)
+    right = Math.imul((right << 7) ^ (right >>> 25) ^ bytes[index]!, 0x5bd1e995)
   }
-  state[0] = one
-  state[1] = two
+  first = left
+  second = right
 }
 
-/** Every bit of the number decides on every bit of the result. */
+/** Depends on the key alone, so that everything that is emitted for a key meets in one bucket. */
+const bucketOf = (key: Bytes): number => {
+  first = 0x811c9dc5
+  second = 0x3c6ef372
+  mix(key)
+  return avalanche(first ^ second) & (BUCKETS - 1)
+}
+
+/** Goes on from the hash of the key, scrambled, so that two entries that exchange their values change the sum. */
+const hashValue = (key: Bytes, value: Bytes): void => {
+  first = avalanche(first + key.length)
+  second = avalanche(second)
+  mix(value)
+}
+
+/** 26 bits of the hash, different ones for each lane. */
+const fingerprint = (lane: number): number =>
+  avalanche(first ^ avalanche(Math.imul(second, ODD[lane]!) + lane)) >>> 6
+
+/** Makes every bit of the result depend on every bit of the number. */
 const avalanche = (number: number): number => {
   let mixed = Math.imul(number ^ (number >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
-
-/** 26 bits for each lane. */
-const fingerprintLanes = new Uint32Array(LANES)
-
-/** To be called right after {@link bucketOf} the same key, whose mixture it goes on with. */
-const fingerprint = (key: Bytes, value: Bytes | undefined): void => {
-  // Where the key ends and the value begins counts, and the key is spread before the value comes: two entries that have
-  // changed their values must not give the same sum.
-  if (value !== undefined) mix(value, avalanche(state[0]! + key.length), avalanche(state[1]!))
-  const [one, two] = [state[0]!, state[1]!]
-  for (let lane = 0; lane < LANES; lane++)
-    fingerprintLanes[lane] = avalanche(one ^ avalanche(Math.imul(two, ODD[lane]!) + lane)) >>> 6
-}
-const ODD = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
-
-/** What the driver hands out may be a part of something larger. */
-const copyOf = (bytes: Bytes): Bytes => new Uint8Array(bytes)

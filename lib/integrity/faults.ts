@@ -1,32 +1,45 @@
-import type { Sum } from '../integers.ts'
-import { encodeValue } from '../records/codec.ts'
-import { deleteAction, type Fault, putAction } from './checks.ts'
-import type { ComparedKey } from './comparison.ts'
-import { describeKey } from './records.ts'
+import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
+import type { Bytes, WriteTransaction } from '../storage/driver.ts'
 
-export const explainEntry = (index: string, { key, expectedValues, actualValue }: ComparedKey): Fault => {
-  const [due, another] = expectedValues
-  const entry = `the index of ${index}`
-  if (another !== undefined)
-    return {
-      message: `${entry} can hold only one of ${expectedValues.map(describeKey).join(' and ')}: both claim ${describeKey(key)}`,
-    }
-  if (due === undefined)
-    return { message: `${entry} has an entry too many: ${describeKey(key)}`, repair: deleteAction(key) }
-  const mend = putAction(key, due)
-  if (actualValue === undefined)
-    return { message: `${entry} lacks ${describeKey(key)} of ${describeKey(due)}`, repair: mend }
-  return {
-    message: `${entry} leads from ${describeKey(key)} to another record than ${describeKey(due)}`,
-    repair: mend,
+/** One thing that is wrong. */
+export interface Fault {
+  message: string
+  /** Present when the right state follows from other records. */
+  repair?: RepairAction | undefined
+}
+
+/** Resolves to false when there was nothing to repair after all. */
+export type RepairAction = (tx: WriteTransaction) => Promise<boolean>
+
+export const putAction =
+  (key: Bytes, value: Bytes): RepairAction =>
+  async (tx) => {
+    tx.put(key, value)
+    return true
+  }
+
+/** Copies the key, which a driver may hand out as a part of a larger buffer. */
+export const deleteAction = (key: Bytes): RepairAction => {
+  const copy = new Uint8Array(key)
+  return async (tx) => {
+    tx.delete(copy)
+    return true
   }
 }
 
-export const explainCounter = (
-  counter: string,
-  { key, expected, actual }: ComparedKey,
-  encode: (count: Sum) => Uint8Array = encodeValue,
-): Fault => ({
-  message: `the counter ${counter} of ${describeKey(key)} is ${actual}, and there are ${expected}`,
-  repair: expected === 0 ? deleteAction(key) : putAction(key, encode(expected)),
-})
+/** A key for people: its parts as JSON, or its bytes when it has none. */
+export const describeKey = (key: Bytes): string => {
+  const tuple = decodeKeyIfValid(key)
+  return tuple === undefined ? `0x${Buffer.from(key).toString('hex')}` : JSON.stringify(tuple)
+}
+
+/** The parts of a key; undefined for bytes that {@link encodeKey} does not write. */
+export const decodeKeyIfValid = (key: Bytes): KeyTuple | undefined => {
+  try {
+    const tuple = decodeKey(new Uint8Array(key))
+    const isValid = tuple.every((part) => ['string', 'number', 'boolean'].includes(typeof part))
+    return isValid && Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -2,35 +2,44 @@ import { rangeBelow } from '../records/key-codec.ts'
 import { counterName } from '../records/keys.ts'
 import { decodeVersionedCount } from '../search/inverted-index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { type CheckedCollection, checkedCollections } from './records.ts'
-import { wholeNumber } from './sequences.ts'
+import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
 
-/**
- * About how many entries a recount will read: what the store's own counters say, which are far fewer. They may be wrong,
- * that is what is to be found out; but they will do for a bar that shows how long it takes.
- */
-export const estimateEntries = async (tx: ReadTransaction): Promise<number> => {
-  let entries = 0
-  for (const collection of checkedCollections) entries += await entriesOf(tx, collection)
-  return entries
-}
+/** Entries read so far, and an estimate of all of them. */
+export type OnProgress = (progress: { done: number; total: number }) => void
 
-const entriesOf = async (
+/** @returns a function to call with the number of entries that were read since the last call */
+export const progressMeter = async (
   tx: ReadTransaction,
-  { name, unique, ordered, counted: [counter], spread }: CheckedCollection,
+  onProgress: OnProgress,
+): Promise<(entries: number) => void> => {
+  let total = 0
+  for (const collection of checkedCollections) total += await estimateEntries(tx, collection)
+  let done = 0
+  return (entries) => {
+    done += entries
+    onProgress({ done, total: Math.max(done, total) })
+  }
+}
+
+/** Estimates by the stored counters, which are few. They may be wrong, but will do for a progress bar. */
+const estimateEntries = async (
+  tx: ReadTransaction,
+  { name, unique, ordered, counted, search }: CheckedCollection,
 ): Promise<number> => {
-  const records = counter === undefined ? 0 : await sum(tx, counterName(name, counter.index), wholeNumber)
-  let entries = records * (1 + unique.length + ordered.length)
-  for (const { index } of spread) entries += await sum(tx, counterName(name, index), decodeVersionedCount)
+  const [counter] = Object.keys(counted)
+  const records = counter === undefined ? 0 : await sumCounters(tx, counterName(name, counter), parseCount)
+  let entries = records * (1 + Object.keys(unique).length + Object.keys(ordered).length)
+  for (const index of search)
+    entries += await sumCounters(tx, counterName(name, index.name), decodeVersionedCount)
   return entries
 }
 
-const sum = async (
+const sumCounters = async (
   tx: ReadTransaction,
   counter: string,
-  numberIn: (value: Uint8Array) => number | undefined,
+  parse: (value: Uint8Array) => number | undefined,
 ): Promise<number> => {
   let total = 0
-  for await (const [, value] of tx.range(rangeBelow([counter]))) total += numberIn(value) ?? 0
+  for await (const [, value] of tx.range(rangeBelow([counter]))) total += parse(value) ?? 0
   return total
 }

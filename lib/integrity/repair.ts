@@ -1,90 +1,129 @@
+import * as v from 'valibot'
 import { AllotError } from '../errors.ts'
-import type { StorageDriver } from '../storage/driver.ts'
-import type { Fault, IntegrityChecks, RepairAction } from './checks.ts'
-import { type OnFault, type OnProgress, type Totals, verifyRecords } from './verify.ts'
+import type { Collection } from '../records/collection.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import type { IntegrityChecks } from './checks.ts'
+import type { Fault, RepairAction } from './faults.ts'
+import type { OnProgress } from './progress.ts'
+import { type OnFault, type Totals, verifyRecords } from './verify.ts'
 
-/** What is mended in one write. */
+/** Repairs in one write transaction. */
 const BATCH_SIZE = 256
-/** What is remembered of a pass to be mended after it. */
-const REMEMBERED = 100_000
-/** What one recount mends may show more to the next; each goes deeper, so that few are needed. */
-const ROUNDS = 20
+/** Faults that one round remembers; the next round finds the rest again. */
+const MAX_REMEMBERED = 100_000
+/** Repairs may reveal further faults, each round on a higher level, so that few rounds are needed. */
+const MAX_ROUNDS = 20
 
-export interface RepairListener {
-  /** Told of each fault that was put right. */
+export interface RepairOptions {
   onRepaired: (fault: Fault) => void
-  /** Called before each recount, for who is to be told of what it finds. */
-  begin: () => OnFault
-  told?: OnProgress | undefined
+  /** Called before each round, for a listener to what the round finds. */
+  onRound: () => OnFault
+  onProgress?: OnProgress | undefined
 }
 
 /**
- * Mends what follows from records: the store's own indexes, counters and sequences first, for changes of records rely on
- * them; then, once those agree, the derived numbers that floors have declared. Records that are broken stay as they are.
- * To be run while nobody else writes.
- * @returns what the last recount counted, which found nothing more to mend
+ * Repairs what follows from records: indexes, counters and sequences first, since changes of records rely on them; then,
+ * in a round that finds those in order, what domains derive. Broken records stay as they are. Nothing else may write.
+ * @returns the totals of the last round, which found nothing more to repair
+ * @throws AllotError unavailable when faults remain after many rounds
  */
 export const repairRecords = async (
   driver: StorageDriver,
-  checks: readonly IntegrityChecks[],
-  mending: RepairListener,
+  domains: readonly IntegrityChecks[],
+  options: RepairOptions,
 ): Promise<Totals> => {
-  for (let round = 0; round < ROUNDS; round++) {
-    const { counted, isRepaired } = await mendOnce(driver, checks, mending)
-    if (!isRepaired) return counted
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { totals, repairs } = await repairOnce(driver, domains, options)
+    if (repairs === 0) return totals
   }
-  throw new AllotError('unavailable', `after ${ROUNDS} rounds there is still something to mend: run it again`)
+  throw new AllotError(
+    'unavailable',
+    `faults remain after ${MAX_ROUNDS} rounds of repair: run \`allot verify --repair\` again`,
+  )
 }
 
-type Mendable = Fault & { repair: RepairAction }
+type Repairable = Fault & { repair: RepairAction }
 
-/** One recount, and what can be mended after it. */
-const mendOnce = async (
+const repairOnce = async (
   driver: StorageDriver,
-  checks: readonly IntegrityChecks[],
-  { onRepaired, begin, told }: RepairListener,
-): Promise<{ counted: Totals; isRepaired: boolean }> => {
-  const tell = begin()
-  let own: Mendable[] = []
-  const derived: Mendable[] = []
-  let isRepaired = false
-  const flush = async () => {
+  domains: readonly IntegrityChecks[],
+  { onRepaired, onRound, onProgress }: RepairOptions,
+): Promise<{ totals: Totals; repairs: number }> => {
+  const listener = onRound()
+  let own: Repairable[] = []
+  const derived: Repairable[] = []
+  let repairs = 0
+  const repairOwn = async () => {
     const faults = own
     own = []
-    if (await mendAll(driver, faults, onRepaired)) isRepaired = true
+    repairs += await repairAll(driver, faults, onRepaired)
   }
-  const found: OnFault = (fault, isOwn) => {
-    tell(fault, isOwn)
+  const onFault: OnFault = (fault, isOwn) => {
+    listener(fault, isOwn)
     const list = isOwn ? own : derived
-    if (isMendable(fault) && list.length < REMEMBERED) list.push(fault)
+    if (isRepairable(fault) && list.length < MAX_REMEMBERED) list.push(fault)
   }
-  const pause = async () => {
-    if (own.length >= BATCH_SIZE) await flush()
+  const afterFault = async () => {
+    if (own.length >= BATCH_SIZE) await repairOwn()
   }
-  const counted = await driver.read((tx) =>
-    verifyRecords(tx, checks, { onFault: found, onProgress: told, pause }),
-  )
-  await flush()
-  return { counted, isRepaired: isRepaired || (await mendAll(driver, derived, onRepaired)) }
+  const totals = await driver.read((tx) => verifyRecords(tx, domains, { onFault, onProgress, afterFault }))
+  await repairOwn()
+  if (repairs === 0) repairs = await repairAll(driver, derived, onRepaired)
+  return { totals, repairs }
 }
 
-const isMendable = (fault: Fault): fault is Mendable => fault.repair !== undefined
+const isRepairable = (fault: Fault): fault is Repairable => fault.repair !== undefined
 
-const mendAll = async (
+/** @returns the number of faults that were repaired */
+const repairAll = async (
   driver: StorageDriver,
-  faults: readonly Mendable[],
-  repaired: (fault: Fault) => void,
-): Promise<boolean> => {
-  let isRepaired = false
-  for (let from = 0; from < faults.length; from += BATCH_SIZE) {
-    const some = faults.slice(from, from + BATCH_SIZE)
-    const done = await driver.write(async (tx) => {
-      const put: Mendable[] = []
-      for (const fault of some) if (await fault.repair(tx)) put.push(fault)
-      return put
+  faults: readonly Repairable[],
+  onRepaired: (fault: Fault) => void,
+): Promise<number> => {
+  let repairs = 0
+  for (let start = 0; start < faults.length; start += BATCH_SIZE) {
+    const batch = faults.slice(start, start + BATCH_SIZE)
+    const repaired = await driver.write(async (tx) => {
+      const done: Fault[] = []
+      for (const fault of batch) if (await fault.repair(tx)) done.push(fault)
+      return done
     })
-    for (const fault of done) repaired(fault)
-    if (done.length > 0) isRepaired = true
+    for (const fault of repaired) onRepaired(fault)
+    repairs += repaired.length
   }
-  return isRepaired
+  return repairs
+}
+
+type Readable<R> = Pick<Collection<R>, 'get'> & { readonly options: { readonly schema: v.GenericSchema<R> } }
+
+/** The record, undefined when it does not exist, or 'broken' when it does not fit its schema. */
+export const readIfValid = async <R>(
+  tx: ReadTransaction,
+  collection: Readable<R>,
+  id: KeyTuple,
+): Promise<R | undefined | 'broken'> => {
+  try {
+    const record = await collection.get(tx, id)
+    return record === undefined || v.is(collection.options.schema, record) ? record : 'broken'
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'broken'
+    throw error
+  }
+}
+
+/**
+ * Replaces members of a record that follow from other records.
+ * @returns false when the record does not exist or is broken
+ */
+export const repairMembers = async <R>(
+  tx: WriteTransaction,
+  collection: Readable<R> & Pick<Collection<R>, 'save'>,
+  id: KeyTuple,
+  members: Partial<R>,
+): Promise<boolean> => {
+  const record = await readIfValid(tx, collection, id)
+  if (record === undefined || record === 'broken') return false
+  await collection.save(tx, { ...record, ...members })
+  return true
 }

@@ -2,91 +2,75 @@ import { setImmediate } from 'node:timers/promises'
 import { encodeKey, rangeBelow } from '../records/key-codec.ts'
 import type { Bytes, ReadTransaction } from '../storage/driver.ts'
 
-/** A part of a store, and what is done with each of its entries. */
-export interface RangeScan {
+/** @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned */
+export type Visit = (key: Bytes, value: Bytes) => unknown
+
+/** A range of keys and what is done with each of its entries. */
+export interface Section {
   readonly start: Bytes
   readonly end: Bytes
-  /** @returns for how many it counts, where that is not one */
-  visit(key: Bytes, value: Bytes): unknown
+  readonly visit: Visit
 }
 
-export const rangeScan = (prefix: readonly string[], take: RangeScan['visit']): RangeScan => ({
-  // The prefix itself is a key too: a counter of no place.
+/** Every key that begins with the prefix, and the prefix itself: a counter may have no further members. */
+export const section = (prefix: readonly string[], visit: Visit): Section => ({
   start: encodeKey(prefix),
   end: rangeBelow(prefix).end,
-  visit: take,
+  visit,
 })
 
-/** The sections, and between them, before and after what nobody has declared: together the whole store. */
-export const withGaps = (sections: readonly RangeScan[], take: RangeScan['visit']): RangeScan[] => {
-  const sorted = [...sections].sort((one, other) => Buffer.compare(one.start, other.start))
-  const all: RangeScan[] = []
-  let start: Bytes = new Uint8Array(0)
-  for (const section of sorted) {
-    all.push({ start, end: section.start, visit: take }, section)
-    start = section.end
-  }
-  return [...all, { start, end: LAST, visit: take }]
-}
+const EVERYTHING = { start: new Uint8Array(0), end: new Uint8Array(64).fill(0xff) }
 
-/** Above every key: no text and no number begins with these. */
-const LAST = new Uint8Array(64).fill(0xff)
+/** Entries between two turns of the event loop: a few milliseconds. */
+const BATCH_SIZE = 500
 
-/** So many entries take a few milliseconds. */
-const STEPS = 500
-
-/** Sections that follow each other are read as one range: a store has more of them than a small one has entries. */
-const JOINED = 12
-
-/**
- * Two ranges at a time: the one is worked through while the other waits for the database.
- * @param step told now and then how many more entries were read; others have their turn then.
- */
-export const scanRanges = async (
+/** Visits each section on its own. */
+export const scanSections = async (
   tx: ReadTransaction,
-  sections: readonly RangeScan[],
-  step: (entries: number) => void,
+  sections: readonly Section[],
+  onRead: (entries: number) => void,
 ): Promise<void> => {
-  const left = joined(sections).values()
-  await Promise.all([walkEach(tx, left, step), walkEach(tx, left, step)])
+  for (const each of sections) await scanRange(tx, each, () => each.visit, onRead)
 }
 
-const joined = (sections: readonly RangeScan[]): RangeScan[][] => {
-  const runs: RangeScan[][] = []
-  for (const section of sections) {
-    const run = runs.at(-1)
-    const last = run?.at(-1)
-    if (last !== undefined && run!.length < JOINED && Buffer.compare(last.end, section.start) === 0)
-      run!.push(section)
-    else runs.push([section])
-  }
-  return runs
-}
-
-const walkEach = async (
+/** Visits the whole store as one range; `other` gets the entries that are in no section. */
+export const scanStore = async (
   tx: ReadTransaction,
-  runs: Iterable<readonly RangeScan[]>,
-  step: (entries: number) => void,
+  sections: readonly Section[],
+  other: Visit,
+  onRead: (entries: number) => void,
+): Promise<void> => {
+  const sorted = [...sections].sort((left, right) => Buffer.compare(left.start, right.start))
+  let index = 0
+  const visitOf = (key: Bytes): Visit => {
+    while (index < sorted.length && !isBelow(key, sorted[index]!.end)) index++
+    const current = sorted[index]
+    return current === undefined || isBelow(key, current.start) ? other : current.visit
+  }
+  await scanRange(tx, EVERYTHING, visitOf, onRead)
+}
+
+const scanRange = async (
+  tx: ReadTransaction,
+  { start, end }: { start: Bytes; end: Bytes },
+  visitOf: (key: Bytes) => Visit,
+  onRead: (entries: number) => void,
 ): Promise<void> => {
   let entries = 0
-  for (const run of runs) {
-    let at = 0
-    for await (const [key, value] of tx.range({ start: run[0]!.start, end: run.at(-1)!.end })) {
-      while (!isBelow(key, run[at]!.end)) at++
-      const taken = run[at]!.visit(key, value)
-      entries += typeof taken === 'number' && taken > 0 ? taken : 1
-      if (entries < STEPS) continue
-      step(entries)
-      entries = 0
-      await setImmediate()
-    }
+  for await (const [key, value] of tx.range({ start, end })) {
+    const count = visitOf(key)(key, value)
+    entries += typeof count === 'number' ? count : 1
+    if (entries < BATCH_SIZE) continue
+    onRead(entries)
+    entries = 0
+    await setImmediate()
   }
-  step(entries)
+  onRead(entries)
 }
 
-/** An end is short, and a key differs from it early: a call out of JavaScript would cost several times as much. */
+/** Faster than Buffer.compare for bounds, which are short and differ early. */
 const isBelow = (key: Bytes, end: Bytes): boolean => {
-  let at = 0
-  while (at < end.length && key[at] === end[at]) at++
-  return at < end.length && (at === key.length || key[at]! < end[at]!)
+  let index = 0
+  while (index < end.length && key[index] === end[index]) index++
+  return index < end.length && (index === key.length || key[index]! < end[index]!)
 }

@@ -1,57 +1,39 @@
-import { decodeValue, encodeValue } from '../records/codec.ts'
+import { encodeValue } from '../records/codec.ts'
 import { sequenceKey } from '../records/keys.ts'
 import { numbered } from '../records/schema/index.ts'
 import type { Bytes } from '../storage/driver.ts'
-import { type Fault, putAction } from './checks.ts'
-import { describeKey } from './records.ts'
+import { describeKey, type Fault, putAction } from './faults.ts'
+import { parseCount } from './records.ts'
 
-interface Kept {
-  key: Bytes
-  /** The first number that nobody has claimed; undefined when what is kept is no number. */
-  next: number | undefined
-  highest: number
-}
-
-/** "The sequence is at or above the highest id": a number that a record has must never be given again. */
+/** Checks that each sequence is above every number that a record has, so that no number is given twice. */
 export class SequenceCheck {
-  readonly #kept = new Map<string, Kept>(
-    numbered.map(({ sequence }) => [sequence, { key: sequenceKey(sequence), next: 1, highest: 0 }]),
-  )
+  readonly #sequences = numbered.map((records) => ({
+    ...records,
+    key: sequenceKey(records.sequence),
+    /** The next number that the sequence gives; undefined when what is stored is not a number. */
+    next: 1 as number | undefined,
+    highest: 0,
+  }))
 
-  see(collection: string, record: unknown): void {
-    for (const one of numbered) {
-      if (one.collection !== collection) continue
-      const kept = this.#kept.get(one.sequence)!
-      for (const number of one.numbersOf(record)) kept.highest = Math.max(kept.highest, number)
-    }
+  observeRecord(collection: string, record: unknown): void {
+    for (const sequence of this.#sequences)
+      if (sequence.collection === collection)
+        sequence.highest = Math.max(sequence.highest, ...sequence.numbersOf(record))
   }
 
-  /** Answers whether this is the key of a sequence. */
-  hold(key: Bytes, value: Bytes): boolean {
-    for (const kept of this.#kept.values()) {
-      if (Buffer.compare(kept.key, key) !== 0) continue
-      kept.next = wholeNumber(value)
-      return true
-    }
-    return false
+  /** @returns false when the key is not that of a sequence */
+  observeSequence(key: Bytes, value: Bytes): boolean {
+    const sequence = this.#sequences.find((each) => Buffer.compare(each.key, key) === 0)
+    if (sequence !== undefined) sequence.next = parseCount(value)
+    return sequence !== undefined
   }
 
   faults(): Fault[] {
-    return [...this.#kept.values()].filter(({ next, highest }) => !((next ?? 0) > highest)).map(behind)
-  }
-}
-
-const behind = ({ key, next, highest }: Kept): Fault => ({
-  message: `the sequence ${describeKey(key)} goes on at ${next ?? 'no number'}, and ${highest} is given already`,
-  repair: putAction(key, encodeValue(highest + 1)),
-})
-
-/** A number above 0, as counters and sequences are kept; undefined for anything else. */
-export const wholeNumber = (value: Bytes): number | undefined => {
-  try {
-    const number = decodeValue<unknown>(value)
-    return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : undefined
-  } catch {
-    return undefined
+    return this.#sequences
+      .filter(({ next, highest }) => next === undefined || next <= highest)
+      .map(({ key, next, highest }) => ({
+        message: `the sequence ${describeKey(key)} continues at ${next ?? 'no number'}, but ${highest} is already in use`,
+        repair: putAction(key, encodeValue(highest + 1)),
+      }))
   }
 }

@@ -1,12 +1,13 @@
 import {
-  type Amount,
-  amountSource,
+  amounts,
   check,
   type IntegrityChecks,
   lookup,
+  pendingJob,
   type Recount,
-} from '../integrity/checks.ts'
-import { readable, repairMembers } from '../integrity/repair-record.ts'
+  readIfValid,
+  repairMembers,
+} from '../integrity/index.ts'
 import {
   assignments,
   dailyUsages,
@@ -18,158 +19,134 @@ import {
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
-import type { WriteTransaction } from '../storage/driver.ts'
 import { today } from './history.ts'
-import { countedAs, type ListedKind } from './ledger.ts'
+import { countedAs } from './ledger.ts'
 import { noUsage } from './subjects.ts'
 
-const ownerOfContainer = lookup(repositoryUsages, (container) => container.owner)
-/** What is gone with its container, and not swept yet: see lib/records/jobs.ts. */
-const sweptContainer = lookup(
-  jobs,
-  () => 1,
-  ({ kind, id }) => (kind === 'entries' ? id : undefined),
-)
+const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
+const pendingEntries = pendingJob('entries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
-const largestKept = {
+const largestOwn = {
   attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? -1),
   artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? -1),
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? -1),
 }
-const group = lookup(groups, () => 1)
-const rule = lookup(rules, () => 1)
+const group = lookup(groups)
+const rule = lookup(rules)
 
-const members = <T extends object>(of: T): (keyof T & string)[] => Object.keys(of) as (keyof T & string)[]
-
-const sizes: Pick<RepositoryUsage, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'packages'> = {
+const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
+const NO_SIZES: Pick<RepositoryUsage, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'packages'> = {
   lfs: 0,
   issues: 0,
   releases: 0,
   artifacts: 0,
   packages: 0,
 }
+const SIZES = namesOf(NO_SIZES)
+const REPOSITORY_MEMBERS = namesOf({ ...NO_SIZES, lent: 0, kept: 0 })
+const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
 
-const counted = { ...noUsage, days: 0 }
-
-/** "Usage is counted in the transaction that changes it": here it is summed, to prove it. */
-const usage: Recount = {
+/** Each change of a size changes the usage in the same transaction; here it is summed again. */
+const usageOfOwners: Recount = {
   name: 'usage of owner',
-  counted: [
-    amountSource(repositoryUsages, (one) => [
-      [[one.owner, one.private ? 'reposPrivate' : 'reposPublic'], one.git],
-      ...members(sizes).map((kind): Amount => [[one.owner, kind], one[kind]]),
-    ]),
-    amountSource(ledgerEntries, (entry) =>
-      entry.container === null ? [[[entry.owner!, countedAs(entry)], entry.size]] : [],
-    ),
-    amountSource(dailyUsages, (one) => [[[one.owner, 'days'], 1]]),
+  expected: [
+    amounts(repositoryUsages, (repository, add) => {
+      add([repository.owner, repository.private ? 'reposPrivate' : 'reposPublic'], repository.git)
+      for (const member of SIZES) add([repository.owner, member], repository[member])
+    }),
+    amounts(ledgerEntries, (entry, add) => {
+      if (entry.container === null) add([entry.owner!, countedAs(entry)], entry.size)
+    }),
+    amounts(dailyUsages, ({ owner }, add) => add([owner, 'days'], 1)),
   ],
-  stored: [
-    amountSource(ownerUsages, (one) =>
-      members(counted).map((kind): Amount => [[one.owner, kind], one[kind]]),
-    ),
+  actual: [
+    amounts(ownerUsages, (usage, add) => {
+      for (const member of OWNER_MEMBERS) add([usage.owner, member], usage[member])
+    }),
   ],
-  async repair(tx, [owner, kind], amount) {
-    const before = (await ownerUsages.get(tx, [owner!])) ?? {
-      owner: owner as number,
+  async repair(tx, [owner, member], amount) {
+    const usage = (await ownerUsages.get(tx, [owner!])) ?? {
       ...noUsage,
+      owner: owner as number,
       day: today(),
       days: 0,
     }
-    await ownerUsages.save(tx, { ...before, [kind as keyof typeof counted]: amount })
+    await ownerUsages.save(tx, { ...usage, [member as string]: amount })
     return true
   },
 }
 
-const tallies: Recount = {
-  name: 'usage within repository',
-  counted: [
-    amountSource(ledgerEntries, (entry, known) =>
-      entry.container === null || known(ownerOfContainer, entry.container) === undefined
-        ? []
-        : [
-            [[entry.container, countedAs(entry)], entry.size],
-            [[entry.container, entry.owner === null ? 'kept' : 'lent'], 1],
-          ],
-    ),
+const usageOfRepositories: Recount = {
+  name: 'usage of repository',
+  expected: [
+    amounts(ledgerEntries, (entry, add, find) => {
+      const { container, owner, size } = entry
+      if (container === null || find(ownerOfRepository, container) === undefined) return
+      add([container, countedAs(entry)], size)
+      add([container, owner === null ? 'kept' : 'lent'], 1)
+    }),
   ],
-  stored: [
-    amountSource(repositoryUsages, (one) =>
-      members(contents).map((what): Amount => [[one.id, what], one[what]]),
-    ),
+  actual: [
+    amounts(repositoryUsages, (usage, add) => {
+      for (const member of REPOSITORY_MEMBERS) add([usage.id, member], usage[member])
+    }),
   ],
-  repair: (tx, [id, what], amount) =>
-    repairMembers(tx, repositoryUsages, [id!], { [what as keyof typeof contents]: amount }),
-}
-const contents = { ...sizes, lent: 0, kept: 0 }
-
-const raiseLargest = async (
-  tx: WriteTransaction,
-  id: number,
-  kind: ListedKind,
-  size: number,
-): Promise<boolean> => {
-  const container = await readable(tx, repositoryUsages, [id])
-  if (container === undefined || container === 'broken') return false
-  const largest = { ...container.largest, [kind]: Math.max(container.largest[kind] ?? 0, size) }
-  await repositoryUsages.save(tx, { ...container, largest })
-  return true
+  repair: (tx, [id, member], amount) =>
+    repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
 }
 
-/** What the quota engine derives, for `verify`. It knows owners and repositories by their numbers only. */
+const ledgerOwners = check(ledgerEntries, ({ kind, key, owner, container }, find, report) => {
+  if (container === null) return
+  const expected = find(ownerOfRepository, container)
+  const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
+  if (expected === undefined) {
+    if (find(pendingEntries, container) === undefined)
+      report(`${entry} belongs to repository ${container}, which has no usage record`)
+  } else if (owner !== null && owner !== expected)
+    report(`${entry} counts for account ${owner}, but its repository for account ${expected}`)
+})
+
+const largestEntries = check(ledgerEntries, ({ kind, key, owner, container, size }, find, report) => {
+  if (owner !== null || kind === 'lfs') return
+  const largest = find(largestOwn[kind], container!)
+  if (largest === undefined || largest >= size) return
+  report(
+    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${container} is ${largest}`,
+    async (tx) => {
+      const usage = await readIfValid(tx, repositoryUsages, [container!])
+      if (usage === undefined || usage === 'broken') return false
+      const right = { ...usage.largest, [kind]: Math.max(usage.largest[kind] ?? 0, size) }
+      await repositoryUsages.save(tx, { ...usage, largest: right })
+      return true
+    },
+  )
+})
+
+/** What the quota engine derives. It knows owners and repositories by their ids alone. */
 export const quotaIntegrity: IntegrityChecks = {
-  derived: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [ownerOfContainer, sweptContainer, lastDay, ...Object.values(largestKept), group, rule],
-  recounts: [usage, tallies],
+  derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
+  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestOwn), group, rule],
+  recounts: [usageOfOwners, usageOfRepositories],
   checks: [
-    check(ledgerEntries, ({ kind, key, owner, container }, known) => {
-      if (container === null) return []
-      const target = known(ownerOfContainer, container)
-      const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
-      if (target === undefined)
-        return known(sweptContainer, container) === undefined
-          ? [{ message: `${entry} is in repository ${container}, which has no tally` }]
-          : []
-      return owner === null || target === owner
-        ? []
-        : [{ message: `${entry} counts for ${owner}, and its repository for ${target}` }]
+    ledgerOwners,
+    largestEntries,
+    check(dailyUsages, ({ owner, day }, find, report) => {
+      const last = find(lastDay, owner)
+      if (last !== undefined && day >= last)
+        report(`the history of owner ${owner} has day ${day}, but its usage last changed on day ${last}`)
     }),
-    check(ledgerEntries, ({ kind, key, owner, container, size }, known) => {
-      if (owner !== null || kind === 'lfs') return []
-      const largest = known(largestKept[kind], container!)
-      if (largest === undefined || largest >= size) return []
-      const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
-      return [
-        {
-          message: `${entry} has ${size} bytes, and the largest that repository ${container} keeps is said to have ${largest}`,
-          repair: (tx) => raiseLargest(tx, container!, kind, size),
-        },
-      ]
+    check(jobs, ({ kind, id }, find, report) => {
+      if (kind === 'entries' && find(ownerOfRepository, id) !== undefined)
+        report(`a job removes the ledger entries of repository ${id}, which still exists`)
     }),
-    check(dailyUsages, ({ owner, day }, known) => {
-      const last = known(lastDay, owner)
-      return last === undefined || day < last
-        ? []
-        : [
-            {
-              message: `the usage of owner ${owner} is kept for day ${day}, and it changed last on day ${last}`,
-            },
-          ]
+    check(assignments, (assignment, find, report) => {
+      if (find(group, assignment.group) === undefined)
+        report(`owner ${assignment.owner} is in the group ${assignment.group}, which does not exist`)
     }),
-    check(jobs, ({ kind, id }, known) =>
-      kind === 'entries' && known(ownerOfContainer, id) !== undefined
-        ? [{ message: `the entries of repository ${id} are to be removed, and it is still there` }]
-        : [],
-    ),
-    check(assignments, (one, known) =>
-      known(group, one.group) === undefined
-        ? [{ message: `owner ${one.owner} is assigned the group ${one.group}, which does not exist` }]
-        : [],
-    ),
-    check(groups, (one, known) =>
-      one.rules
-        .filter((name) => known(rule, name) === undefined)
-        .map((name) => ({ message: `the group ${one.name} has the rule ${name}, which does not exist` })),
-    ),
+    check(groups, ({ name, rules: names }, find, report) => {
+      for (const each of names)
+        if (find(rule, each) === undefined)
+          report(`the group ${name} has the rule ${each}, which does not exist`)
+    }),
   ],
 }

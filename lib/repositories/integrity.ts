@@ -1,241 +1,133 @@
-import { audienceOfAccount, audienceWithin } from '../accounts/access.ts'
+import { audienceWithin } from '../accounts/access.ts'
+import { findAudience, requireAccount } from '../accounts/integrity.ts'
 import {
-  type Amount,
-  amountSource,
+  amounts,
   check,
-  type Fault,
+  type Find,
   type IntegrityChecks,
-  type LookupValue,
   lookup,
+  pendingJob,
   type Recount,
-  type RepairAction,
-} from '../integrity/checks.ts'
-import { readable, repairMembers } from '../integrity/repair-record.ts'
+  readIfValid,
+  repairMembers,
+} from '../integrity/index.ts'
 import {
   type Audience,
-  accounts,
-  assignments,
-  follows,
-  gpgKeys,
-  type Job,
-  jobs,
-  ledgerEntries,
-  memberships,
   noOwnEntries,
-  ownerUsages,
   type Relation,
   redirects,
   repositories,
   repositoryUsages,
-  sessions,
-  sshKeys,
   stars,
-  tokens,
   watches,
 } from '../records/schema/index.ts'
 
-const audienceOf = lookup(accounts, audienceOfAccount)
-const isOrganization = lookup(accounts, (account) => (account.kind === 'organization' ? 1 : 0))
-const repositoryAudience = lookup(repositories, (repository) => repository.audience)
+const repositoryAudience = lookup(repositories, ({ audience }) => audience)
+const pendingRelations = pendingJob('relations')
 
-/** What is gone, or known to others than before, and not swept yet: see lib/records/jobs.ts. */
-const underWay = (kind: Job['kind']) =>
-  lookup(
-    jobs,
-    () => 1,
-    (job) => (job.kind === kind ? job.id : undefined),
-  )
-const sweptOwner = underWay('owner')
-const sweptRelations = underWay('relations')
-const toldFollows = underWay('follows')
+export const hasRepository = (find: Find, id: number): boolean => find(repositoryAudience, id) !== undefined
 
-const audienceOfKnown = (known: LookupValue, account: number) =>
-  known(audienceOf, account) as Audience | undefined
+const repositoryChecks = check(repositories, (repository, find, report) => {
+  const { id, owner, parent, audience } = repository
+  requireAccount(find, owner, `repository ${id} belongs to`, report)
+  if (parent !== null && !hasRepository(find, parent))
+    report(`repository ${id} is a fork of repository ${parent}, which does not exist`)
+  const ownerAudience = findAudience(find, owner)
+  if (ownerAudience === undefined) return
+  const expected = audienceWithin(ownerAudience, repository.private)
+  if (expected !== audience)
+    report(`repository ${id} has the audience ${audience}, but must have ${expected}`, (tx) =>
+      repairMembers(tx, repositories, [id], { audience: expected }),
+    )
+})
 
-/** @param whose ends with a word that an id may follow */
-const needsAccount = (known: LookupValue, id: number, whose: string): Fault[] =>
-  audienceOfKnown(known, id) === undefined && known(sweptOwner, id) === undefined
-    ? [{ message: `${whose} ${id}, and there is no such account` }]
-    : []
-
-const needsAudience = (name: string, is: Audience, due: Audience | undefined, mend: RepairAction): Fault[] =>
-  due === undefined || due === is
-    ? []
-    : [{ message: `${name} has the audience ${is}, and it must be ${due}`, repair: mend }]
-
-const lookAtRelation = (relation: typeof stars, word: string) =>
-  check(relation, (one: Relation, known) => {
-    const name = `the ${word} of account ${one.account} on repository ${one.repository}`
-    const due = known(repositoryAudience, one.repository) as Audience | undefined
-    const isSwept = known(sweptRelations, one.repository) !== undefined
-    if (isSwept) return needsAccount(known, one.account, `a ${word} is of account`)
-    return [
-      ...needsAccount(known, one.account, `a ${word} is of account`),
-      ...(due === undefined ? [{ message: `${name}: there is no such repository` }] : []),
-      ...needsAudience(name, one.audience, due, (tx) =>
-        repairMembers(tx, relation, [one.account, one.repository], { audience: due as Audience }),
-      ),
-    ]
+const relationChecks = (relations: typeof stars, name: string) =>
+  check(relations, ({ account, repository, audience }: Relation, find, report) => {
+    requireAccount(find, account, `a ${name} is by`, report)
+    // A job removes the relations of the repository, or gives them another audience.
+    if (find(pendingRelations, repository) !== undefined) return
+    const relation = `the ${name} of repository ${repository} by account ${account}`
+    const expected = find(repositoryAudience, repository) as Audience | undefined
+    if (expected === undefined) report(`${relation} is of a repository that does not exist`)
+    else if (expected !== audience)
+      report(`${relation} has the audience ${audience}, but must have ${expected}`, (tx) =>
+        repairMembers(tx, relations, [account, repository], { audience: expected }),
+      )
   })
 
-const lookAtRepository = check(repositories, (one, known) => {
-  const name = `repository ${one.id}`
-  const owner = audienceOfKnown(known, one.owner)
-  const due = owner === undefined ? undefined : audienceWithin(owner, one.private)
-  const isOrphan = one.parent !== null && known(repositoryAudience, one.parent) === undefined
-  return [
-    ...needsAccount(known, one.owner, `${name} is owned by`),
-    ...(isOrphan ? [{ message: `${name} is a fork of ${one.parent}, and there is no such repository` }] : []),
-    ...needsAudience(name, one.audience, due, (tx) =>
-      repairMembers(tx, repositories, [one.id], { audience: due as Audience }),
-    ),
-  ]
-})
-
-const lookAtFollow = check(follows, (one, known) => {
-  const name = `the follow of ${one.follower} to ${one.followed}`
-  const repaired = (right: Partial<typeof one>) => (tx: Parameters<RepairAction>[0]) =>
-    repairMembers(tx, follows, [one.follower, one.followed], right)
-  const follower = audienceOfKnown(known, one.follower)
-  const followed = audienceOfKnown(known, one.followed)
-  return [
-    ...needsAccount(known, one.follower, 'a follow is by'),
-    ...needsAccount(known, one.followed, 'a follow is to'),
-    ...needsAudience(
-      `${name}: the follower`,
-      one.followerAudience,
-      known(toldFollows, one.follower) === undefined ? follower : undefined,
-      repaired({ followerAudience: follower as Audience }),
-    ),
-    ...needsAudience(
-      `${name}: the followed`,
-      one.followedAudience,
-      known(toldFollows, one.followed) === undefined ? followed : undefined,
-      repaired({ followedAudience: followed as Audience }),
-    ),
-  ]
-})
-
-const lookAtMembership = check(memberships, ({ organization, member }, known) => [
-  ...needsAccount(known, member, `a member of ${organization} is`),
-  ...(known(isOrganization, organization) === 1 || known(sweptOwner, organization) !== undefined
-    ? []
-    : [{ message: `${member} is a member of ${organization}, and there is no such organization` }]),
-])
-
-const lookAtOwned = (of: typeof sshKeys | typeof gpgKeys | typeof tokens, word: string) =>
-  check<{ id: number; account: number }>(of as never, ({ id, account }, known) =>
-    needsAccount(known, account, `the ${word} ${id} is of account`),
-  )
-
-const lookAtUsage = check(ownerUsages, ({ owner, day: _, ...usage }, known) => {
-  const mend: RepairAction = async (tx) => (await ownerUsages.remove(tx, [owner])) !== undefined
-  // What somebody still counts for is no leftover.
-  const isLeftover = Object.values(usage).every((size) => size === 0)
-  return needsAccount(known, owner, 'usage is kept of').map((one) =>
-    isLeftover ? { ...one, repair: mend } : one,
-  )
-})
-
-const recountOn = (member: 'stars' | 'watchers' | 'forks', ...counted: Recount['counted']): Recount => ({
-  name: `${member} of repository`,
-  counted,
-  stored: [amountSource(repositories, (one) => [[[one.id], one[member]]])],
+const countOn = (member: 'stars' | 'watchers' | 'forks', expected: Recount['expected'][number]): Recount => ({
+  name: `number of ${member} of repository`,
+  expected: [expected],
+  actual: [amounts(repositories, (repository, add) => add([repository.id], repository[member]))],
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { [member]: amount }),
 })
-/** Those of a repository that is gone are nobody's any more. */
-const eachOn = (relation: typeof stars) =>
-  amountSource(relation, (one: Relation, known) =>
-    known(repositoryAudience, one.repository) === undefined ? [] : [[[one.repository], 1]],
-  )
 
-/** A repository says of its LFS objects what quota counts of them. */
-const sameLfs: Recount = {
-  name: 'LFS of repository',
-  counted: [amountSource(repositoryUsages, (one) => [[[one.id], one.lfs]])],
-  stored: [amountSource(repositories, (one) => [[[one.id], one.lfs]])],
+const relationsOf = (relations: typeof stars) =>
+  amounts(relations, ({ repository }: Relation, add, find) => {
+    if (hasRepository(find, repository)) add([repository], 1)
+  })
+
+const lfsSize: Recount = {
+  name: 'LFS size of repository',
+  expected: [amounts(repositoryUsages, ({ id, lfs }, add) => add([id], lfs))],
+  actual: [amounts(repositories, ({ id, lfs }, add) => add([id], lfs))],
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { lfs: amount }),
 }
 
-/** Every repository is one for quota too, with the same owner, privacy and size. */
-const sameForQuota: Recount = {
-  name: 'quota of repository',
-  counted: [amountSource(repositories, (one) => membersOf(one.id, one.owner, one.private, one.size))],
-  stored: [amountSource(repositoryUsages, (one) => membersOf(one.id, one.owner, one.private, one.git))],
+const NO_CONTENT = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
+
+/** The quota engine has a usage record of every repository, with the same owner, privacy and size. */
+const usageRecords: Recount = {
+  name: 'usage record of repository',
+  expected: [
+    amounts(repositories, (repository, add) => {
+      add([repository.id, 'owner'], repository.owner)
+      add([repository.id, 'private'], repository.private ? 1 : 0)
+      add([repository.id, 'git'], repository.size)
+    }),
+  ],
+  actual: [
+    amounts(repositoryUsages, (usage, add) => {
+      add([usage.id, 'owner'], usage.owner)
+      add([usage.id, 'private'], usage.private ? 1 : 0)
+      add([usage.id, 'git'], usage.git)
+    }),
+  ],
   async repair(tx, [id]) {
-    const repository = await readable(tx, repositories, [id!])
-    // What was last known of a broken one still counts.
+    const repository = await readIfValid(tx, repositories, [id!])
+    // The last known usage of a broken repository still counts.
     if (repository === 'broken') return false
     if (repository === undefined) return (await repositoryUsages.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
-    const same = { id: repository.id, owner, private: isPrivate, git: size }
-    const { lfs, issues, releases, artifacts, packages, lent, kept, largest } =
-      (await repositoryUsages.get(tx, [id!])) ?? empty
-    await repositoryUsages.save(tx, {
-      ...same,
-      lfs,
-      issues,
-      releases,
-      artifacts,
-      packages,
-      lent,
-      kept,
-      largest,
-    })
+    const usage = (await repositoryUsages.get(tx, [id!])) ?? { ...NO_CONTENT, id: repository.id }
+    await repositoryUsages.save(tx, { ...usage, owner, private: isPrivate, git: size })
     return true
   },
 }
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
 
-const membersOf = (id: number, owner: number, isPrivate: boolean, git: number): Amount[] => [
-  [[id, 'owner'], owner],
-  [[id, 'private'], isPrivate ? 1 : 0],
-  [[id, 'git'], git],
-]
-
-/** What accounts, repositories and their relations derive from each other, for `verify`. */
-export const hostingIntegrity: IntegrityChecks = {
-  derived: [],
-  lookups: [audienceOf, isOrganization, repositoryAudience, sweptOwner, sweptRelations, toldFollows],
+/** What repositories and their relations derive from each other and from accounts. */
+export const repositoriesIntegrity: IntegrityChecks = {
+  lookups: [repositoryAudience, pendingRelations],
   recounts: [
-    recountOn('stars', eachOn(stars)),
-    recountOn('watchers', eachOn(watches)),
-    recountOn(
+    countOn('stars', relationsOf(stars)),
+    countOn('watchers', relationsOf(watches)),
+    countOn(
       'forks',
-      amountSource(repositories, (one) => (one.parent === null ? [] : [[[one.parent], 1]])),
+      amounts(repositories, ({ parent }, add) => {
+        if (parent !== null) add([parent], 1)
+      }),
     ),
-    sameForQuota,
-    sameLfs,
+    usageRecords,
+    lfsSize,
   ],
   checks: [
-    lookAtRepository,
-    lookAtRelation(stars, 'star'),
-    lookAtRelation(watches, 'watch'),
-    lookAtFollow,
-    lookAtMembership,
-    lookAtOwned(tokens, 'token'),
-    check(sessions, ({ account }, known) => needsAccount(known, account, 'a session is of account')),
-    lookAtOwned(sshKeys, 'SSH key'),
-    lookAtOwned(gpgKeys, 'GPG key'),
-    lookAtUsage,
-    check(jobs, ({ kind, id }, known) =>
-      kind === 'owner' && audienceOfKnown(known, id) !== undefined
-        ? [{ message: `all that account ${id} has is to be removed, and it is still there` }]
-        : [],
-    ),
-    check(ledgerEntries, ({ kind, key, owner }, known) =>
-      owner === null
-        ? []
-        : needsAccount(known, owner, `the ledger entry ${kind} ${JSON.stringify(key)} is of`),
-    ),
-    check(redirects, ({ owner, name, repository }, known) => [
-      ...needsAccount(known, owner, `the former repository name ${name} is of account`),
-      ...(known(repositoryAudience, repository) === undefined
-        ? [{ message: `the former name ${name} leads to repository ${repository}, which does not exist` }]
-        : []),
-    ]),
-    check(assignments, ({ owner, group }, known) =>
-      needsAccount(known, owner, `the group ${group} is assigned to`),
-    ),
+    repositoryChecks,
+    relationChecks(stars, 'star'),
+    relationChecks(watches, 'watch'),
+    check(redirects, ({ owner, name, repository }, find, report) => {
+      requireAccount(find, owner, `the former repository name ${name} belongs to`, report)
+      if (!hasRepository(find, repository))
+        report(`the former repository name ${name} leads to repository ${repository}, which does not exist`)
+    }),
   ],
 }

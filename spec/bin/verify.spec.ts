@@ -67,8 +67,8 @@ describe('allot verify', () => {
     const found = await allot(['verify', '--data', data])
     assert.equal(found.code, 1)
     assert.deepEqual(found.out.split('\n').slice(0, 2).sort(), [
-      'the counter account:kind of ["account:kind","user"] is 7, and there are 2',
-      'the index of account by name lacks ["account","u","name","ann"] of ["account","r",1]',
+      'the counter ["account:kind","user"] is 7, but the records give 2',
+      'the index entry ["account","u","name","ann"] of the record ["account","r",1] is missing',
     ])
     assert.match(found.out, /: 2 things differ\n$/)
     assert.equal(
@@ -89,7 +89,7 @@ describe('allot verify', () => {
     for (const words of [['verify', '--repair'], ['verify']]) {
       const { code, out, err } = await allot([...words, '--data', data])
       assert.equal(code, 1)
-      assert.match(out, /^the record \["membership","r",3,1\] is no JSON$/m)
+      assert.match(out, /^the record \["membership","r",3,1\] is not JSON$/m)
       assert.match(err, words.includes('--repair') ? /correct them by hand, or restore a backup/ : /^allot: /)
     }
   })

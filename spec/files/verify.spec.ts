@@ -100,7 +100,7 @@ describe('allot verify', () => {
       assert.match(all, /LFS object/)
       assert.match(all, /size of package version/)
       assert.match(all, /files of package version/)
-      assert.match(all, /counts for the package version/)
+      assert.match(all, /ledger size of package version/)
     }))
 
   it('finds files and versions of what is gone', () =>
@@ -113,9 +113,9 @@ describe('allot verify', () => {
           if (one.name === 'a') await packageFiles.remove(tx, [one.id])
       })
       const all = (await verified(ground)).named.join('\n')
-      assert.match(all, /of version 1, and there is no such version/)
-      assert.match(all, /the file attachments abcdef is of repository 99, and there is no such repository/)
-      assert.match(all, /the package file/)
+      assert.match(all, /of package version 1, which does not exist/)
+      assert.match(all, /the file attachments abcdef is of repository 99, which does not exist/)
+      assert.match(all, /file size of package file/)
     }))
 
   it('looks on while files come and go', () =>

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot } from '../../lib/index.ts'
 import { ExactComparison, FingerprintComparison } from '../../lib/integrity/comparison.ts'
-import { tupleOf } from '../../lib/integrity/records.ts'
+import { decodeKeyIfValid } from '../../lib/integrity/faults.ts'
 import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
 import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema/index.ts'
@@ -44,7 +44,7 @@ type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark' | 'st
 const USAGE = ['usage', 'container']
 
 const kindOf = (hex: string): Kind => {
-  const [first, second] = (tupleOf(bytes(hex)) ?? []) as string[]
+  const [first, second] = (decodeKeyIfValid(bytes(hex)) ?? []) as string[]
   if (first === undefined) return 'stranger'
   if (first === 'mark' || first === 'sequence') return first
   if (first.includes(':')) return 'counter'
@@ -140,7 +140,7 @@ const isHarmless = (key: string, raw: Raw): boolean => {
 
 /** An owner who uses nothing needs no record of it. */
 const isIdle = (key: string, value: string): boolean => {
-  if (tupleOf(bytes(key))?.[0] !== 'usage') return false
+  if (decodeKeyIfValid(bytes(key))?.[0] !== 'usage') return false
   return Object.entries(decodeValue<object>(bytes(value))).every(
     ([name, size]) => name === 'owner' || name === 'day' || size === 0,
   )
@@ -229,128 +229,128 @@ describe('verify names', () => {
     what: string,
     harm: (driver: StorageDriver) => Promise<unknown>,
     named: RegExp,
-    isMended: boolean,
+    isRepaired: boolean,
   ][] = [
     [
-      'a record that is no JSON',
+      'a record that is not JSON',
       put(['account', 'r', 2], Buffer.from('{"id":2')),
-      /^the record \["account","r",2\] is no JSON$/,
+      /^the record \["account","r",2\] is not JSON$/,
       false,
     ],
     [
       'a record whose member is wrong',
       edit(['account', 'r', 2], { admin: 'yes' }),
-      /^the record \["account","r",2\] is no account: admin: .*boolean/,
+      /^the record \["account","r",2\] is not a valid account: admin: .*boolean/,
       false,
     ],
     [
-      'a record in the place of another',
+      'a record under the wrong key',
       edit(['account', 'r', 2], { id: 77 }),
-      /^the record \["account","r",2\] is kept in the place of another: it calls itself \[77\]$/,
+      /^the record \["account","r",2\] is stored under the wrong key: its id is \[77\]$/,
       false,
     ],
     [
-      'a unique entry that is gone',
+      'a unique entry that is missing',
       remove(['account', 'u', 'name', 'ann']),
-      /^the index of account by name lacks \["account","u","name","ann"\] of \["account","r",2\]$/,
+      /^the index entry \["account","u","name","ann"\] of the record \["account","r",2\] is missing$/,
       true,
     ],
     [
-      'an entry that leads elsewhere',
+      'an entry that leads to another record',
       put(['account', 'u', 'name', 'ann'], encodeKey(['account', 'r', 1])),
-      /^the index of account by name leads from .*"ann"\] to another record than \["account","r",2\]$/,
+      /^the index entry \["account","u","name","ann"\] must lead to the record \["account","r",2\], but leads elsewhere$/,
       true,
     ],
     [
-      'an entry of nothing',
+      'an entry that follows from no record',
       put(['star', 'o', 'repository', 1, 99, 1], encodeKey(['star', 'r', 99, 1])),
-      /^the index of star by repository has an entry too many: \["star","o","repository",1,99,1\]$/,
+      /^the index entry \["star","o","repository",1,99,1\] follows from no record$/,
       true,
     ],
     [
       'a counter that is off by one',
       put(['account:kind', 'user'], encodeValue(6)),
-      /^the counter account:kind of \["account:kind","user"\] is 6, and there are 5$/,
+      /^the counter \["account:kind","user"\] is 6, but the records give 5$/,
       true,
     ],
     [
       'usage that is off by 2^40 bytes',
       edit(['usage', 'r', 5], { releases: 2 ** 41 }),
-      /^usage of owner 5 releases: 2199023255552 is kept, and the records give 1099511627776$/,
+      /^usage of owner 5 releases is 2199023255552, but the records give 1099511627776$/,
       true,
     ],
     [
-      'a day of the past that is missing',
+      'a day of the history that is missing',
       edit(['usage', 'r', 2], { days: 2 }),
-      /^usage of owner 2 days: 2 is kept, and the records give 1$/,
+      /^usage of owner 2 days is 2, but the records give 1$/,
       true,
     ],
     [
-      'a day of the past that has not come',
+      'a day of the history that is after the last change',
       edit(['usage', 'r', 2], { day: 1 }),
-      /^the usage of owner 2 is kept for day \d+, and it changed last on day 1$/,
+      /^the history of owner 2 has day \d+, but its usage last changed on day 1$/,
       false,
     ],
     [
-      'a session of nobody',
+      'a session of an account that does not exist',
       async (driver) => {
         const [session] = await driver.read((tx) => sessions.list(tx, 'account', { prefix: [2] }))
         await edit(['session', 'r', session!.hash], { account: 99 })(driver)
       },
-      /^a session is of account 99, and there is no such account$/,
+      /^a session belongs to account 99, which does not exist$/,
       false,
     ],
     [
       'a repository that counts for another owner',
       edit(['container', 'r', 1], { owner: 1 }),
-      /^quota of repository 1 owner: 1 is kept, and the records give 2$/,
+      /^usage record of repository 1 owner is 1, but the records give 2$/,
       true,
     ],
     [
       'a count of stars that is wrong',
       save(repositories, [1], { stars: 7 }),
-      /^stars of repository 1: 7 is kept, and the records give 3$/,
+      /^number of stars of repository 1 is 7, but the records give 3$/,
       true,
     ],
     [
-      'a repository that more may see than its owner',
+      'a repository with a larger audience than its owner',
       save(repositories, [2], { audience: 0 }),
-      /^repository 2 has the audience 0, and it must be 2$/,
+      /^repository 2 has the audience 0, but must have 2$/,
       true,
     ],
     [
-      'a star that more may see than its repository',
+      'a star with another audience than its repository',
       save(stars, [2, 1], { audience: 2 }),
-      /^the star of account 2 on repository 1 has the audience 2, and it must be 0$/,
+      /^the star of repository 1 by account 2 has the audience 2, but must have 0$/,
       true,
     ],
     [
-      'a token of nobody',
+      'a token of an account that does not exist',
       edit(['token', 'r', 1], { account: 99 }),
-      /^the token 1 is of account 99, and there is no such account$/,
+      /^the token 1 belongs to account 99, which does not exist$/,
       false,
     ],
     [
-      'a sequence that would give a number again',
+      'a sequence that would give a number twice',
       put(['sequence', 'account'], encodeValue(3)),
-      /^the sequence \["sequence","account"\] goes on at 3, and 6 is given already$/,
+      /^the sequence \["sequence","account"\] continues at 3, but 6 is already in use$/,
       true,
     ],
     [
-      'a key that belongs to nothing',
+      'a key that this version does not use',
       put(['something', 'else'], Buffer.from('?')),
-      /^\["something","else"\] belongs to nothing that this version knows$/,
+      /^the key \["something","else"\] is not one of this version of Allot$/,
       false,
     ],
     [
       'a name that two accounts have',
       edit(['account', 'r', 3], { name: 'ANN' }),
-      /^the index of account by name can hold only one of .*both claim \["account","u","name","ann"\]$/,
+      /^the index entry \["account","u","name","ann"\] is claimed by several records: \["account","r",2\], \["account","r",3\]$/,
       false,
     ],
   ]
   for (const [what, harm, named, isRepaired] of CASES)
-    it(`${what}${isRepaired ? ', and repair mends it' : ', and repair leaves it'}`, async () => {
+    it(`${what}${isRepaired ? ', and repairs it' : ', and repair leaves it'}`, async () => {
       const driver = await copyOf(whole)
       await harm(driver)
       const found = await verify(driver)
@@ -428,7 +428,7 @@ describe('Sums of fingerprints', () => {
         const comparison = new FingerprintComparison()
         for (const one of told) comparison.expected(...one)
         for (const one of [...told].reverse()) comparison.actual(...one)
-        assert.deepEqual(comparison.differing(), [])
+        assert.deepEqual(comparison.differingBuckets(), [])
       }),
     )
   })
@@ -442,7 +442,7 @@ describe('Sums of fingerprints', () => {
           one,
           parts.reduce((sum, part) => sum + part, 0),
         )
-        assert.deepEqual(comparison.differing(), [])
+        assert.deepEqual(comparison.differingBuckets(), [])
       }),
     )
   })
@@ -451,7 +451,7 @@ describe('Sums of fingerprints', () => {
     const differ = (tell: (comparison: FingerprintComparison) => void) => {
       const comparison = new FingerprintComparison()
       tell(comparison)
-      return comparison.differing().length > 0
+      return comparison.differingBuckets().length > 0
     }
     fc.assert(
       fc.property(key, key, value, value, amount, (one, other, its, others, much) => {
@@ -480,13 +480,14 @@ describe('Sums of fingerprints', () => {
       const comparison = new FingerprintComparison()
       comparison.expected(Buffer.from('key'), 5)
       comparison.actual(Buffer.from('key'), 5 + by)
-      const [bucket] = comparison.differing()
+      const [bucket] = comparison.differingBuckets()
       assert.ok(bucket, String(by))
-      const closer = new ExactComparison(new Set([bucket.bucket]))
+      const closer = new ExactComparison()
+      closer.addBucket(bucket.bucket)
       closer.expected(Buffer.from('key'), 5)
       closer.actual(Buffer.from('key'), 5 + by)
       assert.deepEqual(
-        [...closer.differing()].map(({ expected, actual }) => [expected, actual]),
+        [...closer.differences()].map(({ expected, actual }) => [expected, actual]),
         [[5, 5 + by]],
       )
     }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { tupleOf } from '../../lib/integrity/records.ts'
+import { decodeKeyIfValid } from '../../lib/integrity/faults.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import { decodeVersionedCount } from '../../lib/search/inverted-index.ts'
@@ -25,7 +25,7 @@ export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(a
 /** Stamps are drawn by lot: of what is stamped only the count can be compared. */
 export const comparable = (raw: Raw): Raw =>
   raw.map(([key, value]) => {
-    const [first] = tupleOf(Buffer.from(key, 'hex')) ?? []
+    const [first] = decodeKeyIfValid(Buffer.from(key, 'hex')) ?? []
     if (!/:(?:grams|words)$/.test(String(first))) return [key, value]
     return [key, hex(encodeValue(decodeVersionedCount(Buffer.from(value, 'hex')) ?? value))]
   })

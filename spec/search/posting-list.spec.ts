@@ -55,7 +55,7 @@ const take = async (store: Store, known: Map<number, Repository>, one: Step): Pr
 }
 
 const repaired = (driver: StorageDriver) =>
-  repairRecords(driver, [], { onRepaired: () => undefined, begin: () => () => undefined })
+  repairRecords(driver, [], { onRepaired: () => undefined, onRound: () => () => undefined })
 
 /** A store whose lists are in packs, with entries that came and entries that went since. */
 const made = async (): Promise<Store> => {

@@ -1,0 +1,104 @@
+import {
+  check,
+  type Find,
+  type IntegrityChecks,
+  lookup,
+  pendingJob,
+  type Report,
+  repairMembers,
+} from '../integrity/index.ts'
+import {
+  type Audience,
+  accounts,
+  assignments,
+  follows,
+  gpgKeys,
+  jobs,
+  ledgerEntries,
+  memberships,
+  ownerUsages,
+  sessions,
+  sshKeys,
+  tokens,
+} from '../records/schema/index.ts'
+import { audienceOfAccount } from './access.ts'
+
+const accountAudience = lookup(accounts, audienceOfAccount)
+const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
+const pendingRemoval = pendingJob('owner')
+const pendingFollows = pendingJob('follows')
+
+export const hasAccount = (find: Find, id: number): boolean => find(accountAudience, id) !== undefined
+
+export const findAudience = (find: Find, account: number) =>
+  find(accountAudience, account) as Audience | undefined
+
+/** Reports a reference to an account that does not exist, unless a job is removing everything that it had. */
+export const requireAccount = (find: Find, id: number, reference: string, report: Report): void => {
+  if (!hasAccount(find, id) && find(pendingRemoval, id) === undefined)
+    report(`${reference} account ${id}, which does not exist`)
+}
+
+const ownedBy = (collection: typeof tokens | typeof sshKeys | typeof gpgKeys, name: string) =>
+  check<{ id: number; account: number }>(collection as never, ({ id, account }, find, report) =>
+    requireAccount(find, account, `the ${name} ${id} belongs to`, report),
+  )
+
+const followAudiences = check(follows, (follow, find, report) => {
+  const { follower, followed } = follow
+  requireAccount(find, follower, 'a follow is by', report)
+  requireAccount(find, followed, 'a follow is of', report)
+  const sides = [
+    { account: follower, member: 'followerAudience' },
+    { account: followed, member: 'followedAudience' },
+  ] as const
+  for (const { account, member } of sides) {
+    const audience = findAudience(find, account)
+    if (audience === undefined || audience === follow[member] || find(pendingFollows, account) !== undefined)
+      continue
+    report(
+      `the follow of account ${followed} by ${follower} has the ${member} ${follow[member]}, but must have ${audience}`,
+      (tx) => repairMembers(tx, follows, [follower, followed], { [member]: audience }),
+    )
+  }
+})
+
+/** What accounts derive from each other, and who refers to accounts in lower layers. */
+export const accountsIntegrity: IntegrityChecks = {
+  lookups: [accountAudience, isOrganization, pendingRemoval, pendingFollows],
+  recounts: [],
+  checks: [
+    followAudiences,
+    check(memberships, ({ organization, member }, find, report) => {
+      requireAccount(find, member, `a member of organization ${organization} is`, report)
+      if (find(isOrganization, organization) !== 1 && find(pendingRemoval, organization) === undefined)
+        report(`account ${member} is a member of organization ${organization}, which does not exist`)
+    }),
+    ownedBy(tokens, 'token'),
+    check(sessions, ({ account }, find, report) =>
+      requireAccount(find, account, 'a session belongs to', report),
+    ),
+    ownedBy(sshKeys, 'SSH key'),
+    ownedBy(gpgKeys, 'GPG key'),
+    check(jobs, ({ kind, id }, find, report) => {
+      if (kind === 'owner' && hasAccount(find, id))
+        report(`a job removes everything of account ${id}, which still exists`)
+    }),
+    check(ownerUsages, ({ owner, day: _, ...usage }, find, report) => {
+      const isUnused = Object.values(usage).every((size) => size === 0)
+      requireAccount(find, owner, 'usage is stored of', (message) =>
+        report(
+          message,
+          isUnused ? async (tx) => (await ownerUsages.remove(tx, [owner])) !== undefined : undefined,
+        ),
+      )
+    }),
+    check(ledgerEntries, ({ kind, key, owner }, find, report) => {
+      if (owner !== null)
+        requireAccount(find, owner, `the ledger entry ${kind} ${JSON.stringify(key)} counts for`, report)
+    }),
+    check(assignments, ({ owner, group }, find, report) =>
+      requireAccount(find, owner, `the quota group ${group} has`, report),
+    ),
+  ],
+}
