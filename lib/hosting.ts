@@ -115,7 +115,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
   )
   const folders = createRepositoryStorage(store, options.folders)
   const files = createHostedFiles({ store, disk: options.files, onError })
-  const landings = createPushJournal({ store, quota, disk, onError })
+  const pushJournal = createPushJournal({ store, quota, disk, onError })
   const parts = { quota, jobs, folders, files }
   const attached = { store, quota, files }
   const removal = createRemoval(store, parts, told)
@@ -130,13 +130,13 @@ export const createHosting = (options: HostingOptions): Hosting => {
   return {
     accounts,
     identities,
-    pushJournal: landings,
+    pushJournal,
     files,
     lfs: createLfs(store, quota, files),
     packages: createPackages(store, parts),
     migrated: (source) => createMigrated(store, source),
     organizations: createOrganizations(store, removal),
-    repositories: createRepositories(store, options.folders, { ...parts, landings }),
+    repositories: createRepositories(store, options.folders, { ...parts, pushJournal }),
     listings: createRepositoryLists(store),
     redirects: createRedirects(store),
     relations: createRelations(store),
@@ -157,7 +157,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     async sweep() {
       await folders.sweep()
       await files.sweep()
-      await landings.resume()
+      await pushJournal.resume()
     },
     async idle() {
       await files.idle()

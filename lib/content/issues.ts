@@ -125,7 +125,7 @@ export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
         const place = await writeAccess(tx, viewer, at, 'issue')
         const issue = place && (await issueIn(tx, place.repository, number))
         if (place === undefined || issue === undefined) return undefined
-        if (!place.may.admin)
+        if (!place.permission.admin)
           throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
         await issues.remove(tx, [issue.id])
         const did = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })

@@ -104,7 +104,7 @@ export const createReleases = (parts: AttachmentParts): Releases => {
         const place = await writeAccess(tx, viewer, at)
         const before = place && (await releaseIn(tx, place.repository, { id }))
         if (place === undefined || before === undefined) return undefined
-        if (before.draft && !place.may.push) return undefined
+        if (before.draft && !place.permission.push) return undefined
         requireWriter(place)
         checkTexts('release', edit)
         const release = edited(before, edit)
@@ -120,7 +120,7 @@ export const createReleases = (parts: AttachmentParts): Releases => {
         const place = await writeAccess(tx, viewer, at)
         const release = place && (await releaseIn(tx, place.repository, which))
         if (place === undefined || release === undefined) return false
-        if (release.draft && !place.may.push) return false
+        if (release.draft && !place.permission.push) return false
         requireWriter(place)
         await removeAttachments(tx, parts, { on: 'release', id: release.id })
         await releases.remove(tx, [release.id])

@@ -19,17 +19,20 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { StorageError } from '../storage/errors.ts'
 
 /**
- * A file and its record cannot be written in one transaction. So a file is recorded as arriving before it is given its
- * place, and becomes kept in the write that saves what it belongs to; in the write that takes that away it becomes leaving,
- * and its record goes when it has gone itself. What a kill leaves arriving or leaving is removed at the next start. All
- * that was answered is on the disk: the content, its place, then the record.
+ * Stored files with their records. A file and its record cannot be written in one transaction, so a record has a state:
+ *
+ *   arriving   saved before the content is moved to its place
+ *   kept       set in the write that saves the record the file belongs to
+ *   leaving    set in the write that removes that record; the file is deleted next, and its own record last
+ *
+ * The next start removes the files that a crash left arriving or leaving. Invariant: the content of a kept file is durable.
  */
 export interface HostedFiles {
   /**
-   * Takes a file in. What `save` refuses leaves nothing.
-   * @param place whose name was never used before: so nobody else writes or removes the same file
-   * @param save the write that saves what the file belongs to, which may run again; it is to find out itself whether the
-   * repository or account is still there, and who may
+   * Stores a file. When `save` throws, nothing is left of it.
+   * @param place a place that was never used before, so that no other request writes or removes the same file
+   * @param save saves the record that the file belongs to; it can run more than once, and must itself check that the
+   * repository or account still exists and that the request is permitted
    */
   add<T>(
     place: FilePlace,
@@ -37,17 +40,17 @@ export interface HostedFiles {
     expected: ExpectedContent,
     save: (tx: WriteContext, file: ContentInfo) => Promise<T>,
   ): Promise<T>
-  /** Undefined when there is none, or it is not kept yet or any more. */
+  /** The record of a kept file; undefined for other states. */
   find(tx: ReadTransaction, place: FilePlace): Promise<StoredFile | undefined>
-  /** The bytes of a file that was found, or some of them. @throws AllotError not_found when it is gone meanwhile */
+  /** The content of a file, or a range of it. @throws AllotError not_found when it was deleted meanwhile */
   read(place: FilePlace, range?: ByteRange): Promise<Readable>
-  /** Removes the file once the write is durable that takes away what it belongs to. */
+  /** Deletes the file after the commit of the write that removes the record it belongs to. */
   release(tx: WriteContext, place: FilePlace): Promise<void>
-  /** The same for at most so many of a keeper's. @returns how many */
+  /** The same for the files of a repository or account, `limit` at most. @returns how many were released */
   releaseAll(tx: WriteContext, area: FileArea, keeper: number, limit: number): Promise<number>
-  /** Resolves when every file that was released is removed, or has failed to be. */
+  /** Resolves when every released file is deleted, or its deletion has failed. */
   idle(): Promise<void>
-  /** Removes what a kill has left; only before anything arrives. */
+  /** Deletes the files that a crash left. Called at the start, before any file arrives. */
   sweep(): Promise<void>
 }
 
@@ -58,22 +61,22 @@ export interface HostedFilesOptions {
 }
 
 export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions): HostedFiles => {
-  const leaving = createLeaving(store, disk, onError)
+  const deletions = createDeletions(store, disk, onError)
 
   const release = async (tx: WriteContext, file: StoredFile) => {
     await files.save(tx, { ...file, state: 'leaving', since: now() })
-    // A record that may still be there keeps its file; the next start knows.
-    tx.afterCommit((isKnown) => isKnown && leaving.add(file))
+    // With an unknown outcome the record may still exist, so the file stays; the next start decides.
+    tx.afterCommit((isKnown) => isKnown && deletions.add(file))
   }
 
   const settle = async <T>(
-    arrived: StagedFile,
+    staged: StagedFile,
     file: StoredFile,
     save: (tx: WriteContext) => Promise<T>,
   ): Promise<T> => {
     let isKnown = true
     try {
-      await disk.put(arrived, file)
+      await disk.put(staged, file)
       return await store.write(async (tx) => {
         tx.afterCommit((known) => {
           isKnown = known
@@ -83,7 +86,7 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
         return saved
       })
     } catch (error) {
-      // A write that the disk has refused may be there after all: the next start knows.
+      // After a storage error the write may be durable all the same; the next start decides.
       if (isKnown && !(error instanceof StorageError))
         await store.write((tx) => release(tx, file)).catch(() => undefined)
       throw error
@@ -93,14 +96,14 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
   return {
     async add(place, content, expected, save) {
       checkPlace(place)
-      const arrived = await disk.stage(content, expected)
+      const staged = await disk.stage(content, expected)
       try {
-        const { size, sha256 } = arrived
+        const { size, sha256 } = staged
         const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
-        await store.write((tx) => note(tx, file))
-        return await settle(arrived, file, (tx) => save(tx, arrived))
+        await store.write((tx) => insert(tx, file))
+        return await settle(staged, file, (tx) => save(tx, staged))
       } finally {
-        await disk.discard(arrived)
+        await disk.discard(staged)
       }
     },
     async find(tx, place) {
@@ -110,7 +113,7 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
     read: (place, range) =>
       disk.read(place, range).catch((cause: NodeJS.ErrnoException) => {
         if (cause.code !== 'ENOENT') throw cause
-        throw new AllotError('not_found', 'the file is gone', { cause })
+        throw new AllotError('not_found', 'the file was deleted', { cause })
       }),
     async release(tx, place) {
       const file = await files.get(tx, idOf(place))
@@ -121,69 +124,69 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
       for await (const file of paced(kept)) await release(tx, file)
       return kept.length
     },
-    idle: leaving.idle,
+    idle: deletions.idle,
     async sweep() {
-      // Where other processes work on the same store, what is young is theirs.
-      const age = store.driver.shared ? GROWN : 0
+      // In a shared store, young files can belong to another process that is still at work.
+      const age = store.driver.shared ? MIN_AGE_SHARED : 0
       await disk.removeStale(age)
       const last = now() - age
-      const left = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
-      for (const file of left) if (file.since <= last) leaving.add(file)
-      await leaving.idle()
+      const unsettled = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
+      for (const file of unsettled) if (file.since <= last) deletions.add(file)
+      await deletions.idle()
     },
   }
 }
 
-/** Removes the files of a repository that is gone. */
+/** Deletes the files of a deleted repository. */
 export const removeFilesJob = (hosted: HostedFiles): JobHandler => ({
   prepare: hosted.idle,
   async step(tx, id, limit) {
     if ((await repositories.get(tx, [id])) !== undefined) return 0
-    let did = 0
-    for (const area of OF_REPOSITORIES) did += await hosted.releaseAll(tx, area, id, limit - did)
-    return did
+    let released = 0
+    for (const area of REPOSITORY_AREAS) released += await hosted.releaseAll(tx, area, id, limit - released)
+    return released
   },
 })
-const OF_REPOSITORIES: readonly FileArea[] = ['lfs', 'attachments']
+const REPOSITORY_AREAS: readonly FileArea[] = ['lfs', 'attachments']
 
 const idOf = ({ area, keeper, name }: FilePlace) => [area, keeper, name]
 
 const placeIn = ({ area, keeper, name }: FilePlace): FilePlace => ({ area, keeper, name })
 
-const note = async (tx: WriteContext, file: StoredFile): Promise<void> => {
-  if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} is there already`)
+const insert = async (tx: WriteContext, file: StoredFile): Promise<void> => {
+  if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} exists already`)
 }
 
-/** Removes files one batch after another, each file before its record. */
-const createLeaving = (store: Store, disk: FileStore, failed: HostedFilesOptions['onError']) => {
-  let due: FilePlace[] = []
-  let working: Promise<void> | undefined
+/** Queue of deletions, done in batches: each file is deleted before its record. */
+const createDeletions = (store: Store, disk: FileStore, onError: HostedFilesOptions['onError']) => {
+  let queue: FilePlace[] = []
+  let running: Promise<void> | undefined
 
   const forget = (place: FilePlace) => store.write(async (tx) => void (await files.remove(tx, idOf(place))))
 
   const removeAll = async () => {
-    while (due.length > 0) {
-      const batch = due.slice(0, BATCH_SIZE)
-      due = due.slice(BATCH_SIZE)
+    while (queue.length > 0) {
+      const batch = queue.slice(0, BATCH_SIZE)
+      queue = queue.slice(BATCH_SIZE)
       await Promise.all(
         batch.map((place) =>
-          disk.remove(place, () => forget(place)).catch((error) => failed(error, placeIn(place))),
+          disk.remove(place, () => forget(place)).catch((error) => onError(error, placeIn(place))),
         ),
       )
     }
-    // Nothing is awaited since the last look, so none is missed.
-    working = undefined
+    // There is no await between the last test of the queue and this line, so no deletion is missed.
+    running = undefined
   }
 
   return {
     add(place: FilePlace) {
-      due.push(place)
-      working ??= removeAll()
+      queue.push(place)
+      running ??= removeAll()
     },
-    idle: async () => working,
+    idle: async () => running,
   }
 }
 const BATCH_SIZE = 32
 
-/** Seconds after which nobody is at work on it any more. */
-const GROWN = 24 * 3600
+/** Seconds after which a file in a shared store cannot belong to a request under way any more. */
+const MIN_AGE_SHARED = 24 * 3600

@@ -25,7 +25,7 @@ import { followTotal, starTotal } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 
-/** The values of `order_by` that a Forgejo takes: `size` is smallest first, `reversesize` largest first. */
+/** Values of `order_by` as Forgejo has them: `size` is smallest first, `reversesize` largest first. */
 export const ORDERS = {
   name: ['name', false],
   alphabetically: ['name', false],
@@ -45,9 +45,9 @@ export const ORDERS = {
 export type RepositoryOrder = keyof typeof ORDERS
 
 export interface RepositoryLists {
-  /** An owner's repositories, as far as the viewer may know of them. */
+  /** An owner's repositories that the viewer can see. */
   of(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
-  /** The viewer's own and those of the viewer's organizations. */
+  /** Repositories of the viewer and of the viewer's organizations. */
   mine(viewer: NonNullable<Viewer>, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
 }
 
@@ -64,7 +64,7 @@ export const repositoriesOf = async (
   slice: Slice,
 ): Promise<Page<Repository>> => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)
 
-/** The viewer's own and those of the viewer's organizations. */
+/** Repositories of the viewer and of the viewer's organizations. */
 export const repositoriesFor = async (
   tx: ReadTransaction,
   viewer: NonNullable<Viewer>,
@@ -91,12 +91,12 @@ const list = async (
 ): Promise<Page<Repository>> => {
   const [index, reverse] = ORDERS[order]
   const limit = slice.offset + slice.limit
-  const places = owners.flatMap(([owner, audiences]) =>
+  const prefixes = owners.flatMap(([owner, audiences]) =>
     audiences.map((audience) => [owner, audience] as const),
   )
-  // At once, so that a driver far from its data asks for all of them in one go.
-  const counts = await Promise.all(places.map((place) => repositories.count(tx, 'owner', place)))
-  const filled = places.filter((_, place) => counts[place]! > 0)
+  // Counted in parallel, so that a driver over the network can batch the reads.
+  const counts = await Promise.all(prefixes.map((prefix) => repositories.count(tx, 'owner', prefix)))
+  const filled = prefixes.filter((_, index) => counts[index]! > 0)
   const found = filled.map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
   const listings = index === 'name' && filled.length > 1 ? await byFullName(tx, filled, found) : found
   const total = counts.reduce((sum, count) => sum + count, 0)
@@ -105,24 +105,24 @@ const list = async (
 
 type Entries = AsyncIterable<IndexEntry>
 
-/** A list by name is in the order of `owner/name`: the listing of each place goes by its owner's name first. */
+/** Puts the owner's name in front of the order of each listing, because a list by name is ordered by `owner/name`. */
 const byFullName = (
   tx: ReadTransaction,
-  places: (readonly [owner: number, audience: Audience])[],
+  prefixes: (readonly [owner: number, audience: Audience])[],
   listings: Entries[],
 ): Promise<Entries[]> =>
   Promise.all(
-    listings.map(async (listing, at) => {
-      const owner = await accounts.get(tx, [places[at]![0]])
-      return after(encodeKey([owner?.name.toLowerCase() ?? '']), listing)
+    listings.map(async (listing, index) => {
+      const owner = await accounts.get(tx, [prefixes[index]![0]])
+      return withOrderPrefix(encodeKey([owner?.name.toLowerCase() ?? '']), listing)
     }),
   )
 
-async function* after(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
+async function* withOrderPrefix(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
   for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }
 }
 
-/** An account, and how many relations of it the viewer can list. */
+/** An account with the numbers of its relations that the viewer can list. */
 export interface Profile {
   readonly viewer: Viewer
   readonly account: Account
@@ -131,12 +131,12 @@ export interface Profile {
   readonly starred: number
 }
 
-/** The same object as before where nothing that it is made of has changed, so that what is made of it can be kept too. */
+/** Profiles of accounts. A profile is the same object until a record that it was read from changes. */
 export interface Profiles {
   byId(viewer: Viewer, id: number): Promise<Profile | undefined>
-  /** For whoever may know that the account exists. */
+  /** Undefined when the viewer cannot see the account. */
   byName(viewer: Viewer, name: string): Promise<Profile | undefined>
-  /** Those of the names that are of accounts which the viewer may see; a token without `read:user` sees the public ones. */
+  /** The names of accounts that the viewer can see; a token without `read:user` sees public accounts only. */
   visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
 }
 

@@ -2,12 +2,12 @@ import { invalid } from '../errors.ts'
 import { type Migrated, migrated } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
-/** What was copied from one source: see bin/migrate/follow.ts. */
+/** Records of what `allot migrate` copied from one server, so that a later run can update and withdraw it. */
 export interface MigratedRecords {
   get(kind: Migrated['kind'], scope: string, name: string): Promise<Migrated | undefined>
-  /** @param scope all scopes of the kind when absent */
+  /** @param scope absent: all scopes of the kind */
   list(kind: Migrated['kind'], scope?: string): Promise<Migrated[]>
-  /** @throws AllotError invalid for a name that no account, repository or key has */
+  /** @throws AllotError invalid for names that are too long */
   save(records: readonly NewMigrated[]): Promise<void>
   remove(records: readonly NewMigrated[]): Promise<void>
 }
@@ -17,20 +17,21 @@ export interface NewMigrated extends Omit<Migrated, 'source' | 'ids' | 'grants'>
   readonly grants: readonly string[]
 }
 
-/** Records that one transaction writes; characters of a name: an owner's and a repository's with a slash between. */
+/** Records that one transaction writes. */
 const BATCH_SIZE = 200
+/** Longest name: that of an owner and that of a repository with a slash between them. */
 export const MAX_NAME = 512
 
 /** @param source address of the server that was copied from */
 export const createMigrated = (store: Store, source: string): MigratedRecords => {
   const inBatches = async (
     records: readonly NewMigrated[],
-    write: (tx: WriteContext, one: Migrated) => Promise<unknown>,
+    write: (tx: WriteContext, record: Migrated) => Promise<unknown>,
   ) => {
     for (let start = 0; start < records.length; start += BATCH_SIZE)
       await store.write(async (tx) => {
-        for (const one of records.slice(start, start + BATCH_SIZE))
-          await write(tx, { ...one, ids: [...one.ids], grants: [...one.grants], source })
+        for (const record of records.slice(start, start + BATCH_SIZE))
+          await write(tx, { ...record, ids: [...record.ids], grants: [...record.grants], source })
       })
   }
   return {
@@ -38,16 +39,16 @@ export const createMigrated = (store: Store, source: string): MigratedRecords =>
     list: (kind, scope) =>
       store.read(async (tx) => {
         const found: Migrated[] = []
-        const below = scope === undefined ? [source, kind] : [source, kind, scope]
-        for await (const one of migrated.all(tx, below)) found.push(one)
+        const prefix = scope === undefined ? [source, kind] : [source, kind, scope]
+        for await (const record of migrated.all(tx, prefix)) found.push(record)
         return found
       }),
     async save(records) {
       if (source.length > MAX_NAME) throw invalid(`source: must not be longer than ${MAX_NAME} characters`)
       if (records.some(({ scope, name }) => scope.length > MAX_NAME || name.length > MAX_NAME))
         throw invalid(`name: must not be longer than ${MAX_NAME} characters`)
-      await inBatches(records, (tx, one) => migrated.save(tx, one))
+      await inBatches(records, (tx, record) => migrated.save(tx, record))
     },
-    remove: (records) => inBatches(records, (tx, one) => migrated.remove(tx, migrated.options.id(one))),
+    remove: (records) => inBatches(records, (tx, record) => migrated.remove(tx, migrated.options.id(record))),
   }
 }

@@ -14,7 +14,7 @@ import { StorageError } from '../storage/errors.ts'
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
-/** What a resource is, in the words of whoever keeps it: "the ledger" of the contract. Sizes are bytes. */
+/** A ledger entry as its caller describes it, with names instead of ids. `size` is in bytes. */
 export const LedgerItem = v.object({
   repository: v.optional(shortText),
   owner: v.optional(shortText),
@@ -28,7 +28,7 @@ export const LedgerItem = v.object({
 })
 export type LedgerItem = v.InferOutput<typeof LedgerItem>
 
-/** `key` is the caller's own stable name for the thing, at most 255 bytes. */
+/** `key` is the caller's own stable name for the resource, 255 bytes at most. */
 export interface LedgerName {
   kind: LedgerKind
   key: string
@@ -36,16 +36,16 @@ export interface LedgerName {
 
 export type LedgerOperation = (LedgerName & LedgerItem & { op: 'put' }) | (LedgerName & { op: 'delete' })
 
-/** A ledger entry with the names of what it belongs to. */
+/** A ledger entry with the names of its owner and repository. */
 export type NamedEntry = LedgerName & LedgerItem
 
 export interface NamedLedger {
   get(name: LedgerName): Promise<NamedEntry | undefined>
-  /** Replaces the entry of that kind and key, so the same request twice counts once. */
+  /** Saves the entry, replacing one with the same kind and key, so that the same request twice counts once. */
   put(entry: NamedEntry): Promise<{ replaced: boolean; entry: NamedEntry }>
-  /** Answers whether there was one. */
+  /** @returns whether the entry existed */
   delete(name: LedgerName): Promise<boolean>
-  /** All or nothing. @returns how many were applied @throws AllotError invalid that names the line, from 1. */
+  /** Applies all operations or none. @returns their number. @throws AllotError invalid with the line number, from 1 */
   batch(operations: readonly LedgerOperation[]): Promise<number>
 }
 
@@ -80,28 +80,28 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
     },
     batch: (operations) =>
       store.write(async (tx) => {
-        for await (const [at, operation] of paced(operations.entries()))
-          await withLineNumber(at + 1, () => apply(tx, operation))
+        for await (const [index, operation] of paced(operations.entries()))
+          await withLineNumber(index + 1, () => apply(tx, operation))
         return operations.length
       }),
   }
 }
 
 /** "a bad line is 422 naming the line" */
-export const withLineNumber = async <T>(line: number, work: () => T | Promise<T>): Promise<T> => {
+export const withLineNumber = async <T>(line: number, apply: () => T | Promise<T>): Promise<T> => {
   try {
-    return await work()
+    return await apply()
   } catch (error) {
-    // A store that is down is no fault of the line.
+    // A storage error is not the fault of the line.
     if (!(error instanceof AllotError) || error instanceof StorageError) throw error
     throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
   }
 }
 
-/** How the keys of what lies on this server's own disk begin. */
+/** Prefix of the keys that the server itself uses, for files on its own disk. */
 export const RESERVED_PREFIX = 'allot:'
 
-/** @throws AllotError invalid naming the member. */
+/** @throws AllotError invalid, with the name of the member */
 const checkEntry = (entry: NamedEntry) => {
   refuseOwn(entry)
   checkLedgerKey(entry.key)
@@ -115,12 +115,14 @@ export const checkLedgerKey = (key: string): void => {
   refuseControls(key, 'key')
 }
 
-/** A key that no entry can have is looked up, and removed, like one that no entry has. */
+/** Checks kind and key only as far as needed for a lookup: an impossible key is simply not found. */
 const refuseOwn = ({ kind, key }: LedgerName) => {
   if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
   if (typeof key !== 'string') throw invalid('key: expected a string')
   if (key.startsWith(RESERVED_PREFIX))
-    throw invalid(`key: what begins with ${RESERVED_PREFIX} is counted by the server itself`)
+    throw invalid(
+      `key: keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
+    )
 }
 
 const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {
@@ -152,20 +154,20 @@ const placeOf = async (
   { kind, repository: path, owner: ownerName }: NamedEntry,
 ): Promise<{ owner: number; container: number | null }> => {
   if (path !== undefined) {
-    const [owner, name, ...more] = path.split('/')
+    const [owner, name, ...rest] = path.split('/')
     const repository =
-      more.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
-    if (repository === undefined) throw invalid(`repository: there is no ${path}`)
+      rest.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
+    if (repository === undefined) throw invalid(`repository: there is no repository ${path}`)
     return { owner: repository.owner, container: repository.id }
   }
   if (kind !== 'packages' || ownerName === undefined)
     throw invalid(kind === 'packages' ? 'Repository or Owner is required' : 'Repository is required')
   const owner = await accountByName(tx, ownerName)
-  if (owner === undefined) throw invalid(`owner: there is no ${ownerName}`)
+  if (owner === undefined) throw invalid(`owner: there is no user or organization ${ownerName}`)
   return { owner: owner.id, container: null }
 }
 
-/** The entry as it was put, with the names that its owner and repository have now. */
+/** The entry with the present names of its owner and repository. */
 const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<NamedEntry> => {
   const repository = entry.container === null ? undefined : await repositories.get(tx, [entry.container])
   const owner = await accounts.get(tx, [repository?.owner ?? entry.owner!])

@@ -3,14 +3,14 @@ import { invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Difference, Differences, QuotaPlan } from '../quota/plan.ts'
-import type { ChangedOwner, PlanNumbers } from '../quota/plans.ts'
+import type { ChangedOwner } from '../quota/plans.ts'
 import { accounts } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** Quota as code: rules, groups and assignments as they should be, with owners by their names. */
+/** The wanted rules, groups and assignments, with owners by name. */
 export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
-  /** The whole list of groups of each user or organization that is named. */
+  /** Complete list of groups for each user or organization in it. */
   assignments?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
@@ -22,11 +22,12 @@ export interface NamedDifferences {
 
 export interface NamedPlans {
   /**
-   * Makes everything as the plan says, in one transaction, and answers what that changed: nothing the second time.
-   * @throws AllotError invalid for an owner, a rule or a group that is not there, or is named twice; nothing changes then.
+   * Applies the plan in one transaction. Applying it again changes nothing.
+   * @returns what it changed, or would change with `dryRun`
+   * @throws AllotError invalid for unknown or repeated owners, rules and groups
    */
   apply(plan: NamedPlan, options?: { dryRun?: boolean | undefined }): Promise<NamedDifferences>
-  /** The owners whose answer would change; nothing is stored. */
+  /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
   simulate(
     plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
     at: { offset: number; limit: number },
@@ -34,24 +35,21 @@ export interface NamedPlans {
 }
 
 export const createNamedPlans = (store: Store, { plans }: QuotaEngine): NamedPlans => {
-  const carryOut = async (tx: WriteContext, plan: NamedPlan, numbers: PlanNumbers) =>
-    named(tx, await plans.apply(tx, await resolved(tx, plan), numbers))
-
   return {
     async apply(plan, { dryRun = false } = {}) {
       if (dryRun)
-        return store.read(async (tx) => named(tx, await plans.differences(tx, await resolved(tx, plan))))
+        return store.read(async (tx) => withNames(tx, await plans.differences(tx, await withIds(tx, plan))))
       const numbers = await plans.numbers(withoutAssignments(plan))
-      return store.write((tx) => carryOut(tx, plan, numbers))
+      return store.write(async (tx) => withNames(tx, await plans.apply(tx, await withIds(tx, plan), numbers)))
     },
     simulate: ({ defaultGroups, ...plan }, at) =>
-      store.read(async (tx) => plans.simulate(tx, await resolved(tx, plan), at, defaultGroups)),
+      store.read(async (tx) => plans.simulate(tx, await withIds(tx, plan), at, defaultGroups)),
   }
 }
 
 const withoutAssignments = ({ assignments: _, ...plan }: NamedPlan): QuotaPlan => plan
 
-const resolved = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan> => {
+const withIds = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan> => {
   const assignments = new Map<number, readonly string[]>()
   for (const [name, groups] of Object.entries(plan.assignments ?? {})) {
     const owner = await accountByName(tx, name)
@@ -65,16 +63,16 @@ const resolved = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan
   }
 }
 
-const named = async (tx: ReadTransaction, differences: Differences): Promise<NamedDifferences> => {
+const withNames = async (tx: ReadTransaction, differences: Differences): Promise<NamedDifferences> => {
   const owners = await accounts.getMany(
     tx,
     differences.assignments.map(({ key }) => [key]),
   )
   return {
     ...differences,
-    assignments: differences.assignments.map((one, at) => ({
-      ...one,
-      key: owners[at]?.name ?? `#${one.key}`,
+    assignments: differences.assignments.map((difference, index) => ({
+      ...difference,
+      key: owners[index]?.name ?? `#${difference.key}`,
     })),
   }
 }

@@ -6,32 +6,39 @@ import { type PushJournalEntry, pushJournal, type Repository, repositories } fro
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/mutex.ts'
 
-/** The git data of repositories, as their records have to agree with it. */
+/** What the journal needs of the git data on disk. */
 export interface RepositoryDisk {
-  /** Bytes */
+  /** @returns bytes on disk */
   size(id: number): Promise<number>
+  /** The wanted branch if it exists, else the first one; undefined for an empty repository. */
   firstBranch(id: number, wanted: string): Promise<string | undefined>
   setBranch(id: number, branch: string): Promise<void>
+  /** Waits for the git process of a crashed server, and removes what it left half done. */
   recover(id: number, pid: number | null): Promise<void>
 }
 
 /**
- * git changes a repository, and the record that counts it, cannot be written in one transaction. So the repository is
- * noted before git may change it, and the note goes in the write that counts what it came to: what a kill leaves
- * uncounted is known at the next start.
+ * Journal of pushes. What git writes and the record that counts it cannot be written in one transaction. So an entry is
+ * saved before git may change the repository, and removed in the write that saves the new size. The next start settles the
+ * entries that a crash left, so that the counted size agrees with the disk again.
  */
 export interface PushJournal {
-  /** A number for a note; to be asked for before the write that makes it. */
-  number(): Promise<number>
-  note(tx: WriteContext, landing: Omit<PushJournalEntry, 'since'>): Promise<void>
-  /** @returns the number of the note @throws AllotError not_found when the repository is gone */
+  /** Draws the id of an entry, before the write that saves it. */
+  nextId(): Promise<number>
+  save(tx: WriteContext, entry: Omit<PushJournalEntry, 'since'>): Promise<void>
+  /**
+   * Saves an entry for a git process.
+   * @returns the id of the entry
+   * @throws AllotError not_found when the repository was deleted
+   */
   begin(repository: number, pid: number): Promise<number>
   /**
-   * Makes the record say what lies on the disk, in one write; undefined when the repository is gone.
-   * @param updatedAt when somebody changed the repository, if anybody did
+   * Saves what is on the disk into the repository's record, and removes the entry, in one write.
+   * @param updatedAt time of the change; absent when nothing changed
+   * @returns undefined when the repository was deleted
    */
-  settle(landing: number, repository: number, updatedAt?: number): Promise<Repository | undefined>
-  /** Settles what a kill has left; only before git runs. */
+  settle(entry: number, repository: number, updatedAt?: number): Promise<Repository | undefined>
+  /** Settles the entries that a crash left. Called at the start, before git runs. */
   resume(): Promise<void>
 }
 
@@ -45,71 +52,71 @@ export interface PushJournalOptions {
 export const createPushJournal = ({ store, quota, disk, onError }: PushJournalOptions): PushJournal => {
   const queues = new Map<number, { queue: Mutex; waiting: number }>()
 
-  /** One after another for each repository: of two that measure at once the one that saves last may have measured first. */
-  const inTurn = async <T>(repository: number, work: () => Promise<T>): Promise<T> => {
+  /** Serialises per repository: of two concurrent measurements, the older one could be saved last. */
+  const inTurn = async <T>(repository: number, body: () => Promise<T>): Promise<T> => {
     const turn = queues.get(repository) ?? { queue: new Mutex(), waiting: 0 }
     queues.set(repository, turn)
     turn.waiting++
     try {
-      return await turn.queue.run(work)
+      return await turn.queue.run(body)
     } finally {
       if (--turn.waiting === 0) queues.delete(repository)
     }
   }
 
-  /** @returns 'again' when somebody else has changed the record meanwhile */
-  const agree = async (
-    landing: number,
+  /** @returns 'retry' when another write has changed the record meanwhile */
+  const trySettle = async (
+    entry: number,
     id: number,
     updatedAt?: number,
-  ): Promise<Repository | 'again' | undefined> => {
+  ): Promise<Repository | 'retry' | undefined> => {
     const read = () => store.read((tx) => repositoryById(tx, id))
     const before = await read()
-    const found =
+    const measured =
       before &&
       disk &&
-      (await foundOn(disk, before).catch(async (error) => {
-        // Its files go with it.
+      (await measure(disk, before).catch(async (error) => {
+        // The files of a repository that is deleted meanwhile cannot be measured.
         if ((await read()) !== undefined) throw error
         return undefined
       }))
     return store.write(async (tx) => {
       const current = await repositoryById(tx, id)
-      if (!sameOnDisk(before, current)) return 'again'
-      await pushJournal.remove(tx, [landing])
-      if (current === undefined || found === undefined) return current
-      const after = { ...current, ...found, updatedAt: updatedAt ?? current.updatedAt }
-      await quota.repositories.resize(tx, id, found.size)
+      if (!isSameOnDisk(before, current)) return 'retry'
+      await pushJournal.remove(tx, [entry])
+      if (current === undefined || measured === undefined) return current
+      const after = { ...current, ...measured, updatedAt: updatedAt ?? current.updatedAt }
+      await quota.repositories.resize(tx, id, measured.size)
       await repositories.save(tx, after)
       return after
     })
   }
 
-  const settle: PushJournal['settle'] = (landing, repository, updatedAt) =>
+  const settle: PushJournal['settle'] = (entry, repository, updatedAt) =>
     inTurn(repository, async () => {
-      let agreed = await agree(landing, repository, updatedAt)
-      while (agreed === 'again') agreed = await agree(landing, repository, updatedAt)
-      return agreed
+      let settled = await trySettle(entry, repository, updatedAt)
+      while (settled === 'retry') settled = await trySettle(entry, repository, updatedAt)
+      return settled
     })
 
-  const note: PushJournal['note'] = async (tx, landing) =>
-    void (await pushJournal.save(tx, { ...landing, since: now() }))
+  const save: PushJournal['save'] = async (tx, entry) =>
+    void (await pushJournal.save(tx, { ...entry, since: now() }))
 
   return {
-    number: () => store.sequences.next('landing'),
-    note,
+    nextId: () => store.sequences.next('landing'),
+    save,
     async begin(repository, pid) {
       const id = await store.sequences.next('landing')
       await store.write(async (tx) => {
         if ((await repositoryById(tx, repository)) === undefined)
-          throw new AllotError('not_found', 'the repository is gone')
-        await note(tx, { id, repository, pid })
+          throw new AllotError('not_found', 'the repository was deleted')
+        await save(tx, { id, repository, pid })
       })
       return id
     },
     settle,
     async resume() {
-      for (const { id, repository, pid } of await leftIn(store))
+      for (const { id, repository, pid } of await unsettledIn(store))
         try {
           await disk?.recover(repository, pid)
           await settle(id, repository)
@@ -120,45 +127,45 @@ export const createPushJournal = ({ store, quota, disk, onError }: PushJournalOp
   }
 }
 
-type OnDisk = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
+type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
 
-/** "A first push of another branch": that one is the default then, as on a Forgejo. */
-const foundOn = async (
+/** A first push of another branch than the default makes it the default, as on Forgejo. */
+const measure = async (
   disk: RepositoryDisk,
   { id, empty, defaultBranch: wanted }: Repository,
-): Promise<OnDisk> => {
+): Promise<Measured> => {
   const branch = empty ? await disk.firstBranch(id, wanted) : wanted
   const defaultBranch = branch ?? wanted
   await disk.setBranch(id, defaultBranch)
   return { size: await disk.size(id), empty: branch === undefined, defaultBranch }
 }
 
-const sameOnDisk = (one: OnDisk | undefined, other: OnDisk | undefined): boolean =>
-  one?.size === other?.size && one?.empty === other?.empty && one?.defaultBranch === other?.defaultBranch
+const isSameOnDisk = (left: Measured | undefined, right: Measured | undefined): boolean =>
+  left?.size === right?.size && left?.empty === right?.empty && left?.defaultBranch === right?.defaultBranch
 
-/** Where other processes work on the same store, young ones are theirs. */
-const leftIn = (store: Store): Promise<PushJournalEntry[]> =>
+/** In a shared store, young entries can belong to another process that is still at work. */
+const unsettledIn = (store: Store): Promise<PushJournalEntry[]> =>
   store.read(async (tx) => {
-    const last = store.driver.shared ? now() - GROWN : now()
-    const left: PushJournalEntry[] = []
-    for await (const landing of pushJournal.all(tx)) if (landing.since <= last) left.push(landing)
-    return left
+    const last = store.driver.shared ? now() - MIN_AGE_SHARED : now()
+    const entries: PushJournalEntry[] = []
+    for await (const entry of pushJournal.all(tx)) if (entry.since <= last) entries.push(entry)
+    return entries
   })
-const GROWN = 24 * 3600
+const MIN_AGE_SHARED = 24 * 3600
 
-/** A push that is durable and counted. */
+/** Event of a push that is durable and counted. */
 export interface Push {
   /** `owner/name` */
   readonly repository: string
   readonly repositoryId: number
-  /** The name of who pushed. */
+  /** Name of the user who pushed. */
   readonly pusher: string
-  /** What each ref was and is: null is before it was made, and after it was deleted. */
+  /** Object ids of each ref: `before` is null for a created ref, `after` for a deleted one. */
   readonly updates: readonly {
     readonly ref: string
     readonly before: string | null
     readonly after: string | null
   }[]
-  /** Bytes that the repository takes now, without LFS. */
+  /** Bytes of git data that the repository has now, without LFS objects. */
   readonly size: number
 }

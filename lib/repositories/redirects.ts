@@ -5,15 +5,15 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import type { RepositoryName } from './relations.ts'
 
-/** Former names that are kept for one repository; the oldest makes room for the newest. */
+/** Former names that a repository can have; a further one replaces the oldest. */
 const MAX_REDIRECTS = 50
 
 /**
- * Former names of repositories, which lead to the repository until the name is taken again.
- * Invariant: a name has a repository or a redirect, never both, and a redirect leads to a repository that exists.
+ * Redirects from former names of repositories, until another repository takes the name.
+ * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
  */
 export interface Redirects {
-  /** Where the repository of a former name is now, if the viewer may know of both; undefined otherwise. */
+  /** Present name of the repository with the former name; undefined unless the viewer can see both. */
   find(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined>
 }
 
@@ -35,7 +35,7 @@ const findRedirect = async (
   return owner && { owner: owner.name, name: repository.name }
 }
 
-/** Moves a repository to another name or owner: its former name becomes a redirect, and its new one is none any more. */
+/** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */
 export const redirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
   const [from, to] = [keyOf(before), keyOf(after)]
   await redirects.remove(tx, to)
@@ -46,7 +46,7 @@ export const redirect = async (tx: WriteContext, before: Repository, after: Repo
   await redirects.save(tx, { owner, name, repository: before.id, createdAt: now() })
 }
 
-/** Ends the redirect of a name that a repository takes. */
+/** Removes the redirect of a name that a repository takes. */
 export const takeName = async (tx: WriteContext, repository: Repository): Promise<void> => {
   await redirects.remove(tx, keyOf(repository))
 }
@@ -55,12 +55,12 @@ export const takeName = async (tx: WriteContext, repository: Repository): Promis
 export const removeRedirects = async (tx: WriteContext, repository: number): Promise<void> =>
   removeAll(tx, await redirectsTo(tx, repository))
 
-/** Removes at most so many of the former names below an owner that is gone. @returns how many */
+/** Removes former names of a deleted owner's repositories, `limit` at most. @returns how many were removed */
 export const removeRedirectsOf = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
   const found: Redirect[] = []
-  for await (const one of redirects.all(tx, [owner])) {
+  for await (const redirect of redirects.all(tx, [owner])) {
     if (found.length >= limit) break
-    found.push(one)
+    found.push(redirect)
   }
   await removeAll(tx, found)
   return found.length

@@ -29,28 +29,28 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** Which repository, by its names. */
+/** A repository by the names of its owner and itself. */
 export interface RepositoryName {
   owner: string
   name: string
 }
 
-/** What an account can be to a repository. Undefined answers stand for a repository that the viewer may not know of. */
+/** Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository. */
 export interface RepositoryRelation {
-  /** Idempotent; answers the repository. */
+  /** Sets the relation; setting it twice changes nothing. @returns the repository */
   set(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
   clear(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
-  /** The repository when the relation is set. */
+  /** @returns the repository if the relation is set */
   check(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
-  /** The repositories of an account's relations, as far as the viewer may know of them. */
+  /** Repositories that an account has the relation to and the viewer can see. */
   list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>>
 }
 
 export interface Follows {
-  /** "user follows {username}". Answers whether there is such an account; following oneself changes nothing. */
+  /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
   follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
   unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
-  /** Whether the follower follows the named account, and the viewer may know of it. */
+  /** Whether the follower follows the account, if the viewer can see it. */
   check(viewer: Viewer, follower: number, name: string): Promise<boolean>
   followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
   following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
@@ -96,9 +96,9 @@ const createRepositoryRelation = (
       const page = await relationsOf(tx, relation, viewer, account, slice)
       const found = await repositories.getMany(
         tx,
-        page.items.map((one) => [one.repository]),
+        page.items.map(({ repository }) => [repository]),
       )
-      return { items: found.filter((one) => one !== undefined), total: page.total }
+      return { items: found.filter((repository) => repository !== undefined), total: page.total }
     }),
 })
 
@@ -109,34 +109,38 @@ const relationsOf = async (
   account: number,
   slice: Slice,
 ): Promise<Page<Relation>> => {
-  const isReadable = async (one: Relation) => {
-    const repository = await repositoryById(tx, one.repository)
+  const isReadable = async ({ repository: id }: Relation) => {
+    const repository = await repositoryById(tx, id)
     return repository !== undefined && canRead(tx, viewer, repository)
   }
-  const pending = await pendingRelations(tx, relation, account)
-  const asked = {
-    ...{ relation, index: 'account' as const, prefix: [account], viewer: repositoryViewer(viewer) },
-    ...{ isReadable, pending: pending },
+  const query = {
+    relation,
+    index: 'account' as const,
+    prefix: [account],
+    viewer: repositoryViewer(viewer),
+    isReadable,
     belonging: (viewer: NonNullable<Viewer>) => relationsToOwn(tx, relation, viewer, account),
+    pending: await pendingRelations(tx, relation, account),
   }
-  return visiblePage(tx, asked, slice)
+  return visiblePage(tx, query, slice)
 }
 
-const NONE: Slice = { offset: 0, limit: 0 }
+/** For the total alone. */
+const EMPTY_SLICE: Slice = { offset: 0, limit: 0 }
 
-/** How many stars of an account the viewer can list. */
+/** Number of an account's stars that the viewer can list. */
 export const starTotal = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<number> =>
-  (await relationsOf(tx, stars, viewer, account, NONE)).total
+  (await relationsOf(tx, stars, viewer, account, EMPTY_SLICE)).total
 
-/** How many of those that follow an account, or that it follows, the viewer can list. */
+/** Number of an account's followers, or of the accounts that it follows, that the viewer can list. */
 export const followTotal = async (
   tx: ReadTransaction,
   index: 'followers' | 'following',
   viewer: Viewer,
   account: number,
-): Promise<number> => (await followsOf(tx, index, viewer, account, NONE)).total
+): Promise<number> => (await followsOf(tx, index, viewer, account, EMPTY_SLICE)).total
 
-/** Saves the relation if it is not there, and counts it. */
+/** Saves and counts the relation unless it is set already. */
 const relate = async (
   tx: WriteContext,
   relation: RelationCollection,
@@ -172,10 +176,8 @@ export const watch = (tx: WriteContext, account: number, repository: Repository)
 const createFollows = (store: Store): Follows => ({
   follow: (viewer, name) =>
     store.write(async (tx) => {
-      const [follower, followed] = [
-        await accounts.get(tx, [viewer.id]),
-        await visibleAccount(tx, viewer, name),
-      ]
+      const follower = await accounts.get(tx, [viewer.id])
+      const followed = await visibleAccount(tx, viewer, name)
       if (follower === undefined || followed === undefined) return false
       if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
       return true
@@ -184,7 +186,7 @@ const createFollows = (store: Store): Follows => ({
     store.write(async (tx) => {
       const followed = await accountByName(tx, name)
       if (followed === undefined) return false
-      // Whoever follows an account that has hidden itself since may still let go of it.
+      // An account that has become hidden can still be unfollowed by those who follow it.
       if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
       return canSee(tx, viewer, followed)
     }),
@@ -222,7 +224,7 @@ const accountsOf = async (
     tx,
     page.items.map((follow) => [otherIn(follow, index)]),
   )
-  return { items: found.filter((one) => one !== undefined), total: page.total }
+  return { items: found.filter((other) => other !== undefined), total: page.total }
 }
 
 const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
@@ -236,31 +238,29 @@ const followsOf = async (
   slice: Slice,
 ): Promise<Page<Follow>> => {
   const isReadable = async (follow: Follow) => {
-    const found = await accounts.get(tx, [otherIn(follow, index)])
-    return found !== undefined && canSee(tx, viewer, found)
+    const other = await accounts.get(tx, [otherIn(follow, index)])
+    return other !== undefined && canSee(tx, viewer, other)
   }
-  const pending = await pendingFollows(tx, index, account)
-  // Of the accounts for a few, a viewer may see itself and the organizations that it belongs to.
+  // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
   const belonging = async ({ id }: NonNullable<Viewer>) => {
-    const places = (await ownersFor(tx, id)).map((own) =>
+    const keys = (await ownersFor(tx, id)).map((own) =>
       index === 'followers' ? [own, account] : [account, own],
     )
-    return (await follows.getMany(tx, places)).filter((one) => one !== undefined)
+    return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
   }
-  const asked = {
-    relation: follows,
-    index,
-    prefix: [account],
-    viewer,
-    isReadable,
-    belonging,
-    pending: pending,
-  }
-  return visiblePage(tx, asked, slice)
+  const pending = await pendingFollows(tx, index, account)
+  return visiblePage(
+    tx,
+    { relation: follows, index, prefix: [account], viewer, isReadable, belonging, pending },
+    slice,
+  )
 }
 
-/** The relations of an account to private repositories that the viewer belongs to, unless its own ones are fewer. */
-export const relationsToOwn = async (
+/**
+ * An account's relations to private repositories of the owners that the viewer belongs to.
+ * @returns undefined when the account has fewer relations to private repositories than the owners have such repositories
+ */
+const relationsToOwn = async (
   tx: ReadTransaction,
   relation: RelationCollection,
   viewer: NonNullable<Viewer>,
@@ -271,10 +271,10 @@ export const relationsToOwn = async (
   const readable = counts.reduce((sum, count) => sum + count, 0)
   if (readable > (await relation.count(tx, 'account', [account, 2]))) return undefined
   const found: Relation[] = []
-  for (const owner of owners.filter((_, place) => counts[place]! > 0)) {
+  for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
     const own = await repositories.list(tx, 'id', { prefix: [owner, 2] })
-    const places = own.map(({ id }) => [account, id])
-    found.push(...(await relation.getMany(tx, places)).filter((one) => one !== undefined))
+    const keys = own.map(({ id }) => [account, id])
+    found.push(...(await relation.getMany(tx, keys)).filter((record) => record !== undefined))
   }
   return found
 }

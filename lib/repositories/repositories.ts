@@ -32,7 +32,7 @@ export interface RepositoryEdit {
   defaultBranch?: string | undefined
 }
 
-/** What repositories are kept with. */
+/** The services that creating and deleting repositories needs. */
 export interface RepositoryParts {
   quota: QuotaEngine
   jobs: Jobs
@@ -41,19 +41,22 @@ export interface RepositoryParts {
 }
 
 export interface Repositories {
-  /** @throws AllotError conflict when the owner has one of that name; invalid for a bad name or template. */
+  /**
+   * @param owner the new owner, or how to find and authorize it within the write
+   * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or template
+   */
   create(
     owner: Account | Authorizer<Account>,
     creator: Account,
     repository: NewRepository,
   ): Promise<Repository>
   byId(id: number): Promise<Repository | undefined>
-  /** The repository if the viewer may know that it exists. */
+  /** The repository with the name, if the viewer can see it. */
   find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
   edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
-  /** Gives it to another owner, with its usage, in one write. */
+  /** Moves the repository and its usage to another owner in one transaction. */
   transfer(which: Target<Repository>, owner: Target<Account>): Promise<Repository | undefined>
-  /** What git data it takes now, in bytes: for hosts that keep repositories themselves. */
+  /** Sets the bytes of git data, for hosts that keep repositories themselves. */
   resize(id: number, size: number): Promise<Repository | undefined>
   remove(which: Target<Repository>): Promise<boolean>
 }
@@ -61,7 +64,7 @@ export interface Repositories {
 export const createRepositories = (
   store: Store,
   disk: RepositoryFiles | undefined,
-  { quota, jobs, folders, files, landings }: RepositoryParts & { landings: PushJournal },
+  { quota, jobs, folders, files, pushJournal }: RepositoryParts & { pushJournal: PushJournal },
 ): Repositories => ({
   async create(into, creator, repository) {
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
@@ -84,7 +87,7 @@ export const createRepositories = (
   find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
   async edit(which, edit) {
     const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
-    const landing = isOnDisk ? await landings.number() : undefined
+    const journalEntry = isOnDisk ? await pushJournal.nextId() : undefined
     const edited = await change(store, which, async (tx, before) => {
       const after = { ...before, ...definedMembers(edit), updatedAt: now() }
       checkTexts('repository', edit)
@@ -93,12 +96,15 @@ export const createRepositories = (
       if (after.name.toLowerCase() !== before.name.toLowerCase())
         await refuseTaken(tx, before.owner, after.name)
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-      if (landing !== undefined) await landings.note(tx, { id: landing, repository: before.id, pid: null })
+      if (journalEntry !== undefined)
+        await pushJournal.save(tx, { id: journalEntry, repository: before.id, pid: null })
       if (after.name !== before.name) await redirect(tx, before, after)
       const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
       return saveWithVisibility(tx, jobs, after, audience)
     })
-    return edited === undefined || landing === undefined ? edited : landings.settle(landing, edited.id)
+    return edited === undefined || journalEntry === undefined
+      ? edited
+      : pushJournal.settle(journalEntry, edited.id)
   },
   transfer: (which, to) =>
     change(store, which, async (tx, before) => {
@@ -120,7 +126,7 @@ export const createRepositories = (
     }),
   async remove(which) {
     const removed = await store.write(async (tx) => {
-      const repository = await chosen(tx, which)
+      const repository = await resolve(tx, which)
       if (repository === undefined) return false
       await removeRepository(
         tx,
@@ -136,8 +142,9 @@ export const createRepositories = (
 })
 
 /**
- * Removes a repository and at most so much of what belongs to it, and leaves the rest to jobs.
- * @returns how many records went
+ * Removes a repository; jobs remove the rest of what belongs to it.
+ * @param limit records to remove in this transaction at most
+ * @returns how many were removed
  */
 export const removeRepository = async (
   tx: WriteContext,
@@ -150,18 +157,18 @@ export const removeRepository = async (
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.repositories.remove(tx, id, limit)
-  const told = await jobs.runNow(tx, 'relations', id, limit - entries)
-  const inside = await jobs.runNow(tx, 'contents', id, limit - entries - told)
-  const released = await jobs.runNow(tx, 'files', id, limit - entries - told - inside)
+  const relations = await jobs.runNow(tx, 'relations', id, limit - entries)
+  const contents = await jobs.runNow(tx, 'contents', id, limit - entries - relations)
+  const stored = await jobs.runNow(tx, 'files', id, limit - entries - relations - contents)
   await folders.release(tx, id)
-  return 1 + entries + told + inside + released
+  return 1 + entries + relations + contents + stored
 }
 
-/** The first commit is read by all who may see the owner, so a creator who is hidden from some of them is not named in it. */
+/** Author of the first commit: a creator with a narrower audience than the owner must not be named in it. */
 const authorFor = (owner: Account, creator: Account): Account =>
   audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
 
-/** Keeps what a repository has of LFS objects on its record, which lists are ordered by. */
+/** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */
 export const keepLfs: LfsChanged = async (tx, id, lfs) => {
   const repository = await repositories.get(tx, [id])
   if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
@@ -170,14 +177,14 @@ export const keepLfs: LfsChanged = async (tx, id, lfs) => {
 const change = (
   store: Store,
   which: Target<Repository>,
-  work: (tx: WriteContext, before: Repository) => Promise<Repository>,
+  edit: (tx: WriteContext, before: Repository) => Promise<Repository>,
 ): Promise<Repository | undefined> =>
   store.write(async (tx) => {
-    const before = await chosen(tx, which)
-    return before && work(tx, before)
+    const before = await resolve(tx, which)
+    return before && edit(tx, before)
   })
 
-const chosen = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
+const resolve = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
   typeof which === 'number' ? repositoryById(tx, which) : which(tx)
 
 const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise<Account> => {
@@ -208,7 +215,7 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
   updatedAt: now(),
 })
 
-/** Finds the owner again: it may have been hidden or deleted since, or have become closed to the creator. */
+/** Finds and authorizes the owner again, in the write itself. */
 const insert = async (
   tx: WriteContext,
   quota: QuotaEngine,

@@ -10,11 +10,11 @@ import { accounts, type Repository, repositories, stars } from '../records/schem
 import type { ReadTransaction } from '../storage/driver.ts'
 
 /**
- * What a search can ask for besides a name and an owner. The indexes do not answer it, so each repository that matches is
- * read: at most {@link MAX_MATCHES}.
+ * Filters of a search besides name and owner. No index has them, so every repository that matches the name is read,
+ * {@link MAX_MATCHES} at most.
  */
 export interface RepositoryFilter {
-  /** Neither private nor of an owner who is hidden from anyone. */
+  /** Only repositories that everyone can see. */
   open?: true | undefined
   private?: boolean | undefined
   archived?: boolean | undefined
@@ -29,7 +29,7 @@ export interface RepositoryFilter {
 export const SEARCH_MODES = ['source', 'fork', 'mirror', 'collaborative'] as const
 export type SearchMode = (typeof SEARCH_MODES)[number]
 
-/** What repositories can be sorted by; of equals the older one comes first, in both orders. */
+/** Sort keys; among equal keys the older repository comes first, in both directions. */
 const SORTS = {
   alpha: ({ name }: Repository) => name.toLowerCase(),
   created: ({ createdAt }: Repository) => createdAt,
@@ -47,13 +47,13 @@ export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
 export const MAX_MATCHES = 10_000
 const BATCH_SIZE = 200
 
-/** Whether the filter asks for anything that the indexes do not answer. */
+/** Whether any filter is set. */
 export const isFiltered = (filter: RepositoryFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined)
 
 /**
- * A page of the repositories of several listings that fit the filter. A repository of more than one listing is found once.
- * @throws AllotError invalid when more than {@link MAX_MATCHES} repositories have the name and the owner
+ * A page of the repositories of several listings that match the filter, each of them once.
+ * @throws AllotError invalid when more than {@link MAX_MATCHES} repositories match the name and the owner
  */
 export const filteredPage = async (
   tx: ReadTransaction,
@@ -62,12 +62,12 @@ export const filteredPage = async (
   filter: RepositoryFilter,
   { offset, limit }: Slice,
 ): Promise<Page<Repository>> => {
-  const fits = await predicateOf(tx, viewer, filter)
+  const matches = await predicateOf(tx, viewer, filter)
   const found: Repository[] = []
   for (const batch of await batchesOf(listings)) {
     for (const repository of await repositories.load(tx, batch))
-      if (await fits(repository)) found.push(repository)
-    // Others have their turn.
+      if (await matches(repository)) found.push(repository)
+    // Lets other requests run between two batches.
     await setImmediate()
   }
   sort(found, filter)
@@ -103,14 +103,14 @@ const predicateOf = async (
     if (open === true && repository.audience !== 0) return false
     if (isPrivate !== undefined && repository.private !== isPrivate) return false
     if (archived !== undefined && repository.archived !== archived) return false
-    // Allot keeps no templates.
+    // Allot has no template repositories.
     if (template === true) return false
-    if (mode !== undefined && !fitsMode(repository, mode)) return false
+    if (mode !== undefined && !matchesMode(repository, mode)) return false
     return hasStarred === undefined || hasStarred(repository)
   }
 }
 
-const fitsMode = ({ parent, mirror }: Repository, mode: SearchMode): boolean => {
+const matchesMode = ({ parent, mirror }: Repository, mode: SearchMode): boolean => {
   if (mode === 'fork') return parent !== null
   if (mode === 'mirror') return mirror
   return mode === 'collaborative' || (parent === null && !mirror)

@@ -40,7 +40,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
 export interface RepositoryQuery {
-  /** A part of the name, without case; several with commas in between; `owner/part` within an owner. */
+  /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
   q?: string | undefined
   /** "owner to search within" */
   owner?: number | undefined
@@ -48,14 +48,14 @@ export interface RepositoryQuery {
 }
 
 export interface UserQuery {
-  /** A part of the login or of the full name, without case. */
+  /** Part of the login or of the full name, case-insensitive. */
   q?: string | undefined
   id?: number | undefined
 }
 
 export interface Search {
   /**
-   * @param client whose budget a search that reads every match counts against
+   * @param client client whose budget a search that reads every match counts against
    * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
    */
   repositories(
@@ -68,20 +68,20 @@ export interface Search {
 }
 
 /**
- * Entries of the index of grams end with the texts themselves, so a word is looked for in them and no record is loaded
- * but those of the page. A word of up to three characters is a gram, whose entries are counted; a longer one is looked
- * for among those of its rarest gram, which lie together in packs, and its total is remembered.
+ * Searches names by trigram (lib/search). Index entries contain the names, so only the records of the page are loaded. A
+ * word of up to three characters is a trigram itself, whose entries are counted; a longer word is filtered from the
+ * entries of its rarest trigram, and its total is cached.
  */
 export const createSearch = (store: Store): Search => {
-  const totals: Totals = namedCache('search totals', new LRUCache(maxEntries(TOTALS)))
+  const totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
   const searches = createClientBudget({
     slots: 2,
     queue: 100,
     message: 'too many searches are running: try again',
   })
   return {
-    async repositories(identity, { q = '', owner, filter = {} }, slice, client = 'host') {
-      const viewer = repositoryViewer(identity)
+    async repositories(requester, { q = '', owner, filter = {} }, slice, client = 'host') {
+      const viewer = repositoryViewer(requester)
       const parts = partsOf(q)
       const readsAll = isFiltered(filter) || parts.length > 1
       const search = () =>
@@ -97,31 +97,32 @@ export const createSearch = (store: Store): Search => {
     },
     users: (viewer, { q = '', id }, slice) =>
       readAndLearn(store, async (tx) => {
-        if (id !== undefined) return { page: pageOfOne(await oneUser(tx, viewer, id, q), slice), learned: [] }
-        const listings = await openListings(tx, accountNames, totals, viewer, q, nobody)
+        if (id !== undefined)
+          return { page: pageOfOne(await userById(tx, viewer, id, q), slice), learned: [] }
+        const listings = await openListings(tx, accountNames, totals, viewer, q, noneDeleted)
         return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
       }),
   }
 }
 
-/** A word of a name, within an owner where that is named. */
+/** A word to find in names, of one owner's repositories if `ownerName` is set. */
 interface Part {
   word: string
   ownerName?: string
 }
 
-/** Parts of `q`. Names hold neither a comma nor a slash: `a,b` is a search for either, `owner/a` for one within an owner. */
+/** Parts of `q`. Names contain neither commas nor slashes: `a,b` searches for either word, `owner/a` within an owner. */
 const partsOf = (q: string): Part[] => {
   const words = q.split(',').map((word) => word.trim())
-  const known = [...new Set(words.filter((word) => word !== ''))]
-  if (known.length > MAX_PARTS) throw invalid(`q: expected at most ${MAX_PARTS} words with commas in between`)
-  return known.length === 0 ? [{ word: '' }] : known.map(partOf)
+  const distinct = [...new Set(words.filter((word) => word !== ''))]
+  if (distinct.length > MAX_PARTS) throw invalid(`q: expected at most ${MAX_PARTS} words separated by commas`)
+  return distinct.length === 0 ? [{ word: '' }] : distinct.map(partOf)
 }
 const MAX_PARTS = 5
 
 const partOf = (text: string): Part => {
-  const [ownerName, word, more] = text.split('/')
-  return word === undefined || more !== undefined ? { word: text } : { ownerName: ownerName!, word }
+  const [ownerName, word, rest] = text.split('/')
+  return word === undefined || rest !== undefined ? { word: text } : { ownerName: ownerName!, word }
 }
 
 const repositoryListings = async (
@@ -131,53 +132,56 @@ const repositoryListings = async (
   { word, ownerName }: Part,
   owner: number | undefined,
 ): Promise<SearchListing[]> => {
-  const named = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
-  if (ownerName !== undefined && (named === undefined || named !== (owner ?? named))) return []
-  if (named !== undefined) return ownersListings(tx, viewer, named, word)
+  const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
+  if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
+  if (within !== undefined) return ownersListings(tx, viewer, within, word)
   return [
-    ...(await openListings(tx, repositoryNames, totals, viewer, word, leftBehind)),
+    ...(await openListings(tx, repositoryNames, totals, viewer, word, ofDeletedOwners)),
     ...(await ownListings(tx, viewer, word)),
   ]
 }
 
 /**
- * Totals of words that had to be looked for. Every name that has the word has its rarest gram too, so while the stamp of
- * the gram is the same, so is the total: also where other processes write.
+ * Cached totals of words longer than a trigram. Every name with the word has its rarest trigram, so a total is valid while
+ * the version of that trigram is the same, even when other processes write.
  */
 type Totals = LRUCache<string, { version: number; total: number }>
-const TOTALS = 10_000
+const MAX_TOTALS = 10_000
 
-/** No name and no full name is longer, so a search for a longer word finds nothing; a key could not hold the word. */
+/** Longest name or full name: a longer word matches nothing, and would not fit into a key. */
 const MAX_LENGTH = 255
 async function* nothing(): AsyncGenerator<IndexEntry> {}
 
-/** What the viewer may know without being named. */
+/** Listings of what the viewer can see whoever owns it. */
 const openListings = async <R>(
   tx: ReadTransaction,
   index: TrigramIndex<R>,
   totals: Totals,
   viewer: Viewer,
   word: string,
-  gone: Gone,
+  deleted: DeletedEntries,
 ): Promise<SearchListing[]> =>
   Promise.all(
     openAudiences(viewer).map(async (audience) =>
-      without(await gone(tx, audience, word), await openListing(tx, index, totals, audience, word)),
+      without(await deleted(tx, audience, word), await openListing(tx, index, totals, audience, word)),
     ),
   )
 
-/** Entries of an index that stand for nothing any more, by the keys of their records. */
-type Gone = (tx: ReadTransaction, audience: Audience, word: string) => Promise<ReadonlySet<string>>
+/** Finds the entries whose records count as deleted already, by the keys of the records. */
+type DeletedEntries = (tx: ReadTransaction, audience: Audience, word: string) => Promise<ReadonlySet<string>>
 
-const nobody: Gone = async () => new Set()
+const noneDeleted: DeletedEntries = async () => new Set()
 
-/** The repositories of owners that are gone, which a job removes in steps. */
-const leftBehind: Gone = async (tx, audience, word) => {
-  const gone = new Set<string>()
+/** Repositories of deleted owners, which a job removes in steps. */
+const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
+  const deleted = new Set<string>()
   for (const owner of await pendingIds(tx, 'owner'))
-    for await (const entry of holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })))
-      gone.add(recordKeyText(entry))
-  return gone
+    for await (const entry of containing(
+      word,
+      repositories.entries(tx, 'name', { prefix: [owner, audience] }),
+    ))
+      deleted.add(recordKeyText(entry))
+  return deleted
 }
 
 const openListing = async <R>(
@@ -199,15 +203,15 @@ const openListing = async <R>(
   }
 }
 
-/** What the viewer and the viewer's organizations keep private, which an administrator has seen already. */
+/** Private repositories of the viewer and the viewer's organizations; an administrator's open listings include them. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(2)) return []
   const owners = await ownersFor(tx, viewer.id)
   const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
   return owners
-    .filter((_, place) => counts[place]! > 0)
+    .filter((_, index) => counts[index]! > 0)
     .map((owner) => ({
-      entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
+      entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
     }))
 }
 
@@ -218,10 +222,10 @@ const ownersListings = async (
   word: string,
 ): Promise<SearchListing[]> =>
   (await audiencesOf(tx, viewer, owner)).map((audience) => ({
-    entries: holding(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
+    entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
   }))
 
-/** Whoever hides from all others still finds themself. */
+/** The viewer's own account, which users can find even when it is hidden from all others. */
 const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   const self = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (self === undefined || openAudiences(viewer).includes(audienceOfAccount(self))) return []
@@ -230,18 +234,18 @@ const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): P
     order: encodeKey([...texts, self.id]),
     recordKey: recordKey(accounts.options.name, [self.id]),
   }
-  return [{ entries: holding(word, self.kind === 'user' ? [entry] : []) }]
+  return [{ entries: containing(word, self.kind === 'user' ? [entry] : []) }]
 }
 
-const oneUser = async (tx: ReadTransaction, viewer: Viewer, id: number, word: string) => {
+const userById = async (tx: ReadTransaction, viewer: Viewer, id: number, word: string) => {
   const account = await accounts.get(tx, [id])
   if (account?.kind !== 'user' || !(await canSee(tx, viewer, account))) return undefined
   const texts = [account.name, account.fullName]
   return texts.some((text) => foldCase(text).includes(foldCase(word))) ? account : undefined
 }
 
-/** The entries whose texts have the word. */
-async function* holding(
+/** The entries whose texts contain the word. */
+async function* containing(
   word: string,
   entries: AsyncIterable<IndexEntry> | Iterable<IndexEntry>,
 ): AsyncGenerator<IndexEntry> {

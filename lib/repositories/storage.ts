@@ -16,29 +16,30 @@ export interface NewRepository {
   host?: string | undefined
 }
 
-/** Where the git data lies; a host that keeps repositories itself has none. */
+/** Stores git data. Absent when the host keeps repositories itself. */
 export interface RepositoryFiles {
-  /** @throws AllotError invalid for an unknown template, before anything is made. */
+  /** Checks the templates before anything is created. @throws AllotError invalid for an unknown template */
   check(init: NewRepository): void | Promise<void>
   /** @returns bytes on disk */
   create(id: number, init: NewRepository, author: Account): Promise<number>
   remove(id: number): Promise<void>
-  /** Deletes what a kill has left half made, and nobody has touched for `age` seconds; before anything is being made. */
+  /** Deletes half created folders that a crash left and that are older than `age` seconds. */
   sweep(age: number): Promise<void>
 }
 
 /**
- * A repository's folder and its record cannot be written in one transaction. So a folder is noted as a stray for as long
- * as it may be there without a record, and what a kill leaves behind is known at the next start.
+ * Creates and deletes the folders of repositories. A folder and its record cannot be written in one transaction, so a
+ * folder is recorded as pending while it can exist without a record; the next start deletes pending folders that a crash
+ * left.
  */
 export interface RepositoryStorage {
-  /** Notes the folder, then runs the work that makes it; the write that saves its record must call {@link confirmFolder}. */
-  create<T>(id: number, work: () => Promise<T>): Promise<T>
-  /** Deletes the folder once the write is durable that takes its record away. */
+  /** Records the folder as pending, then runs `body`, whose write must call {@link confirmFolder}. */
+  create<T>(id: number, body: () => Promise<T>): Promise<T>
+  /** Deletes the folder after the commit of the write that removes the repository's record. */
   release(tx: WriteContext, id: number): Promise<void>
-  /** Resolves when every folder that was released is deleted. @throws what the last of them could not be for. */
+  /** Resolves when every released folder is deleted. @throws the error of the last deletion that failed */
   idle(): Promise<void>
-  /** Deletes what a kill has left; only before anything is being made. */
+  /** Deletes the folders that a crash left. Called at the start, before any repository is created. */
   sweep(): Promise<void>
 }
 
@@ -51,8 +52,8 @@ export const createRepositoryStorage = (
     await store.write((tx) => confirmFolder(tx, id))
   }
 
-  /** As long as it is a stray it has no record. */
-  const discardStray = async (id: number) => {
+  /** A pending folder has no record. */
+  const discardPending = async (id: number) => {
     if ((await store.read((tx) => pendingFolders.get(tx, [id]))) !== undefined) await discard(id)
   }
 
@@ -60,55 +61,55 @@ export const createRepositoryStorage = (
   const discardNext = (id: number) => {
     const discarded = released.catch(() => undefined).then(() => discard(id))
     released = discarded
-    // Whoever waits hears of a failure, and the next start knows of the folder.
-    const end = () => {
+    // A failure reaches those who wait in idle(); the folder stays pending for the next start.
+    const reset = () => {
       if (released === discarded) released = Promise.resolve()
     }
-    discarded.then(end, end)
+    discarded.then(reset, reset)
   }
 
   return {
-    async create(id, work) {
-      if (files === undefined) return work()
-      await store.write((tx) => leave(tx, id))
+    async create(id, body) {
+      if (files === undefined) return body()
+      await store.write((tx) => markPending(tx, id))
       try {
-        return await work()
+        return await body()
       } catch (error) {
-        // A write that the disk has refused may be there after all: the next start knows.
-        if (!(error instanceof StorageError)) await discardStray(id).catch(() => undefined)
+        // After a storage error the write may be durable all the same; the next start decides.
+        if (!(error instanceof StorageError)) await discardPending(id).catch(() => undefined)
         throw error
       }
     },
     async release(tx, id) {
       if (files === undefined) return
-      await leave(tx, id)
-      // A record that may still be there keeps its folder; the next start knows.
+      await markPending(tx, id)
+      // With an unknown outcome the record may still exist, so the folder stays; the next start decides.
       tx.afterCommit((isKnown) => isKnown && discardNext(id))
     },
     idle: () => released,
     async sweep() {
-      // Where other processes work on the same store, what is young is theirs.
-      const age = store.driver.shared ? GROWN : 0
+      // In a shared store, young folders can belong to another process that is still at work.
+      const age = store.driver.shared ? MIN_AGE_SHARED : 0
       await files?.sweep(age)
-      for (const id of await strayIds(store, age)) await discard(id)
+      for (const id of await pendingIds(store, age)) await discard(id)
     },
   }
 }
 
-/** The record of the folder is there. */
+/** Ends the pending state: the repository's record is saved in the same transaction. */
 export const confirmFolder = async (tx: WriteContext, id: number): Promise<void> =>
   void (await pendingFolders.remove(tx, [id]))
 
-/** The folder has no record any more, or not yet. */
-const leave = async (tx: WriteContext, id: number): Promise<void> =>
+/** Records that the folder has no repository record, not yet or not any more. */
+const markPending = async (tx: WriteContext, id: number): Promise<void> =>
   void (await pendingFolders.save(tx, { id, since: now() }))
 
-const strayIds = (store: Store, age: number): Promise<number[]> =>
+const pendingIds = (store: Store, age: number): Promise<number[]> =>
   store.read(async (tx) => {
     const last = now() - age
     const ids: number[] = []
     for await (const { id, since } of pendingFolders.all(tx)) if (since <= last) ids.push(id)
     return ids
   })
-/** Seconds after which nobody is at work on it any more. */
-const GROWN = 3600
+/** Seconds after which a pending folder in a shared store cannot belong to a request under way any more. */
+const MIN_AGE_SHARED = 3600

@@ -12,14 +12,14 @@ import type { RepositoryName } from './relations.ts'
 
 export type SignedIn = NonNullable<Viewer>
 
-/** A thing with the repository that it is in. */
+/** A record with its repository. */
 export type InRepository<T> = T & { readonly repository: Repository }
 
-/** A repository that something is to be changed in, and what the viewer may do there. */
-export type WriteAccess = InRepository<{ readonly may: Permission }>
+/** A repository to change something in, and the viewer's permission on it. */
+export type WriteAccess = InRepository<{ readonly permission: Permission }>
 
 /**
- * Undefined for whoever may not know of the repository.
+ * @returns undefined when the viewer cannot see the repository
  * @throws AllotError forbidden when it is archived
  */
 export const writeAccess = async (
@@ -31,17 +31,25 @@ export const writeAccess = async (
   const repository = await readableRepository(tx, viewer, owner, name, readFor)
   if (repository === undefined) return undefined
   if (repository.archived)
-    throw new AllotError('forbidden', 'this repository is archived: nothing is changed in it')
-  return { repository, may: await permissionOn(tx, viewer, repository) }
+    throw new AllotError('forbidden', 'this repository is archived: it cannot be changed')
+  return { repository, permission: await permissionOn(tx, viewer, repository) }
 }
 
-/** @throws AllotError forbidden for whoever is neither the author nor may write to the repository */
-export const requireAuthorOrWriter = (viewer: SignedIn, { may }: WriteAccess, author: number): void => {
-  if (!may.push && viewer.id !== author)
-    throw new AllotError('forbidden', 'only the author and whoever may write to the repository may do this')
+/** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
+export const requireAuthorOrWriter = (
+  viewer: SignedIn,
+  { permission }: WriteAccess,
+  author: number,
+): void => {
+  if (!permission.push && viewer.id !== author)
+    throw new AllotError(
+      'forbidden',
+      'only the author and users with write permission on the repository can do this',
+    )
 }
 
 /** @throws AllotError forbidden */
-export const requireWriter = ({ may }: WriteAccess): void => {
-  if (!may.push) throw new AllotError('forbidden', 'only whoever may write to the repository may do this')
+export const requireWriter = ({ permission }: WriteAccess): void => {
+  if (!permission.push)
+    throw new AllotError('forbidden', 'only users with write permission on the repository can do this')
 }

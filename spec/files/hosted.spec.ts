@@ -121,7 +121,7 @@ describe('A file that belongs to something', () => {
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       await hosted.add(place, content(), {}, nothing)
-      await assert.rejects(hosted.add(place, content('other'), {}, nothing), /is there already/)
+      await assert.rejects(hosted.add(place, content('other'), {}, nothing), /exists already/)
       await hosted.idle()
       assert.equal(await text(await hosted.read(place)), 'hello')
     }))

@@ -17,7 +17,7 @@ const begun = async (t: TestContext) => {
   const alice = await served.person('alice')
   const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
   writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
-  const number = await served.allot.hosting.pushJournal.number()
+  const number = await served.allot.hosting.pushJournal.nextId()
   const leave = (age: number) =>
     driver.write(async (tx) => {
       const since = Math.floor(Date.now() / 1000) - age
