@@ -5,7 +5,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/api/index.ts'
 import { startCluster } from './postgres/cluster.ts'
-import { built } from './support/built.ts'
+import { built } from './support/build.ts'
 import { COVERAGE_FOLDER, uncovered } from './support/status-coverage.ts'
 import { onPostgres } from './support/store.ts'
 

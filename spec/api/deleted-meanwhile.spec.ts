@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { assertDeclared } from '../support/declared.ts'
+import { assertDeclared } from '../support/declared-answers.ts'
 import { gpgPair, sshPair } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { inSomeRound } from '../support/rounds.ts'
+import { inSomeRound } from '../support/retry.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { inSomeRound } from '../support/rounds.ts'
+import { inSomeRound } from '../support/retry.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer

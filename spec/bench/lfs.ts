@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Served } from '../bin/program.ts'
-import { built } from '../support/built.ts'
+import { built } from '../support/build.ts'
 import type { Bench } from './measure.ts'
 import { memoryOf } from './memory.ts'
 

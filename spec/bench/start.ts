@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { built } from '../support/built.ts'
+import { built } from '../support/build.ts'
 import { type Bench, inTurns } from './measure.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,6 +1,6 @@
 import { check, type Verdict } from './checker.ts'
 import type { Client } from './client.ts'
-import { type Eyes, look } from './look.ts'
+import { type Eyes, look } from './observe.ts'
 import { recount, recountFolders } from './recount.ts'
 
 export interface How {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { built } from '../support/built.ts'
+import { built } from '../support/build.ts'
 import type { Totals } from './rounds.ts'
 
 /** `npm run crash -- --rounds N --seed S`: exit code 1 when anything was lost or is inconsistent. */

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createGitStore } from '../../lib/git/index.ts'
 import type { Entry, Facts } from './client-model.ts'
-import { type Eyes, organizationsOf, pages, type Seen } from './look.ts'
+import { type Eyes, organizationsOf, pages, type Seen } from './observe.ts'
 
 export interface Recounting extends Seen, Eyes {
   /** Where the repositories are. */

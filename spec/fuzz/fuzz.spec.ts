@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { committedDocument } from '../api/document.ts'
-import { withWords } from './words.ts'
+import { withWords } from './known-values.ts'
 
 describe('npm run fuzz', () => {
   it('says how to get schemathesis where it is missing, and fails', () => {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { sender, start } from '../support/test-server.ts'
+import { withWords } from './known-values.ts'
 import { populate } from './populated.ts'
 import { COMMAND, installed, run } from './schemathesis.ts'
-import { withWords } from './words.ts'
 
 /**
  * `npm run fuzz [-- --examples N --seed N]`: what schemathesis thinks of is asked of a started server with data in it,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Route } from '../../lib/http/index.ts'
-import { anyText, described, wordOr } from './described.ts'
+import { anyText, described, wordOr } from './arbitraries.ts'
 
 /** One request to a route, right or wrong. */
 export interface FuzzRequest {

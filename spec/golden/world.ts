@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import type { AllotOptions } from '../../lib/index.ts'
-import { assertDeclared } from '../support/declared.ts'
+import { assertDeclared } from '../support/declared-answers.ts'
 import { type Answer, start, type TestServer } from '../support/test-server.ts'
 import type { Recording } from './recordings.ts'
 

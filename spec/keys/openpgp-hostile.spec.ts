@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import * as pgp from 'openpgp'
 import { createKeyReader } from '../../lib/keys/reader.ts'
-import { inSomeRound } from '../support/rounds.ts'
+import { inSomeRound } from '../support/retry.ts'
 import { armored, binary, generate, MADE, refused, signed } from './forge.ts'
 import { gnupg } from './gnupg.ts'
 

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { createMarkdown, type Markdown } from '../../lib/markdown/index.ts'
 
-import { inSomeRound } from '../support/rounds.ts'
+import { inSomeRound } from '../support/retry.ts'
 
 const DEADLINE = 300
 /** Milliseconds for starting a worker and for a machine that is busy with other specs. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { putBetween } from '../readme/between.ts'
+import { putBetween } from '../readme/section.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
 

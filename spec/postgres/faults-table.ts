@@ -1,4 +1,4 @@
-import { putBetween } from '../readme/between.ts'
+import { putBetween } from '../readme/section.ts'
 import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
 
 /** `npm run faults`: runs each fault and prints the outcomes as a table; `--readme` writes the table into the README. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import { askedHost } from '../hosts/mounts.ts'
-import { assertDeclared } from './declared.ts'
+import { assertDeclared } from './declared-answers.ts'
 import { type Answer, type RequestOptions, sender } from './request.ts'
 import { specStore } from './store.ts'
 
