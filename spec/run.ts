@@ -5,8 +5,8 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { routes } from '../lib/api/index.ts'
 import { startCluster } from './postgres/cluster.ts'
-import { built } from './support/build.ts'
-import { COVERAGE_FOLDER, uncovered } from './support/status-coverage.ts'
+import { buildProgram } from './support/build.ts'
+import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts'
 import { onPostgres } from './support/store.ts'
 
 /**
@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
 process.env[COVERAGE_FOLDER] = folder
 
 // What is published starts in a third of the time that its source takes.
-process.env.ALLOT_PROGRAM ??= built()
+process.env.ALLOT_PROGRAM ??= buildProgram()
 
 // One database for all of them, where all of them use one.
 const cluster = onPostgres ? await startCluster() : undefined
@@ -51,7 +51,7 @@ report.on('end', () => {
     process.stdout.write(`no test ran: ${files.length} spec files\n`)
     process.exitCode = 1
   }
-  const missing = words.length === 0 ? uncovered(routes, folder) : []
+  const missing = words.length === 0 ? uncoveredStatuses(routes, folder) : []
   rmSync(folder, { recursive: true })
   if (missing.length > 0) {
     process.stdout.write(

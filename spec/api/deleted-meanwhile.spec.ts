@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { assertDeclared } from '../support/declared-answers.ts'
-import { gpgPair, sshPair } from '../support/keygen.ts'
+import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -34,11 +34,11 @@ const answerTo = async (sent: ClientRequest, body: unknown) => {
 }
 
 describe('A request whose account is deleted before its body has come', () => {
-  const KEY = () => gpgPair('Gone <gone@example.test>').armored
+  const KEY = () => generateGpgKey('Gone <gone@example.test>').armored
   const CASES: [method: string, path: string, body: (name: string) => unknown, status: number][] = [
     ['POST', '/user/repos', () => ({ name: 'late' }), 401],
     ['POST', '/orgs', (name) => ({ username: `late-${name}` }), 401],
-    ['POST', '/user/keys', () => ({ title: 'late', key: sshPair('ed25519').key }), 401],
+    ['POST', '/user/keys', () => ({ title: 'late', key: generateSshKey('ed25519').key }), 401],
     ['POST', '/user/gpg_keys', () => ({ armored_public_key: KEY() }), 401],
     ['POST', '/org/open/repos', () => ({ name: 'late' }), 401],
     ['POST', '/users/{own}/tokens', () => ({ name: 'late', scopes: ['all'] }), 404],

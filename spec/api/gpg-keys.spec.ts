@@ -3,16 +3,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, it } from 'node:test'
 import * as pgp from 'openpgp'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
-import { type GpgPair, gpgPair } from '../support/keygen.ts'
+import { type GpgKey, generateGpgKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person
-let pair: GpgPair
+let pair: GpgKey
 before(async () => {
   allot = await start({ repositories: false })
   alice = await allot.person('alice', { email: 'Alice@example.test' })
-  pair = gpgPair('Alice Example <alice@example.test>')
+  pair = generateGpgKey('Alice Example <alice@example.test>')
 })
 after(() => allot.stop())
 
@@ -59,11 +59,11 @@ describe('POST /user/gpg_keys', () => {
 
   it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
     const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
-    const { armored } = gpgPair('Hidden <hidden@example.test>')
+    const { armored } = generateGpgKey('Hidden <hidden@example.test>')
     assert.equal((await add(hidden, armored)).status, 201)
     const path = `/admin/users/${hidden.name}`
     assert.equal((await allot.as(allot.root, 'PATCH', path, { visibility: 'private' })).status, 200)
-    const fresh = await add(bob, gpgPair('Bob <hidden@example.test>').armored)
+    const fresh = await add(bob, generateGpgKey('Bob <hidden@example.test>').armored)
     const taken = await add(carol, armored)
     assert.deepEqual([taken.status, taken.body.emails], [201, fresh.body.emails])
     for (const who of [allot.root, hidden, carol]) assertError(await add(who, armored), 422, /same id/)
@@ -71,7 +71,7 @@ describe('POST /user/gpg_keys', () => {
 
   it("leaves another's address unverified, and says when the key expires", async () => {
     const bob = await allot.person('bob', { email: 'bob@example.test' })
-    const { armored, listed } = gpgPair('Bob <other@example.test>', 'rsa2048', 'sign', '2030-01-02')
+    const { armored, listed } = generateGpgKey('Bob <other@example.test>', 'rsa2048', 'sign', '2030-01-02')
     const { body } = await add(bob, armored)
     assert.deepEqual(body.emails, [{ email: 'other@example.test', verified: false }])
     assert.equal(Date.parse(body.expires_at), listed[0]!.expiresAt!.getTime())
@@ -129,7 +129,7 @@ const damaged = (armored: string): string => {
 describe('GPG keys', () => {
   it('are read and deleted by their owner only', async () => {
     const [carol, eve] = [await allot.person(), await allot.person()]
-    const { id } = (await add(carol, gpgPair('Carol <carol@example.test>').armored)).body
+    const { id } = (await add(carol, generateGpgKey('Carol <carol@example.test>').armored)).body
     assertNotFound(await allot.as(eve, 'GET', `/user/gpg_keys/${id}`))
     assertError(await allot.as(eve, 'DELETE', `/user/gpg_keys/${id}`), 403)
     assertNoContent(await allot.as(carol, 'DELETE', `/user/gpg_keys/${id}`))

@@ -8,7 +8,7 @@ import { readConfig } from '../../bin/config/config.ts'
 import { readPlan } from '../../bin/config/quota-plan.ts'
 import { recordOf } from '../../lib/http/index.ts'
 import { assertError, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** Names that a plain object inherits, or that libraries leave out of objects. */
@@ -142,7 +142,7 @@ describe('A name that objects inherit', () => {
 })
 
 describe('A file', () => {
-  const file = join(aFolder(), 'file.toml')
+  const file = join(temporaryDirectory(), 'file.toml')
   const written = (text: string): string => {
     writeFileSync(file, text)
     return file

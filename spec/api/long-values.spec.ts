@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type * as v from 'valibot'
 import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { populate, WORDS } from '../fuzz/populated.ts'
+import { KNOWN_VALUES, populate } from '../fuzz/populated.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 /**
@@ -33,7 +33,7 @@ type Schema = v.GenericSchema & {
 const plain = (schema: Schema, name: string): unknown => {
   const { type, wrapped, entries, options } = schema
   if (type === 'optional' || type === 'nullish') return plain(wrapped!, name)
-  if (type === 'string') return WORDS[name]?.[0] ?? 'x'
+  if (type === 'string') return KNOWN_VALUES[name]?.[0] ?? 'x'
   if (type === 'number') return 1
   if (type === 'boolean') return false
   if (type === 'picklist') return options![0]
@@ -75,7 +75,7 @@ const segments = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].ma
 
 const filled = (path: string, long?: string, text = ''): string =>
   path.replace(/\{(\w+)\}/g, (_, name) =>
-    encodeURIComponent(name === long ? text : (WORDS[name]?.[0] ?? 'x')),
+    encodeURIComponent(name === long ? text : (KNOWN_VALUES[name]?.[0] ?? 'x')),
   )
 
 const LINE = { op: 'put', kind: 'lfs', key: 'k', repository: 'alice/demo', name: 'n', size: 1 }

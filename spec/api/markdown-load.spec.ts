@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { inSomeRound } from '../support/retry.ts'
+import { retryMeasurement } from '../support/retry.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
@@ -21,7 +21,7 @@ describe('Rendering while one client sends hostile texts', () => {
 
   it('holds up no other request: GET /version beside 40 short texts that are slow', async () => {
     await ask('x')
-    await inSomeRound(async () => {
+    await retryMeasurement(async () => {
       const waits: number[] = []
       const hostile = times(40, SHORT_AND_SLOW)
       for (let count = 0; count < 20; count++) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { inSomeRound } from '../support/retry.ts'
+import { retryMeasurement } from '../support/retry.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -76,7 +76,7 @@ describe('POST /markdown', () => {
     })
 
   it('answers 422 to a text that takes too long, and others meanwhile', async () => {
-    await inSomeRound(async () => {
+    await retryMeasurement(async () => {
       const hostile = render({ Text: '[a]('.repeat(100_000) })
       const begun = performance.now()
       assert.equal((await allot.request('GET', '/version')).status, 200)

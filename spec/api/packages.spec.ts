@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
 import { assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person
 let bob: Person
 let hidden: Person
-const directory = aFolder()
+const directory = temporaryDirectory()
 before(async () => {
   allot = await start({ files: { directory }, packages: { largest: 100_000 } })
   alice = await allot.person('alice')

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { attempt, git } from '../git/client.ts'
 import { assertNotFound } from '../support/expectations.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -184,7 +184,7 @@ describe('git at the former name of a repository', () => {
     const alice = await allot.person()
     await make(alice, 'before', { auto_init: true })
     await rename(alice, 'before', 'after')
-    const folder = aFolder()
+    const folder = temporaryDirectory()
     await git(folder, 'clone', '-q', `${allot.base}/${alice.name}/before.git`, 'open')
     const url = new URL(`${allot.base}/${alice.name}/before.git`)
     url.username = alice.name
@@ -200,7 +200,10 @@ describe('git at the former name of a repository', () => {
     const alice = await allot.person()
     await make(alice, 'before', { auto_init: true, private: true })
     await rename(alice, 'before', 'after')
-    const { code } = await attempt(aFolder(), ['ls-remote', `${allot.base}/${alice.name}/before.git`])
+    const { code } = await attempt(temporaryDirectory(), [
+      'ls-remote',
+      `${allot.base}/${alice.name}/before.git`,
+    ])
     assert.notEqual(code, 0)
     const answer = await fetch(`${allot.base}/${alice.name}/before.git/info/refs?service=git-upload-pack`, {
       redirect: 'manual',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -23,7 +23,7 @@ describe('POST /user/keys', () => {
   ] as const)
     it(`adds an ${type} key of ${bits ?? 'its only'} bits with its fingerprint`, async () => {
       const alice = await allot.person()
-      const { key, fingerprint } = sshPair(type, bits)
+      const { key, fingerprint } = generateSshKey(type, bits)
       const made = await allot.as(alice, 'POST', '/user/keys', { title: 'laptop', key: `${key}\n` })
       assert.equal(made.status, 201, made.text)
       const { id, created_at, user, ...rest } = made.body
@@ -36,7 +36,7 @@ describe('POST /user/keys', () => {
 
   it('answers 422 to a key that the account or one that it may see has, whatever its comment', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
-    const { key } = sshPair('ed25519')
+    const { key } = generateSshKey('ed25519')
     assert.equal((await add(alice, 'a', key)).status, 201)
     for (const who of [alice, bob])
       assertError(
@@ -49,11 +49,11 @@ describe('POST /user/keys', () => {
 
   it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
     const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
-    const { key } = sshPair('ed25519')
+    const { key } = generateSshKey('ed25519')
     assert.equal((await add(hidden, 'mine', key)).status, 201)
     const path = `/admin/users/${hidden.name}`
     assert.equal((await allot.as(allot.root, 'PATCH', path, { visibility: 'private' })).status, 200)
-    const fresh = await add(bob, 'new', sshPair('ed25519').key)
+    const fresh = await add(bob, 'new', generateSshKey('ed25519').key)
     const taken = await add(carol, 'new', key)
     assert.deepEqual([taken.status, Object.keys(taken.body)], [201, Object.keys(fresh.body)])
     assert.deepEqual([taken.body.key, taken.body.user.login], [key, carol.name])
@@ -64,32 +64,32 @@ describe('POST /user/keys', () => {
 
   it('answers 422 to a title that the account has used, and takes it from others and after a deletion', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
-    const { body } = await add(alice, 'laptop', sshPair('ed25519').key)
-    assertError(await add(alice, 'laptop', sshPair('ed25519').key), 422, /^Key title has been used$/)
+    const { body } = await add(alice, 'laptop', generateSshKey('ed25519').key)
+    assertError(await add(alice, 'laptop', generateSshKey('ed25519').key), 422, /^Key title has been used$/)
     for (const title of ['Laptop', 'laptop ', ' ', 'é'.repeat(255), 'é'.repeat(254)])
-      assert.equal((await add(alice, title, sshPair('ed25519').key)).status, 201, title)
-    assert.equal((await add(bob, 'laptop', sshPair('ed25519').key)).status, 201)
+      assert.equal((await add(alice, title, generateSshKey('ed25519').key)).status, 201, title)
+    assert.equal((await add(bob, 'laptop', generateSshKey('ed25519').key)).status, 201)
     assertNoContent(await allot.as(alice, 'DELETE', `/user/keys/${body.id}`))
-    assert.equal((await add(alice, 'laptop', sshPair('ed25519').key)).status, 201)
+    assert.equal((await add(alice, 'laptop', generateSshKey('ed25519').key)).status, 201)
   })
 
   it('adds one of several keys with the same title that are sent at once', async () => {
     const alice = await allot.person()
-    const keys = Array.from({ length: 5 }, () => sshPair('ed25519').key)
+    const keys = Array.from({ length: 5 }, () => generateSshKey('ed25519').key)
     const statuses = await Promise.all(keys.map(async (key) => (await add(alice, 'same', key)).status))
     assert.deepEqual(statuses.sort(), [201, 422, 422, 422, 422])
   })
 
   it('takes the bare base64 of a key, and a second line as a part of the comment', async () => {
     const alice = await allot.person()
-    const [one, two] = [sshPair('ed25519').key, sshPair('ed25519').key]
+    const [one, two] = [generateSshKey('ed25519').key, generateSshKey('ed25519').key]
     const [type, blob] = one.split(' ')
     assert.equal((await add(alice, 'bare', blob!)).body.key, `${type} ${blob}`)
     const lines = `${two}\n${one}`
     assert.equal((await add(alice, 'lines', lines)).body.key, lines.replace('\n', ''))
   })
 
-  const { key, secret } = sshPair('ed25519')
+  const { key, secret } = generateSshKey('ed25519')
   const BAD: [what: string, body: unknown, message: RegExp][] = [
     ['no title', { key }, /Title is required/],
     ['an empty title', { title: '', key }, /Title is required/],
@@ -102,7 +102,7 @@ describe('POST /user/keys', () => {
       { title: 'x', key: `${key.split(' ')[1]}\n${key.split(' ')[1]}` },
       /after the end/,
     ],
-    ['a short RSA key', { title: 'x', key: sshPair('rsa', 1024).key }, /2048/],
+    ['a short RSA key', { title: 'x', key: generateSshKey('rsa', 1024).key }, /2048/],
     ['an unknown type', { title: 'x', key: `ssh-nothing ${key.split(' ')[1]}` }, /type/],
     [
       'a type that is not that of the content',
@@ -125,7 +125,7 @@ describe('SSH keys', () => {
   it('are listed for their user and for everyone, in the order they were added', async () => {
     const alice = await allot.person()
     for (const title of ['b', 'a'])
-      await allot.as(alice, 'POST', '/user/keys', { title, key: sshPair('ed25519').key })
+      await allot.as(alice, 'POST', '/user/keys', { title, key: generateSshKey('ed25519').key })
     assertList(await allot.as(alice, 'GET', '/user/keys'), 'title', ['b', 'a'])
     assertList(
       await allot.as(undefined, 'GET', `/users/${alice.name}/keys?limit=1&page=2`),
@@ -138,7 +138,7 @@ describe('SSH keys', () => {
 
   it('are listed by their fingerprint', async () => {
     const alice = await allot.person()
-    const pairs = [sshPair('ed25519'), sshPair('ed25519')]
+    const pairs = [generateSshKey('ed25519'), generateSshKey('ed25519')]
     for (const [at, { key }] of pairs.entries()) await add(alice, `key ${at}`, key)
     for (const path of ['/user/keys', `/users/${alice.name}/keys`])
       for (const [at, { fingerprint }] of pairs.entries()) {
@@ -153,8 +153,9 @@ describe('SSH keys', () => {
 
   it('are read and deleted by their owner only', async () => {
     const [alice, eve] = [await allot.person(), await allot.person()]
-    const { id } = (await allot.as(alice, 'POST', '/user/keys', { title: 'x', key: sshPair('ed25519').key }))
-      .body
+    const { id } = (
+      await allot.as(alice, 'POST', '/user/keys', { title: 'x', key: generateSshKey('ed25519').key })
+    ).body
     assertNotFound(await allot.as(eve, 'GET', `/user/keys/${id}`))
     assertError(await allot.as(eve, 'DELETE', `/user/keys/${id}`), 403)
     assertNoContent(await allot.as(alice, 'DELETE', `/user/keys/${id}`))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { assertError } from '../support/expectations.ts'
-import { type Person, sender, start, type TestServer } from '../support/test-server.ts'
+import { createSender, type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 let alice: Person
@@ -14,8 +14,8 @@ after(() => allot.stop())
 /** The same request with the header and with the query parameter. */
 const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>
   Promise.all([
-    sender(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
-    sender(allot.api)(method, `${path}?sudo=${name}`, token ? { token } : {}),
+    createSender(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
+    createSender(allot.api)(method, `${path}?sudo=${name}`, token ? { token } : {}),
   ])
 
 describe('Sudo', () => {
@@ -28,7 +28,7 @@ describe('Sudo', () => {
 
   it('gives the rights of the other user alone', async () => {
     for (const answer of await both(allot.root.token, 'alice', '/admin/users')) assertError(answer, 403)
-    const made = await sender(allot.api)('POST', '/user/repos', {
+    const made = await createSender(allot.api)('POST', '/user/repos', {
       token: allot.root.token,
       headers: { sudo: 'alice' },
       body: { name: 'made-by-root' },
@@ -63,7 +63,7 @@ describe('Sudo', () => {
 
   it('is read where its letters are percent-encoded', async () => {
     const path = '/user?%73udo=root'
-    assertError(await sender(allot.api)('GET', path, { token: alice.token }), 403)
+    assertError(await createSender(allot.api)('GET', path, { token: alice.token }), 403)
   })
 
   it('is not taken for a parameter whose name ends alike', async () => {

@@ -8,7 +8,7 @@ import { createAllot } from '../../lib/index.ts'
 import { issueSequences, issues, type Repository } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { sender } from '../support/request.ts'
+import { createSender } from '../support/request.ts'
 
 /**
  * How long others wait while a repository with very many issues is listed, searched, deleted and swept:
@@ -67,7 +67,7 @@ await repositories.create(ann, ann, { name: 'other' })
 const { secret: token } = await tokens.create(ann.id, 'bench', ['all'])
 const server = createServer(allot.handler)
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-const ask = sender(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`)
+const ask = createSender(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`)
 
 console.log(
   `${MANY} issues: filled in ${((await timed(() => fill(driver, large, ann.id))) / 1000).toFixed(1)} s`,

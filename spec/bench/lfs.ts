@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Served } from '../bin/program.ts'
-import { built } from '../support/build.ts'
+import { buildProgram } from '../support/build.ts'
 import type { Bench } from './measure.ts'
 import { memoryOf } from './memory.ts'
 
@@ -28,7 +28,7 @@ const oidOf = async (): Promise<string> => {
 
 /** What is published is what is measured. */
 const started = async (folder: string): Promise<{ server: Served; token: string }> => {
-  process.env.ALLOT_PROGRAM = built()
+  process.env.ALLOT_PROGRAM = buildProgram()
   const { served } = await import('../bin/program.ts')
   const server = await served(['--data', folder])
   for (let attempts = 0; !TOKEN.test(server.printed()) && attempts < 500; attempts++) await setTimeout(20)

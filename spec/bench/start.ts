@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { built } from '../support/build.ts'
+import { buildProgram } from '../support/build.ts'
 import { type Bench, inTurns } from './measure.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -60,7 +60,7 @@ export const startUp: Bench = {
   async run({ rounds, say }) {
     say('starting')
     const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
-    const program = built()
+    const program = buildProgram()
     try {
       // The first round, which is not counted, makes the store.
       const [fromSource, compiled, reference] = (await inTurns(rounds, [

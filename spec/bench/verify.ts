@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { built } from '../support/build.ts'
+import { buildProgram } from '../support/build.ts'
 import { fill, MILLION } from './filled.ts'
 import type { Bench } from './measure.ts'
 import { memoryOf } from './memory.ts'
@@ -41,7 +41,7 @@ export const verification: Bench = {
       say('filling a store with a million records')
       const records = await fill(join(data, 'store'), MILLION)
       say('recounting it')
-      const { seconds, mebibytes, said } = await verified(built(), data)
+      const { seconds, mebibytes, said } = await verified(buildProgram(), data)
       if (!said.startsWith(`${records} records`)) throw new Error(said)
       const name = `\`allot verify\` of ${said.replace(/: all agree\n$/, '').replace(/\d+/g, grouped)}`
       const time = { name, value: seconds, unit: 's' as const, goal: 'within 60 s', isReached: seconds <= 60 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { aFolder } from '../support/folder.ts'
-import { basic, sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { basic, createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot user, token and org', () => {
   it('print the token and nothing else on standard output, and the token works', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const user = await allot(['user', 'add', 'ci', '--token', '--data', data])
     assert.match(user.out, /^[0-9a-f]{40}\n$/)
     assert.deepEqual([user.code, user.err], [0, 'added the user ci\n'])
@@ -42,7 +42,7 @@ describe('allot user, token and org', () => {
 
     const server = await served(['--data', data])
     try {
-      const ask = sender(server.api)
+      const ask = createSender(server.api)
       assert.equal((await ask('GET', '/user', { token: user.out.trim() })).body.login, 'ci')
       assert.equal(
         (await ask('GET', '/user', { headers: basic('chief', 'long enough') })).body.is_admin,
@@ -57,7 +57,7 @@ describe('allot user, token and org', () => {
   })
 
   it('deletes organizations, and with --purge what they own, in a store and on a server', async () => {
-    const own = aFolder()
+    const own = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', own])
     for (const name of ['acme', 'beta']) await allot(['org', 'add', name, '--owner', 'ci', '--data', own])
     const gone = await allot(['org', 'delete', 'beta', '--data', own])
@@ -66,7 +66,7 @@ describe('allot user, token and org', () => {
     assert.deepEqual([again.code, again.err], [1, 'allot: there is no organization named beta\n'])
     const server = await served(['--data', own])
     try {
-      const ask = sender(server.api)
+      const ask = createSender(server.api)
       const made = { token: out.trim(), body: { name: 'demo' } }
       assert.equal((await ask('POST', '/orgs/acme/repos', made)).status, 201)
       const remote = ['--url', new URL(server.api).origin, '--token', out.trim()]
@@ -105,7 +105,7 @@ describe('allot user, token and org', () => {
     ['a storage that is none', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
   it('fail with one clear line and change nothing', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
     await Promise.all(
       WRONG.map(async ([what, args, code, err]) => {
@@ -122,7 +122,7 @@ describe('allot user, token and org', () => {
   })
 
   it('say what to do instead when a server has the store', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const server = await served(['--data', data])
     try {
       for (const args of [
@@ -143,14 +143,14 @@ describe('allot user, token and org', () => {
 import { cpSync } from 'node:fs'
 
 const aFolderWith = (data: string, _what: string): string => {
-  const copy = aFolder()
+  const copy = temporaryDirectory()
   cpSync(data, copy, { recursive: true })
   return copy
 }
 
 describe('The configuration file', () => {
   it('names every unknown key and wrong value with its place', async () => {
-    const file = join(aFolder(), 'allot.toml')
+    const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(
       file,
       `nothing = 1
@@ -166,7 +166,7 @@ default_total = "2 GB"
 deadline = 0
 `,
     )
-    const { code, err } = await allot(['serve', '--config', file, '--data', aFolder()])
+    const { code, err } = await allot(['serve', '--config', file, '--data', temporaryDirectory()])
     assert.equal(code, 1)
     for (const line of [
       'nothing: there is no such option',
@@ -181,7 +181,7 @@ deadline = 0
   })
 
   it('says so when it is no TOML or not there', async () => {
-    const file = join(aFolder(), 'allot.toml')
+    const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server\n')
     for (const config of [file, `${file}.missing`]) {
       const { code, err } = await allot(['serve', '--config', config])
@@ -191,7 +191,7 @@ deadline = 0
   })
 
   it('is obeyed, and what the command line says wins over it', async () => {
-    const folder = aFolder()
+    const folder = temporaryDirectory()
     const file = join(folder, 'allot.toml')
     writeFileSync(
       file,
@@ -201,7 +201,7 @@ deadline = 0
     try {
       assert.match(server.api, /:\d\d+\/git\/api$/)
       assert.ok(server.printed().includes(`${folder}/from-file`))
-      assert.equal((await sender(server.api)('GET', '/version')).status, 200)
+      assert.equal((await createSender(server.api)('GET', '/version')).status, 200)
     } finally {
       await server.stop()
     }

@@ -5,12 +5,12 @@ import { describe, it } from 'node:test'
 import { withHealthChecks } from '../../bin/server/health.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { served } from './program.ts'
 
 describe('The probes of the server', () => {
   it('answer while it serves, to GET and HEAD, without credentials', async () => {
-    const server = await served(['--data', aFolder()])
+    const server = await served(['--data', temporaryDirectory()])
     const origin = new URL(server.api).origin
     try {
       for (const [path, words] of [

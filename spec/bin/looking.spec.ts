@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram, forEachCommand } from '../../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/test-server.ts'
 import { allot, type Outcome, type Served, served } from './program.ts'
 
 const MIB = 1024 * 1024
@@ -24,7 +24,7 @@ const several = async (all: readonly string[][], env: Record<string, string>): P
 
 /** One store with something to see in it, first served, and then alone. */
 describe('The command line shows', () => {
-  const data = aFolder()
+  const data = temporaryDirectory()
   let token: string
   let server: Served
   const asked: Record<string, Outcome> = {}
@@ -49,7 +49,7 @@ describe('The command line shows', () => {
   before(async () => {
     token = (await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])).out.trim()
     server = await served(['--data', data])
-    const ask = sender(server.api)
+    const ask = createSender(server.api)
     const as = (method: string, path: string, body?: unknown) => ask(method, path, { token, body })
     assert.equal((await there('org', 'add', 'acme', '--owner', 'ci')).code, 0)
     assert.equal((await there('org', 'add', 'lone', '--owner', 'ci')).code, 0)
@@ -122,10 +122,10 @@ describe('The command line shows', () => {
   it('makes and revokes on a server what it makes in a store', async () => {
     const made = await there('user', 'add', 'bob', '--admin', '--token', '--json')
     const { login, token: secret } = JSON.parse(made.out)
-    const own = await sender(server.api)('GET', '/user', { token: secret })
+    const own = await createSender(server.api)('GET', '/user', { token: secret })
     assert.deepEqual([login, own.body.login, own.body.is_admin], ['bob', 'bob', true])
     assert.equal((await there('token', 'delete', 'bob', 'cli')).code, 0)
-    assert.equal((await sender(server.api)('GET', '/user', { token: secret })).status, 401)
+    assert.equal((await createSender(server.api)('GET', '/user', { token: secret })).status, 401)
     const narrow = await there('token', 'add', 'bob', '--scopes', 'read:user')
     assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
     assert.equal((await there('quota', 'rules', 'set', 'gone', '--limit', '1')).code, 0)
@@ -242,7 +242,7 @@ describe('What a tired person types', () => {
     })
 
   it('ends with 2, or with 1 for what is not there, and makes no store', async () => {
-    const cwd = aFolder()
+    const cwd = temporaryDirectory()
     const env = { ALLOT_URL: '', ALLOT_TOKEN: '' }
     const misused = await allot(['quota', 'shwo'], cwd, { env })
     assert.deepEqual([misused.code, misused.out], [2, ''])

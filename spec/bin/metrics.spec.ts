@@ -9,8 +9,8 @@ import { createMetrics } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/request-log.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/request.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
 
@@ -75,7 +75,7 @@ describe('/-/metrics', () => {
   })
 
   it('counts requests by route and status, and has no more names than there are routes', async () => {
-    const ask = sender(`${origin}/api/v1`)
+    const ask = createSender(`${origin}/api/v1`)
     for (let times = 0; times < 3; times++) await ask('GET', '/user/quota', { token })
     await ask('GET', '/users/nobody', { token })
     await ask('GET', '/users/somebody', { token })
@@ -104,7 +104,7 @@ describe('/-/metrics', () => {
   })
 
   it('tells of the store, the memo of quotas, the accounts and crossings', async () => {
-    const ask = sender(`${origin}/api/v1`)
+    const ask = createSender(`${origin}/api/v1`)
     await ask('GET', '/user/quota', { token })
     const first = (await asAdmin()).text
     const hits = 'allot_cache_requests_total{cache="quota",outcome="hit"}'
@@ -163,7 +163,7 @@ describe('The dashboard', () => {
 describe('The log of the server', () => {
   let server: Served
   let token: string
-  const data = aFolder()
+  const data = temporaryDirectory()
   const lines = () =>
     server
       .printed()
@@ -174,7 +174,7 @@ describe('The log of the server', () => {
   before(async () => {
     const words = ['user', 'add', 'ci', '--admin', '--password', 'open sesame 1', '--token', '--data', data]
     token = (await commandLine(words)).out.trim()
-    const file = join(aFolder(), 'allot.toml')
+    const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server]\nmetrics = "token"\nlog = "requests"\n')
     server = await served(['--data', data, '--config', file])
   })
@@ -231,7 +231,7 @@ describe('The log of the server', () => {
   })
 
   it('has no token, no password, no query and no body in it', async () => {
-    const ask = sender(server.api)
+    const ask = createSender(server.api)
     const password = 'very hidden words'
     await ask('POST', '/admin/users', { token, body: { username: 'eve', password } })
     const { body } = await ask('POST', '/users/eve/tokens', { token, body: { name: 'x', scopes: ['all'] } })
@@ -275,7 +275,7 @@ describe('The log of the server', () => {
   })
 
   it('and the metrics are off unless they are asked for', async () => {
-    const plain = await served(['--data', aFolder()])
+    const plain = await served(['--data', temporaryDirectory()])
     try {
       const answer = await fetch(`${new URL(plain.api).origin}/-/metrics`)
       assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [404, null])

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { aFolder } from '../support/folder.ts'
-import { basic, sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { basic, createSender } from '../support/test-server.ts'
 import { allot, begin, PROGRAM, served } from './program.ts'
 
 const exec = promisify(execFile)
 
 /** A store with an administrator, a user with a password and a token, and a repository; and its export. */
-const folder = aFolder()
+const folder = temporaryDirectory()
 const data = join(folder, 'data')
 const file = join(folder, 'backup.ndjson')
 let token: string
@@ -24,7 +24,7 @@ before(async () => {
   token = added.out.trim()
   await allot(['user', 'add', 'ann', '--password', 'correct horse', '--data', data])
   const server = await served(['--data', data])
-  const made = await sender(server.api)('POST', '/user/repos', {
+  const made = await createSender(server.api)('POST', '/user/repos', {
     token,
     body: { name: 'demo', auto_init: true },
   })
@@ -68,7 +68,7 @@ describe('allot export and allot import', () => {
     assert.match(imported.err, /^imported \d+ lines into .*copy\n$/)
     const server = await served(['--data', copy])
     try {
-      const ask = sender(server.api)
+      const ask = createSender(server.api)
       assert.equal((await ask('GET', '/user', { token })).body.login, 'chief')
       assert.equal((await ask('GET', '/user', { headers: basic('ann', 'correct horse') })).status, 200)
       assert.equal((await ask('GET', '/repos/chief/demo', { token })).body.empty, false)

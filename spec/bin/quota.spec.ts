@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/request.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/request.ts'
 import { allot, served } from './program.ts'
 
 const PLAN = `
@@ -21,7 +21,7 @@ ci = ["free"]
 `
 
 const written = (text: string): string => {
-  const file = join(aFolder(), 'quota.toml')
+  const file = join(temporaryDirectory(), 'quota.toml')
   writeFileSync(file, text)
   return file
 }
@@ -35,12 +35,12 @@ const MADE = [
 
 describe('allot quota show', () => {
   it('says a sum beyond 2^53-1 to the byte, from the store and from a server', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'big', '--admin', '--token', '--data', data])
     const server = await served(['--data', data])
     const flags = ['--url', server.api, '--token', out.trim()]
     try {
-      const ask = sender(server.api)
+      const ask = createSender(server.api)
       for (const key of ['one', 'two', 'three']) {
         const body = { owner: 'big', name: 'n', size: Number.MAX_SAFE_INTEGER, type: 'npm', version: '1' }
         const { status } = await ask('PUT', `/admin/ledger/packages/${key}`, { token: out.trim(), body })
@@ -62,7 +62,7 @@ const EXACTLY = /^ {2}27,021,597,764,222,973 bytes$/m
 
 describe('allot quota apply', () => {
   it('makes quota as the file says, shows the difference before, and does nothing the second time', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
     const [file, more] = [written(PLAN), written(PLAN.replace('2 GiB', '3 GiB'))]
     const apply = (...args: string[]) => allot(['quota', 'apply', ...args, '--data', data])
@@ -81,7 +81,7 @@ describe('allot quota apply', () => {
   })
 
   it('refuses names with control characters, as adding a token does, and changes nothing', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
     const plan = written('[[groups]]\nname = "a\\u0007b"\nrules = []\n')
     const applied = await allot(['quota', 'apply', plan, '--data', data])
@@ -93,7 +93,7 @@ describe('allot quota apply', () => {
   })
 
   it('talks to a running server', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])
     const server = await served(['--data', data])
     const [token, file] = [out.trim(), written(PLAN)]
@@ -131,14 +131,20 @@ describe('allot quota apply', () => {
   ]
   for (const [what, text, message] of WRONG)
     it(`exits 1 with a clear line for ${what}`, async () => {
-      const { code, out, err } = await allot(['quota', 'apply', written(text), '--data', aFolder()])
+      const { code, out, err } = await allot([
+        'quota',
+        'apply',
+        written(text),
+        '--data',
+        temporaryDirectory(),
+      ])
       assert.deepEqual([code, out], [1, ''], err)
       assert.match(err, message)
       assert.doesNotMatch(err, /\n\s+at /)
     })
 
   it('exits 1 for a file that is not there, and 2 for a wrong command line', async () => {
-    const missing = await allot(['quota', 'apply', '/nowhere.toml', '--data', aFolder()])
+    const missing = await allot(['quota', 'apply', '/nowhere.toml', '--data', temporaryDirectory()])
     assert.deepEqual([missing.code, /cannot be read/.test(missing.err)], [1, true], missing.err)
     const file = written(PLAN)
     for (const args of [

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/test-server.ts'
 import { allot, type Served, served } from './program.ts'
 
 const storeUrl = async (t: TestContext): Promise<string> => {
@@ -30,14 +30,14 @@ const serving = async (t: TestContext, ...args: string[]): Promise<Served> => {
 describe('allot serve on PostgreSQL', { skip: missing }, () => {
   it('shares a database with other servers and with the command line', async (t) => {
     const { url, drop } = await emptyStore()
-    const data = aFolder()
+    const data = temporaryDirectory()
     const words = ['--storage', url, '--data', data]
     const servers = await Promise.all([served(words), served(words)])
     t.after(async () => {
       await Promise.all(servers.map((server) => server.stop()))
       await drop()
     })
-    const [one, other] = servers.map(({ api }) => sender(api))
+    const [one, other] = servers.map(({ api }) => createSender(api))
     const tokens = () =>
       servers.flatMap(({ printed }) =>
         [...printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!),
@@ -62,12 +62,12 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     const url = new URL(await storeUrl(t))
     const schema = url.searchParams.get('schema')!
     url.searchParams.delete('schema')
-    const config = join(aFolder(), 'allot.toml')
+    const config = join(temporaryDirectory(), 'allot.toml')
     const storage = `[storage]\nschema = "${schema}"\nreaders = 2\nwriters = 1\nconnect_timeout = 4000\n`
     writeFileSync(config, `[server]\nstorage = "${url.href}"\n${storage}`)
-    const server = await serving(t, '--config', config, '--data', aFolder())
+    const server = await serving(t, '--config', config, '--data', temporaryDirectory())
     await until(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
-    assert.equal((await sender(server.api)('GET', '/users/root')).status, 200)
+    assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
     writeFileSync(config, '[storage]\nreaders = 0\npool = 3\n')
     const { code, err } = await allot(['serve', '--config', config])
     assert.equal(code, 1)

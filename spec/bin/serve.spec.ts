@@ -6,13 +6,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot serve', () => {
   it('makes an administrator on an empty store, and prints a curl line that works when pasted', async () => {
-    const server = await served(['--data', aFolder()])
+    const server = await served(['--data', temporaryDirectory()])
     try {
       const line = await printedLine(server.printed, /^ {2}(curl .*)$/m)
       const { stdout } = await promisify(execFile)('bash', ['-c', `${line} -s`])
@@ -24,33 +24,33 @@ describe('allot serve', () => {
   })
 
   it('gives the administrator a token at the next start when the first was killed before it had one', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     // What is there between the two writes of the first start.
     assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
-    assert.equal((await sender(server.api)('GET', '/user', { token })).body.login, 'root')
+    assert.equal((await createSender(server.api)('GET', '/user', { token })).body.login, 'root')
     await server.stop()
     const again = await served(['--data', data])
-    await sender(again.api)('GET', '/version')
+    await createSender(again.api)('GET', '/version')
     await again.stop()
     assert.doesNotMatch(again.printed(), /[0-9a-f]{40}/)
   })
 
   it('gives nobody a token who can sign in', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     await allot(['user', 'add', 'root', '--admin', '--password', 'a long password', '--data', data])
     const server = await served(['--data', data])
-    await sender(server.api)('GET', '/version')
+    await createSender(server.api)('GET', '/version')
     await server.stop()
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
   })
 
   it('keeps everything over a restart', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const first = await served(['--data', data])
     const token = await printedLine(first.printed, /^ {2}([0-9a-f]{40})$/m)
-    const ask = sender(first.api)
+    const ask = createSender(first.api)
     await ask('POST', '/admin/users', { token, body: { username: 'alice' } })
     await ask('POST', '/user/repos', { token, body: { name: 'demo', auto_init: true } })
     await ask('PUT', '/user/starred/root/demo', { token })
@@ -71,7 +71,7 @@ describe('allot serve', () => {
     const look = async (api: string) =>
       Promise.all(
         paths.map(async (path) =>
-          (await sender(api)('GET', path, { token })).text.replaceAll(new URL(api).host, 'host'),
+          (await createSender(api)('GET', path, { token })).text.replaceAll(new URL(api).host, 'host'),
         ),
       )
     const before = await look(first.api)
@@ -81,7 +81,7 @@ describe('allot serve', () => {
       assert.deepEqual(await look(second.api), before)
       assert.doesNotMatch(second.printed(), /[0-9a-f]{40}/, 'a token is shown once')
       assert.equal(
-        (await sender(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
+        (await createSender(second.api)('POST', '/user/repos', { token, body: { name: 'after' } })).status,
         201,
       )
     } finally {
@@ -90,12 +90,12 @@ describe('allot serve', () => {
   })
 
   it('finishes what is in flight when it is told to stop, with idle connections open, and exits 0', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
     const idle = connect(Number(new URL(server.api).port), '127.0.0.1')
     idle.on('error', () => undefined)
-    const ask = sender(server.api)
+    const ask = createSender(server.api)
     const slow = { Text: 'a *b* [c](d) '.repeat(5_000) }
     const inFlight = [1, 2].map(() => ask('POST', '/markdown', { body: slow }))
     const written = ask('POST', '/admin/users', {
@@ -116,30 +116,30 @@ describe('allot serve', () => {
   })
 
   it('says so when the port is in use, or is none', async () => {
-    const server = await served(['--data', aFolder()])
+    const server = await served(['--data', temporaryDirectory()])
     try {
       const { port } = new URL(server.api)
-      const taken = await allot(['serve', '--port', port, '--data', aFolder()])
+      const taken = await allot(['serve', '--port', port, '--data', temporaryDirectory()])
       assert.equal(taken.code, 1)
       assert.match(taken.err, new RegExp(`port ${port} .*in use`))
     } finally {
       await server.stop()
     }
     for (const port of ['x', '-1', '65536', '1.5']) {
-      const { code, err } = await allot(['serve', `--port=${port}`, '--data', aFolder()])
+      const { code, err } = await allot(['serve', `--port=${port}`, '--data', temporaryDirectory()])
       assert.equal(code, 2, err)
       assert.match(err, /--port/)
     }
   })
 
   it('shows people their storage at /, unless the file says otherwise', async () => {
-    const config = join(aFolder(), 'allot.toml')
+    const config = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(config, '[server]\npage = false\n')
     for (const [flags, status] of [
       [[], 303],
       [['--config', config], 404],
     ] as const) {
-      const server = await served(['--data', aFolder(), ...flags])
+      const server = await served(['--data', temporaryDirectory(), ...flags])
       const answer = await fetch(new URL('/', server.api), { redirect: 'manual' })
       assert.equal(answer.status, status)
       await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
@@ -149,15 +149,15 @@ describe('allot serve', () => {
   })
 
   it('bounds what clients can take of it as the file says', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const file = join(data, 'allot.toml')
     writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 500\nmax_header_size = "2 KiB"\n')
     const server = await served(['--data', data, '--config', file])
     try {
       const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))
-      assert.equal((await sender(server.api)('GET', '/version', { headers: many })).status, 431)
+      assert.equal((await createSender(server.api)('GET', '/version', { headers: many })).status, 431)
       const long = { 'x-long': 'y'.repeat(3000) }
-      assert.equal((await sender(server.api)('GET', '/version', { headers: long })).status, 431)
+      assert.equal((await createSender(server.api)('GET', '/version', { headers: long })).status, 431)
       const slow = connect(Number(new URL(server.api).port), '127.0.0.1')
       slow.write('GET / HTTP/1.1\r\n')
       const [chunk] = await once(slow, 'data')
@@ -168,9 +168,9 @@ describe('allot serve', () => {
   })
 
   it('serves from memory', async () => {
-    const server = await served(['--storage', 'memory:', '--data', aFolder()])
+    const server = await served(['--storage', 'memory:', '--data', temporaryDirectory()])
     try {
-      assert.equal((await sender(server.api)('GET', '/users/root')).status, 200)
+      assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)
     } finally {
       await server.stop()
     }

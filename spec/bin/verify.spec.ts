@@ -9,7 +9,7 @@ import { level } from '../../drivers/level/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { allot, PROGRAM, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
@@ -24,7 +24,7 @@ const inStore = async (data: string, work: (made: Allot) => Promise<unknown>): P
 }
 
 const aStore = async (): Promise<string> => {
-  const data = aFolder()
+  const data = temporaryDirectory()
   await inStore(data, async ({ hosting }) => {
     const ann = await hosting.accounts.createUser({ name: 'ann', email: 'ann@example.test' })
     await hosting.accounts.createUser({ name: 'ben' })
@@ -95,7 +95,7 @@ describe('allot verify', () => {
   })
 
   it('says that another process has the store', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const server = await served(['--data', data])
     try {
       for (const words of [['verify'], ['verify', '--repair']]) {
@@ -109,7 +109,7 @@ describe('allot verify', () => {
   })
 
   it('makes no store where there is none', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const { code, out, err } = await allot(['verify', '--data', data])
     assert.deepEqual(
       [code, out, err],

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { completionScript } from '../../bin/commands/completion.ts'
 import { createProgram, forEachCommand } from '../../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
 
@@ -112,7 +112,7 @@ CURRENT=\${#words}
 _allot
 `
 
-const folder = aFolder()
+const folder = temporaryDirectory()
 const run = (shell: string, args: string[]): string[] =>
   execFileSync(shell, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder } })
     .split('\n')

@@ -7,15 +7,23 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/test-server.ts'
 import { allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3
 
 const serving = async (t: TestContext, ...more: string[]): Promise<Served> => {
   const { url, drop } = await emptyStore()
-  const server = await served(['--workers', String(COUNT), '--storage', url, '--data', aFolder(), ...more])
+  const server = await served([
+    '--workers',
+    String(COUNT),
+    '--storage',
+    url,
+    '--data',
+    temporaryDirectory(),
+    ...more,
+  ])
   t.after(async () => {
     await server.stop('SIGTERM')
     await drop()
@@ -45,7 +53,7 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.match(server.printed(), new RegExp(`, by ${COUNT} workers$`, 'm'))
     const tokens = [...server.printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!)
     assert.equal(tokens.length, 1)
-    const ask = sender(server.api)
+    const ask = createSender(server.api)
     const [token] = tokens
     assert.equal((await ask('POST', '/user/repos', { token: token!, body: { name: 'demo' } })).status, 201)
     const answers = await Promise.all(
@@ -57,7 +65,7 @@ describe('allot serve --workers', { skip: missing }, () => {
   })
 
   it('tells in its metrics what all of them have counted, whoever is asked', async (t) => {
-    const file = join(aFolder(), 'allot.toml')
+    const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server]\nmetrics = "token"\n')
     const server = await serving(t, '--config', file)
     const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())!
@@ -83,7 +91,7 @@ describe('allot serve --workers', { skip: missing }, () => {
       const now = await childrenOf(server.child.pid!)
       return now.length >= COUNT && !now.includes(victim!)
     })
-    const answers = async () => (await sender(server.api)('GET', '/version')).status === 200
+    const answers = async () => (await createSender(server.api)('GET', '/version')).status === 200
     await until(() => answers().catch(() => false))
   })
 
@@ -127,7 +135,17 @@ describe('allot serve --workers', { skip: missing }, () => {
 
   it('ends the workers when whoever keeps them is killed', { skip: !isLinux }, async (t) => {
     const { url, drop } = await emptyStore()
-    const child = begin(['serve', '--port', '0', '--workers', '2', '--storage', url, '--data', aFolder()])
+    const child = begin([
+      'serve',
+      '--port',
+      '0',
+      '--workers',
+      '2',
+      '--storage',
+      url,
+      '--data',
+      temporaryDirectory(),
+    ])
     const ended = once(child, 'exit')
     t.after(drop)
     let printed = ''
@@ -157,7 +175,14 @@ describe('allot serve --workers without a store that processes share', () => {
     [['--storage', 'memory:'], /a store in memory belongs to one process/],
   ] as const)
     it(`is refused: ${storage.join(' ') || 'LevelDB in the data folder'}`, async () => {
-      const { code, err } = await allot(['serve', '--workers', '4', '--data', aFolder(), ...storage])
+      const { code, err } = await allot([
+        'serve',
+        '--workers',
+        '4',
+        '--data',
+        temporaryDirectory(),
+        ...storage,
+      ])
       assert.equal(code, 2)
       assert.match(err, words)
     })

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import * as forgejo from '@llamaduck/forgejo-ts'
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client'
-import { gpgPair, sshPair } from '../support/keygen.ts'
-import { lastingStore } from '../support/store.ts'
+import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { createPersistentStore } from '../support/store.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
   // A client written against a real Forgejo wants its dialect.
-  allot = await start({ dialect: 'forgejo' }, { store: lastingStore })
+  allot = await start({ dialect: 'forgejo' }, { store: createPersistentStore })
 })
 after(() => allot.stop())
 
@@ -67,13 +67,16 @@ describe('The published client @llamaduck/forgejo-ts', () => {
     )
 
     const key = (
-      await forgejo.userCurrentPostKey({ ...alice, body: { title: 'laptop', key: sshPair('ed25519').key } })
+      await forgejo.userCurrentPostKey({
+        ...alice,
+        body: { title: 'laptop', key: generateSshKey('ed25519').key },
+      })
     ).data
     assert.equal(
       (await forgejo.userCurrentGetKey({ ...alice, path: { id: key.id! } })).data.fingerprint,
       key.fingerprint,
     )
-    const { armored } = gpgPair('Alice <alice@example.test>')
+    const { armored } = generateGpgKey('Alice <alice@example.test>')
     assert.equal(
       (await forgejo.userCurrentPostGpgKey({ ...alice, body: { armored_public_key: armored } })).data
         .can_sign,

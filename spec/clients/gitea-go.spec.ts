@@ -3,8 +3,8 @@ import { execFile, spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { gpgPair, sshPair } from '../support/keygen.ts'
-import { lastingStore } from '../support/store.ts'
+import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { createPersistentStore } from '../support/store.ts'
 import { start } from '../support/test-server.ts'
 
 const skip =
@@ -14,9 +14,9 @@ describe('The published Go SDK of Gitea', () => {
   it('takes the version, and goes through accounts, repositories, relations, keys and markdown', {
     skip,
   }, async () => {
-    const allot = await start({}, { store: lastingStore })
+    const allot = await start({}, { store: createPersistentStore })
     try {
-      const keys = [sshPair('ed25519').key, gpgPair('Gopher <gopher@example.test>').armored]
+      const keys = [generateSshKey('ed25519').key, generateGpgKey('Gopher <gopher@example.test>').armored]
       const cwd = fileURLToPath(new URL('./go', import.meta.url))
       const { stdout } = await promisify(execFile)(
         'go',

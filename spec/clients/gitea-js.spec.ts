@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { giteaApi } from 'gitea-js'
-import { gpgPair, sshPair } from '../support/keygen.ts'
-import { lastingStore } from '../support/store.ts'
+import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { createPersistentStore } from '../support/store.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start({}, { store: lastingStore })
+  allot = await start({}, { store: createPersistentStore })
 })
 after(() => allot.stop())
 
@@ -77,13 +77,13 @@ describe('The published client gitea-js', () => {
     await api.users.userCheckFollowing('alice', 'root')
     await api.user.userCurrentDeleteFollow('root')
 
-    const { key } = sshPair('ed25519')
+    const { key } = generateSshKey('ed25519')
     const ssh = (await api.user.userCurrentPostKey({ title: 'laptop', key })).data
     assert.equal((await api.users.userListKeys('alice')).data[0]?.fingerprint, ssh.fingerprint)
     await api.user.userCurrentDeleteKey(ssh.id!)
     const gpg = (
       await api.user.userCurrentPostGpgKey({
-        armored_public_key: gpgPair('Alice <alice@example.test>').armored,
+        armored_public_key: generateGpgKey('Alice <alice@example.test>').armored,
       })
     ).data
     assert.equal(gpg.emails?.[0]?.verified, true)

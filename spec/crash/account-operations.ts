@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type ClientModel, removePerson, type Visibility } from './client-model.ts'
-import { actor, type Known, type Operation, type OperationMaker } from './operation.ts'
+import { type ClientState, type Operation, type OperationMaker, pickUser } from './operation.ts'
 
 const admin = (login: string) => `/admin/users/${login}`
 
@@ -40,24 +40,24 @@ const deletePerson: OperationMaker = (model, random) => {
 }
 
 /** Whoever has no token that is known gets one first. */
-export const firstToken = (model: ClientModel, known: Known): Operation | undefined => {
+export const firstToken = (model: ClientModel, known: ClientState): Operation | undefined => {
   const login = [...model.people.keys()].find((one) => !known.secrets.has(one))
   return login === undefined ? undefined : createToken(login, known)
 }
 
-const createToken = (login: string, known: Known): Operation => {
+const createToken = (login: string, known: ClientState): Operation => {
   const name = `t${known.next()}`
   return {
     method: 'POST',
     path: `/users/${login}/tokens`,
     body: { name, scopes: ['all'] },
     change: (after) => void after.tokens.push([login, name]),
-    learn: ({ sha1 }) => void known.secrets.set(login, { name, secret: sha1 }),
+    onAnswer: ({ sha1 }) => void known.secrets.set(login, { name, secret: sha1 }),
   }
 }
 
-const tokens: OperationMaker = (model, random, known) => {
-  const login = actor(model, random, known)
+const createOrDeleteToken: OperationMaker = (model, random, known) => {
+  const login = pickUser(model, random, known)
   if (login === undefined) return undefined
   const own = model.tokens.filter(([one]) => one === login)
   if (own.length < 3) return createToken(login, known)
@@ -78,7 +78,7 @@ const newKey = (): string => {
   return `ssh-ed25519 ${Buffer.concat(sized).toString('base64')}`
 }
 
-const keys: OperationMaker = (model, random, known) => {
+const addOrDeleteKey: OperationMaker = (model, random, known) => {
   const old = random.pick(model.keys)
   const id = known.keyIds.get(old?.title ?? '')
   if (old !== undefined && id !== undefined && known.secrets.has(old.login) && random.likely(0.5))
@@ -90,7 +90,7 @@ const keys: OperationMaker = (model, random, known) => {
         after.keys = after.keys.filter(({ title }) => title !== old.title)
       },
     }
-  const login = actor(model, random, known)
+  const login = pickUser(model, random, known)
   if (login === undefined || model.keys.length >= 6) return undefined
   const added = { login, title: `k${known.next()}`, key: newKey() }
   return {
@@ -99,14 +99,14 @@ const keys: OperationMaker = (model, random, known) => {
     body: { title: added.title, key: added.key },
     as: login,
     change: (after) => void after.keys.push(added),
-    learn: ({ id }) => void known.keyIds.set(added.title, id),
+    onAnswer: ({ id }) => void known.keyIds.set(added.title, id),
   }
 }
 
-export const peopleMakers: { weight: number; make: OperationMaker }[] = [
+export const accountMakers: { weight: number; make: OperationMaker }[] = [
   { weight: 2, make: createPerson },
   { weight: 3, make: editPerson },
   { weight: 1, make: deletePerson },
-  { weight: 2, make: tokens },
-  { weight: 3, make: keys },
+  { weight: 2, make: createOrDeleteToken },
+  { weight: 3, make: addOrDeleteKey },
 ]

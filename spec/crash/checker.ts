@@ -1,7 +1,7 @@
 import type { Client } from './client.ts'
 import { clientModelOf, type Facts, factsOf } from './client-model.ts'
 
-export interface Verdict {
+export interface CheckResult {
   /** Acknowledged writes that are not there, or whose value is another. */
   lost: string[]
   /** A write that is there in part. */
@@ -9,24 +9,24 @@ export interface Verdict {
 }
 
 /** What a client must find again: all that was acknowledged, and of one write more all or nothing. */
-export const check = (client: Client, seen: Facts): Verdict => {
-  const own = new Map([...seen].filter(([fact]) => clientModelOf(fact) === client.family.name))
+export const check = (client: Client, seen: Facts): CheckResult => {
+  const own = new Map([...seen].filter(([fact]) => clientModelOf(fact) === client.model.name))
   const { unanswered } = client
-  const before = factsOf(client.family)
+  const before = factsOf(client.model)
   const after = unanswered === undefined ? before : factsOf(unanswered.after)
   const lost: string[] = []
   const parts = new Map<string, 'not there' | 'there' | 'neither'>()
   for (const fact of new Set([...before.keys(), ...after.keys(), ...own.keys()])) {
     const [was, would, is] = [before.get(fact), after.get(fact), own.get(fact)]
     if (was !== would) parts.set(fact, is === was ? 'not there' : is === would ? 'there' : 'neither')
-    else if (is !== was) lost.push(`${fact}: ${said(was)} was acknowledged, and there is ${said(is)}`)
+    else if (is !== was) lost.push(`${fact}: ${textOf(was)} was acknowledged, and there is ${textOf(is)}`)
   }
   const states = new Set(parts.values())
   const isWhole = states.size === 0 || (states.size === 1 && !states.has('neither'))
-  const inconsistent = isWhole ? [] : [`half done: ${unanswered?.deed} ${JSON.stringify([...parts])}`]
-  if (unanswered !== undefined && states.has('there')) client.family = unanswered.after
+  const inconsistent = isWhole ? [] : [`half done: ${unanswered?.operation} ${JSON.stringify([...parts])}`]
+  if (unanswered !== undefined && states.has('there')) client.model = unanswered.after
   client.unanswered = undefined
   return { lost, inconsistent }
 }
 
-const said = (value: string | undefined): string => value ?? 'nothing'
+const textOf = (value: string | undefined): string => value ?? 'nothing'

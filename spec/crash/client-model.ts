@@ -12,16 +12,16 @@ export interface Entry {
   kind: 'attachments' | 'artifacts' | 'packages' | 'lfs'
   key: string
   /** The repository that it lies in; a package may belong to its owner alone. */
-  lies: Target | { owner: string }
+  location: Target | { owner: string }
   name: string
   size: number
   on?: 'issue' | 'release'
   /** A hoard: so many entries that differ in their keys alone, which end with a number from 0. */
-  times?: number
+  count?: number
 }
 
 /** A file that was uploaded as a package: the only one of the only version. */
-export interface Kept {
+export interface PackageFile {
   owner: string
   name: string
   content: string
@@ -45,7 +45,7 @@ export interface ClientModel {
   tokens: [login: string, name: string][]
   keys: { login: string; title: string; key: string }[]
   entries: Map<string, Entry>
-  kept: Map<string, Kept>
+  packageFiles: Map<string, PackageFile>
 }
 
 export const createClientModel = (name: string): ClientModel => ({
@@ -59,7 +59,7 @@ export const createClientModel = (name: string): ClientModel => ({
   tokens: [],
   keys: [],
   entries: new Map(),
-  kept: new Map(),
+  packageFiles: new Map(),
 })
 
 /** Its stars, its watches and what counts in it go with a repository. */
@@ -67,14 +67,14 @@ export const removeRepository = (model: ClientModel, target: Target): void => {
   model.repositories.delete(target)
   model.stars = model.stars.filter(([, other]) => other !== target)
   model.watches = model.watches.filter(([, other]) => other !== target)
-  for (const [at, { lies }] of model.entries) if (lies === target) model.entries.delete(at)
+  for (const [at, { location }] of model.entries) if (location === target) model.entries.delete(at)
 }
 
 export const removePerson = (model: ClientModel, login: string): void => {
   for (const [target, { owner }] of model.repositories) if (owner === login) removeRepository(model, target)
-  for (const [at, { lies }] of model.entries)
-    if (typeof lies === 'object' && lies.owner === login) model.entries.delete(at)
-  for (const [at, { owner }] of model.kept) if (owner === login) model.kept.delete(at)
+  for (const [at, { location }] of model.entries)
+    if (typeof location === 'object' && location.owner === login) model.entries.delete(at)
+  for (const [at, { owner }] of model.packageFiles) if (owner === login) model.packageFiles.delete(at)
   model.people.delete(login)
   const isOthers = ([one, other]: [string, string]) => one !== login && other !== login
   model.stars = model.stars.filter(isOthers)
@@ -89,14 +89,17 @@ export const mayRead = (model: ClientModel, login: string | undefined, target: T
   const repository = model.repositories.get(target)
   if (repository === undefined) return true
   const { owner } = repository
-  if (login !== undefined && (owner === login || (owner === model.organization && isHead(model, login))))
+  if (
+    login !== undefined &&
+    (owner === login || (owner === model.organization && ownsOrganization(model, login)))
+  )
     return true
   const visibility = model.people.get(owner)?.visibility ?? 'public'
   return !repository.private && (visibility === 'public' || (visibility === 'limited' && login !== undefined))
 }
 
 /** Who owns the organization. */
-export const isHead = (model: ClientModel, login: string): boolean => login === `${model.name}-a`
+export const ownsOrganization = (model: ClientModel, login: string): boolean => login === `${model.name}-a`
 
 export const pathOf = (model: ClientModel, target: Target): string => {
   const repository = model.repositories.get(target)
@@ -116,18 +119,18 @@ export const factsOf = (model: ClientModel): Facts => {
   for (const [follower, followed] of model.follows) facts.set(`follow ${follower} ${followed}`, '')
   for (const [login, name] of model.tokens) facts.set(`token ${login} ${name}`, '')
   for (const { login, title, key } of model.keys) facts.set(`key ${login} ${title}`, key)
-  for (const { kind, key, lies, name, size, on = null, times = 1 } of model.entries.values()) {
-    const place = typeof lies === 'string' ? pathOf(model, lies) : lies.owner
-    facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on, times }))
+  for (const { kind, key, location, name, size, on = null, count = 1 } of model.entries.values()) {
+    const place = typeof location === 'string' ? pathOf(model, location) : location.owner
+    facts.set(`ledger ${key} ${kind}`, JSON.stringify({ place, name, size, on, count }))
   }
-  for (const kept of model.kept.values()) facts.set(...keptFact(kept))
+  for (const kept of model.packageFiles.values()) facts.set(...packageFact(kept))
   return facts
 }
 
 /** A package counts as what is recorded in the ledger does. */
-export const keptFact = ({ owner, name, content }: Kept): [fact: string, value: string] => [
+export const packageFact = ({ owner, name, content }: PackageFile): [fact: string, value: string] => [
   `kept ${owner}/${name} packages`,
-  JSON.stringify({ place: owner, name, size: content.length, on: null, times: 1, content }),
+  JSON.stringify({ place: owner, name, size: content.length, on: null, count: 1, content }),
 ]
 
 /** The family that a fact is about: every name of a family begins with the family's own. */

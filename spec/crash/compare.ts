@@ -1,9 +1,9 @@
-import { check, type Verdict } from './checker.ts'
+import { type CheckResult, check } from './checker.ts'
 import type { Client } from './client.ts'
-import { type Eyes, look } from './observe.ts'
+import { type Observer, observe } from './observe.ts'
 import { recount, recountFolders } from './recount.ts'
 
-export interface How {
+export interface CompareOptions {
   /** Where the repositories are. */
   directory: string
   /** Whether every counter is recounted, and all lists are held against each other. */
@@ -15,14 +15,14 @@ export interface How {
 /** What the clients wrote against what the server says, and that against itself. */
 export const compare = async (
   clients: readonly Client[],
-  eyes: Eyes,
-  { directory, recounts, isStarted }: How,
-): Promise<Verdict> => {
-  const entries = clients.flatMap(({ family, unanswered }) => [
-    ...family.entries.values(),
+  eyes: Observer,
+  { directory, recounts, isStarted }: CompareOptions,
+): Promise<CheckResult> => {
+  const entries = clients.flatMap(({ model, unanswered }) => [
+    ...model.entries.values(),
     ...(unanswered?.after.entries.values() ?? []),
   ])
-  const seen = await look(eyes, entries)
+  const seen = await observe(eyes, entries)
   const verdicts = clients.map((client) => check(client, seen.facts))
   if (recounts) await recount({ ...seen, ...eyes, directory, secrets: secretsOf(clients) })
   if (isStarted) await recountFolders({ ...seen, directory })
@@ -33,6 +33,6 @@ export const compare = async (
 }
 
 const secretsOf = (clients: readonly Client[]): Map<string, string> => {
-  const known = clients.flatMap((client) => [...client.known.secrets])
+  const known = clients.flatMap((client) => [...client.state.secrets])
   return new Map(known.map(([login, { secret }]) => [login, secret]))
 }

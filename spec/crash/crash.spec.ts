@@ -8,7 +8,7 @@ it('A server that is told to stop under load answers or leaves undone, whole, an
   const { faults, data, ...totals } = await crash({
     rounds: 3,
     seed,
-    longestLife: 800,
+    maxLifetimeMs: 800,
     recountEvery: 3,
     signal: 'SIGTERM',
   })
@@ -17,7 +17,7 @@ it('A server that is told to stop under load answers or leaves undone, whole, an
 })
 
 it('A server that is killed again and again under the writes of 16 clients loses nothing that it acknowledged', async (t) => {
-  const { faults, data, ...totals } = await crash({ rounds: 20, seed, longestLife: 800, recountEvery: 4 })
+  const { faults, data, ...totals } = await crash({ rounds: 20, seed, maxLifetimeMs: 800, recountEvery: 4 })
   t.diagnostic(`seed ${seed}: ${JSON.stringify(totals)}`)
   assert.deepEqual(faults, [], `seed ${seed}, in ${data}`)
   assert.ok(totals.kills >= 20 && totals.acknowledged > 300 && totals.inFlight > 100, JSON.stringify(totals))

@@ -13,7 +13,7 @@ import { type Call, withFaults } from '../driver-spec/fault-injection.ts'
 import { start } from '../support/test-server.ts'
 import { Client } from './client.ts'
 import { compare } from './compare.ts'
-import { LANDMARKS } from './operation.ts'
+import { SHARED_REPOSITORIES } from './operation.ts'
 import { createRandom, type Random } from './random.ts'
 import { recountFolders } from './recount.ts'
 
@@ -31,64 +31,64 @@ const ROUNDS: { calls: Call[]; share: number }[] = [
 ]
 
 /** Waits by chance, and fails at some calls. */
-class Troubles {
+class FaultInjector {
   round: (typeof ROUNDS)[number] | undefined
-  readonly met = new Map<Call, number>()
-  readonly #chance: Random
+  readonly counts = new Map<Call, number>()
+  readonly #random: Random
 
   constructor(random: Random) {
-    this.#chance = random
+    this.#random = random
   }
 
   at = async (call: Call): Promise<void> => {
     if (this.round === undefined) return
-    if (this.#chance.likely(0.1)) await setImmediate()
-    if (this.#chance.likely(0.02)) await setTimeout(this.#chance.below(4))
-    if (!this.round.calls.includes(call) || !this.#chance.likely(this.round.share)) return
-    this.met.set(call, (this.met.get(call) ?? 0) + 1)
-    throw this.#chance.likely(0.5)
+    if (this.#random.likely(0.1)) await setImmediate()
+    if (this.#random.likely(0.02)) await setTimeout(this.#random.below(4))
+    if (!this.round.calls.includes(call) || !this.#random.likely(this.round.share)) return
+    this.counts.set(call, (this.counts.get(call) ?? 0) + 1)
+    throw this.#random.likely(0.5)
       ? new StorageError('failed', 'the disk is gone')
       : new Error('sector 7 is broken')
   }
 }
 
 /** Each client writes until it is told of a failure; then all is compared, on the running server and after a start. */
-const suffer = async (seed: number, met: Map<string, number>): Promise<void> => {
+const runWithFaults = async (seed: number, met: Map<string, number>): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'allot-faults-'))
   const random = createRandom(seed)
-  const troubles = new Troubles(random)
+  const troubles = new FaultInjector(random)
   const driver = memory()
-  const running = await start({ driver: withFaults(driver, troubles.at), ...keptIn(folder) })
+  const running = await start({ driver: withFaults(driver, troubles.at), ...directoriesIn(folder) })
   try {
     const { token } = await running.person('ops', { admin: true })
     const server = { ask: running.request, token, killed: false, failing: true }
-    for (const path of LANDMARKS)
+    for (const path of SHARED_REPOSITORIES)
       await running.request('POST', '/user/repos', { token, body: { name: path.split('/')[1] } })
     const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, random.fork()))
-    for (const client of clients) await client.settle(server)
+    for (const client of clients) await client.createAccounts(server)
     for (const round of ROUNDS) {
       troubles.round = round
       await Promise.all(clients.map((client) => client.write(server)))
       troubles.round = undefined
-      const how = { ...keptIn(folder).repositories, recounts: true, isStarted: false }
+      const how = { ...directoriesIn(folder).repositories, recounts: true, isStarted: false }
       assert.deepEqual(await compare(clients, server, how), { lost: [], inconsistent: [] }, `seed ${seed}`)
     }
-    for (const [call, times] of troubles.met) met.set(call, (met.get(call) ?? 0) + times)
+    for (const [call, times] of troubles.counts) met.set(call, (met.get(call) ?? 0) + times)
   } finally {
     troubles.round = undefined
     await running.stop()
   }
-  await startsInOrder(driver, folder)
+  await assertRestarts(driver, folder)
   await rm(folder, { recursive: true, force: true })
 }
 
-const keptIn = (folder: string) => ({
+const directoriesIn = (folder: string) => ({
   repositories: { directory: join(folder, 'repositories') },
   files: { directory: join(folder, 'files') },
 })
 
-const startsInOrder = async (driver: StorageDriver, folder: string): Promise<void> => {
-  const allot = await createAllot({ driver, ...keptIn(folder) })
+const assertRestarts = async (driver: StorageDriver, folder: string): Promise<void> => {
+  const allot = await createAllot({ driver, ...directoriesIn(folder) })
   const { faults, named } = await allot.verify()
   assert.equal(faults, 0, named.join('\n'))
   const found = await driver.read(async (tx) => {
@@ -97,7 +97,7 @@ const startsInOrder = async (driver: StorageDriver, folder: string): Promise<voi
     return ids
   })
   const contradictions: string[] = []
-  await recountFolders({ ...keptIn(folder).repositories, repositories: found, contradictions })
+  await recountFolders({ ...directoriesIn(folder).repositories, repositories: found, contradictions })
   assert.deepEqual(contradictions, [])
   await allot.close()
 }
@@ -106,7 +106,7 @@ describe('When calls of a transaction fail or are held up', () => {
   it('a write is answered 500, 503 or 507 and done wholly or not at all, and counters, lists and search agree', async () => {
     const met = new Map<string, number>()
     await fc.assert(
-      fc.asyncProperty(fc.nat(), (seed) => suffer(seed, met)),
+      fc.asyncProperty(fc.nat(), (seed) => runWithFaults(seed, met)),
       { numRuns: 2, endOnFailure: true, includeErrorInReport: true },
     )
     for (const call of ['begin', 'get', 'commit', 'answer'])

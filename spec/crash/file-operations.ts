@@ -1,54 +1,54 @@
-import type { Kept } from './client-model.ts'
+import type { PackageFile } from './client-model.ts'
 import type { OperationMaker } from './operation.ts'
 
 /** Few versions, so that most uploads come where another was, or where the last was taken away. */
 const upload: OperationMaker = (model, random, known) => {
   const owner = random.pick([...model.people.keys(), model.organization])!
   const name = `${model.name}-p${random.below(4)}`
-  if (model.kept.has(`${owner}/${name}`)) return undefined
+  if (model.packageFiles.has(`${owner}/${name}`)) return undefined
   const content = `${known.next()} `.repeat(1 + random.below(3000))
-  const kept: Kept = { owner, name, content }
+  const kept: PackageFile = { owner, name, content }
   return {
     method: 'PUT',
     path: filePath(kept),
     body: content,
     headers: { 'content-type': 'application/octet-stream' },
-    change: (after) => void after.kept.set(`${owner}/${name}`, kept),
+    change: (after) => void after.packageFiles.set(`${owner}/${name}`, kept),
   }
 }
 
 /** What is there already is not written over. */
 const uploadAgain: OperationMaker = (model, random) => {
-  const kept = random.pick([...model.kept.values()])
+  const kept = random.pick([...model.packageFiles.values()])
   return (
     kept && {
       method: 'PUT',
       path: filePath(kept),
       body: 'something else',
       headers: { 'content-type': 'application/octet-stream' },
-      refused: 409,
+      refusedWith: 409,
       change: () => undefined,
     }
   )
 }
 
-const takeAway: OperationMaker = (model, random) => {
-  const kept = random.pick([...model.kept.values()])
+const deleteFile: OperationMaker = (model, random) => {
+  const kept = random.pick([...model.packageFiles.values()])
   return (
     kept && {
       method: 'DELETE',
       path: `/packages/${kept.owner}/generic/${kept.name}/1`,
-      change: (after) => void after.kept.delete(`${kept.owner}/${kept.name}`),
+      change: (after) => void after.packageFiles.delete(`${kept.owner}/${kept.name}`),
     }
   )
 }
 
 /** Beside the API, where clients of the registry look for it. */
-export const filePath = ({ owner, name }: Pick<Kept, 'owner' | 'name'>): string =>
+export const filePath = ({ owner, name }: Pick<PackageFile, 'owner' | 'name'>): string =>
   `/../packages/${owner}/generic/${name}/1/data`
 
 export const fileMakers: { weight: number; make: OperationMaker }[] = [
   { weight: 5, make: upload },
   { weight: 1, make: uploadAgain },
-  { weight: 3, make: takeAway },
+  { weight: 3, make: deleteFile },
 ]

@@ -11,7 +11,7 @@ import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
 
 /** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
-const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
+const driverKilledAt = (driver: StorageDriver, write: number, kept: boolean) => {
   let writes = 0
   const dead = signal()
   const dying: StorageDriver = {
@@ -38,7 +38,7 @@ const recordsOf = (driver: StorageDriver): Promise<number[]> =>
     return ids
   })
 
-const straysOf = (driver: StorageDriver): Promise<unknown[]> =>
+const pendingFoldersOf = (driver: StorageDriver): Promise<unknown[]> =>
   driver.read(async (tx) => {
     const found: unknown[] = []
     for await (const stray of pendingFolders.all(tx)) found.push(stray)
@@ -50,7 +50,7 @@ const createNamed = async ({ hosting }: Allot, name: string) => {
   return hosting.repositories.create(owner, owner, { name, autoInit: true })
 }
 
-const deeds: { what: string; does: (allot: Allot) => Promise<unknown> }[] = [
+const operations: { what: string; does: (allot: Allot) => Promise<unknown> }[] = [
   { what: 'making a repository', does: (allot) => createNamed(allot, 'new') },
   {
     what: 'deleting a repository',
@@ -73,7 +73,7 @@ interface Place {
   directory: string
 }
 
-const within = async (work: (place: Place) => Promise<void>) => {
+const withDirectory = async (work: (place: Place) => Promise<void>) => {
   const directory = await mkdtemp(join(tmpdir(), 'allot-folders-'))
   try {
     await work({ driver: memory(), directory })
@@ -82,32 +82,32 @@ const within = async (work: (place: Place) => Promise<void>) => {
   }
 }
 
-const begin = (driver: StorageDriver, { directory }: Place): Promise<Allot> =>
+const startOn = (driver: StorageDriver, { directory }: Place): Promise<Allot> =>
   createAllot({ driver, repositories: { directory } })
 
 const prepare = async (place: Place) => {
-  const allot = await begin(place.driver, place)
+  const allot = await startOn(place.driver, place)
   await allot.hosting.accounts.createUser({ name: 'alice' })
   for (const name of ['one', 'two']) await createNamed(allot, name)
   await allot.close()
 }
 
 describe('Folders and records agree after a start', () => {
-  for (const { what, does } of deeds)
+  for (const { what, does } of operations)
     for (const kept of [false, true])
       it(`whichever write of ${what} was ${kept ? 'the last' : 'never made'}`, async () => {
         let [deaths, outcome] = [0, 'dead' as unknown]
         for (let write = 1; outcome === 'dead'; write++)
-          await within(async (place) => {
+          await withDirectory(async (place) => {
             await prepare(place)
-            const { dying, dead } = dyingAt(place.driver, write, kept)
-            const done = does(await begin(dying, place)).then(() => 'done')
+            const { dying, dead } = driverKilledAt(place.driver, write, kept)
+            const done = does(await startOn(dying, place)).then(() => 'done')
             outcome = await Promise.race([done, dead])
             if (outcome === 'dead') deaths++
-            const allot = await begin(place.driver, place)
+            const allot = await startOn(place.driver, place)
             const records = (await recordsOf(place.driver)).map((id) => `${id}.git`)
             assert.deepEqual((await foldersIn(place.directory)).sort(), records.sort(), `write ${write}`)
-            assert.deepEqual(await straysOf(place.driver), [])
+            assert.deepEqual(await pendingFoldersOf(place.driver), [])
             if (await allot.hosting.accounts.byName('alice')) await createNamed(allot, 'another')
             await allot.close()
           })
@@ -121,19 +121,19 @@ describe('Folders and records agree after a start', () => {
     it(`whether or not what was written is kept when the answer ${what}`, async () => {
       for (const at of ['commit', 'answer'] as const)
         for (const write of [1, 2, 3])
-          await within(async (place) => {
+          await withDirectory(async (place) => {
             await prepare(place)
             let writes = 0
             const failing = withFaults(place.driver, async (call) => {
               if (call === at && ++writes === write) throw failure
             })
-            const allot = await begin(failing, place)
+            const allot = await startOn(failing, place)
             await createNamed(allot, 'new').then(
               () => assert.fail('it was to fail'),
               (error) => assert.equal(error, failure),
             )
             await allot.close()
-            const again = await begin(place.driver, place)
+            const again = await startOn(place.driver, place)
             const records = (await recordsOf(place.driver)).map((id) => `${id}.git`)
             assert.deepEqual((await foldersIn(place.directory)).sort(), records.sort(), `${at} ${write}`)
             assert.equal(records.length, at === 'answer' && write === 3 ? 3 : 2)
@@ -142,17 +142,17 @@ describe('Folders and records agree after a start', () => {
     })
 
   it('also when git was killed in the midst of its work', () =>
-    within(async (place) => {
+    withDirectory(async (place) => {
       await prepare(place)
       const unfinished = join(place.directory, '00', '256.git.unfinished')
       await mkdir(unfinished, { recursive: true })
       await writeFile(join(unfinished, 'HEAD'), 'ref: ')
-      await (await begin(place.driver, place)).close()
+      await (await startOn(place.driver, place)).close()
       assert.equal((await foldersIn(place.directory)).length, 2)
     }))
 
   it('and a repository that git could not make leaves nothing, at once', () =>
-    within(async (place) => {
+    withDirectory(async (place) => {
       await prepare(place)
       const allot = await createAllot({
         driver: place.driver,
@@ -160,7 +160,7 @@ describe('Folders and records agree after a start', () => {
       })
       await assert.rejects(createNamed(allot, 'new'), /git init failed/)
       assert.equal((await foldersIn(place.directory)).length, 2)
-      assert.deepEqual(await straysOf(place.driver), [])
+      assert.deepEqual(await pendingFoldersOf(place.driver), [])
       await allot.close()
     }))
 })

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { after, it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
 import { assertError } from '../support/expectations.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/request.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/request.ts'
 
 /** A limit on the size of files is a full disk to the process: the log of LevelDB grows with every write. */
 const limitFiles = (server: Served, bytes: number | 'unlimited') =>
@@ -43,10 +43,10 @@ const batch = (round: number): string =>
 it('A server whose disk takes no more says so with 507, reads on, stops in order and has lost nothing', {
   skip: isThere ? false : 'there is no prlimit (util-linux) to limit the size of files with',
 }, async () => {
-  const data = aFolder()
+  const data = temporaryDirectory()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await begin(data)
-  const ask = sender(server.api)
+  const ask = createSender(server.api)
   await ask('POST', '/user/repos', { token, body: { name: 'demo' } })
   limitFiles(server, 600_000)
 
@@ -72,12 +72,12 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
   const verified = await allot(['verify', '--data', data])
   assert.equal(verified.code, 0, verified.out + verified.err)
   const again = await begin(data)
-  const found = await used(sender(again.api))
+  const found = await used(createSender(again.api))
   // The batch that failed may be there, wholly.
   assert.ok(
     [acknowledged * 200, (acknowledged + 1) * 200].includes(found),
     `${found} of ${acknowledged * 200}`,
   )
-  assert.equal((await sender(again.api)('PUT', '/user/starred/ops/demo', { token })).status, 204)
+  assert.equal((await createSender(again.api)('PUT', '/user/starred/ops/demo', { token })).status, 204)
   assert.equal(await again.stop(), 0)
 })

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { built } from '../support/build.ts'
+import { buildProgram } from '../support/build.ts'
 import type { Totals } from './rounds.ts'
 
 /** `npm run crash -- --rounds N --seed S`: exit code 1 when anything was lost or is inconsistent. */
@@ -28,12 +28,12 @@ const progress = (totals: Totals): void => {
 
 process.stdout.write(`seed ${seed}\n`)
 // What is published is what is killed.
-process.env.ALLOT_PROGRAM = built()
+process.env.ALLOT_PROGRAM = buildProgram()
 const { crash } = await import('./rounds.ts')
 const { faults, data, ...totals } = await crash({
   rounds,
   seed,
-  longestLife: 1500,
+  maxLifetimeMs: 1500,
   recountEvery: 5,
   progress,
 })

@@ -1,11 +1,11 @@
 import { type ClientModel, type Entry, pathOf } from './client-model.ts'
-import type { Known, OperationMaker } from './operation.ts'
+import type { ClientState, OperationMaker } from './operation.ts'
 import type { Random } from './random.ts'
 
 const KINDS = ['attachments', 'artifacts', 'packages', 'lfs'] as const
 
 /** Few keys, so that most writes replace an entry, often in another repository. */
-const newEntry = (model: ClientModel, random: Random, known: Known): Entry | undefined => {
+const newEntry = (model: ClientModel, random: Random, known: ClientState): Entry | undefined => {
   const kind = random.pick(KINDS)!
   const owned = kind === 'packages' && random.likely(0.5)
   const lies = owned
@@ -17,15 +17,15 @@ const newEntry = (model: ClientModel, random: Random, known: Known): Entry | und
   return {
     kind,
     key,
-    lies,
+    location: lies,
     name: `n${known.next()}`,
     size: random.below(1e9),
     ...(kind === 'attachments' ? { on } : {}),
   }
 }
 
-const itemOf = (model: ClientModel, { kind, lies, name, size, on }: Entry) => ({
-  ...(typeof lies === 'string' ? { repository: pathOf(model, lies) } : lies),
+const itemOf = (model: ClientModel, { kind, location, name, size, on }: Entry) => ({
+  ...(typeof location === 'string' ? { repository: pathOf(model, location) } : location),
   name,
   size,
   ...(on === undefined ? {} : { on, index: 1 }),
@@ -33,7 +33,7 @@ const itemOf = (model: ClientModel, { kind, lies, name, size, on }: Entry) => ({
 })
 
 const entryPath = ({ kind, key }: Entry) => `/admin/ledger/${kind}/${key}`
-const at = ({ kind, key }: Entry) => `${kind}/${key}`
+const keyOf = ({ kind, key }: Entry) => `${kind}/${key}`
 
 const putEntry: OperationMaker = (model, random, known) => {
   const entry = newEntry(model, random, known)
@@ -42,29 +42,29 @@ const putEntry: OperationMaker = (model, random, known) => {
       method: 'PUT',
       path: entryPath(entry),
       body: itemOf(model, entry),
-      change: (after) => void after.entries.set(at(entry), entry),
+      change: (after) => void after.entries.set(keyOf(entry), entry),
     }
   )
 }
 
 /** More than one write removes or moves at once, so that the rest of it is done later, in steps. */
-const HOARD = 600
+const BULK_SIZE = 600
 
-const hoard: OperationMaker = (model, random, known) => {
+const putBulkEntry: OperationMaker = (model, random, known) => {
   const lies = random.pick([...model.repositories.keys()])
-  if (lies === undefined || [...model.entries.values()].some(isHoard)) return undefined
+  if (lies === undefined || [...model.entries.values()].some(isBulk)) return undefined
   const number = known.next()
   const key = `${model.name}-hoard${number}`
   const entry: Entry = {
     kind: 'lfs',
     key,
-    lies,
+    location: lies,
     name: `n${number}`,
     size: 1 + random.below(1e6),
-    times: HOARD,
+    count: BULK_SIZE,
   }
   const item = itemOf(model, entry)
-  const lines = Array.from({ length: HOARD }, (_, one) =>
+  const lines = Array.from({ length: BULK_SIZE }, (_, one) =>
     JSON.stringify({ op: 'put', kind: 'lfs', key: `${key}-${one}`, ...item }),
   )
   return {
@@ -72,19 +72,19 @@ const hoard: OperationMaker = (model, random, known) => {
     path: '/admin/ledger',
     headers: { 'content-type': 'application/x-ndjson' },
     body: lines.join('\n'),
-    change: (after) => void after.entries.set(at(entry), entry),
+    change: (after) => void after.entries.set(keyOf(entry), entry),
   }
 }
 
-const isHoard = ({ times = 1 }: Entry): boolean => times > 1
+const isBulk = ({ count = 1 }: Entry): boolean => count > 1
 
 const deleteEntry: OperationMaker = (model, random) => {
-  const entry = random.pick([...model.entries.values()].filter((one) => !isHoard(one)))
+  const entry = random.pick([...model.entries.values()].filter((one) => !isBulk(one)))
   return (
     entry && {
       method: 'DELETE',
       path: entryPath(entry),
-      change: (after) => void after.entries.delete(at(entry)),
+      change: (after) => void after.entries.delete(keyOf(entry)),
     }
   )
 }
@@ -105,8 +105,8 @@ const batch: OperationMaker = (model, random, known) => {
     body: lines.join('\n'),
     change(after) {
       for (const { entry, op } of operations)
-        if (op === 'put') after.entries.set(at(entry), entry)
-        else after.entries.delete(at(entry))
+        if (op === 'put') after.entries.set(keyOf(entry), entry)
+        else after.entries.delete(keyOf(entry))
     },
   }
 }
@@ -115,5 +115,5 @@ export const ledgerMakers: { weight: number; make: OperationMaker }[] = [
   { weight: 8, make: putEntry },
   { weight: 3, make: deleteEntry },
   { weight: 4, make: batch },
-  { weight: 1, make: hoard },
+  { weight: 1, make: putBulkEntry },
 ]

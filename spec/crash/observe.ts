@@ -1,7 +1,7 @@
 import type { Send } from '../support/request.ts'
-import { type Entry, type Facts, keptFact, type Visibility } from './client-model.ts'
+import { type Entry, type Facts, packageFact, type Visibility } from './client-model.ts'
 import { filePath } from './file-operations.ts'
-import { LANDMARKS } from './operation.ts'
+import { SHARED_REPOSITORIES } from './operation.ts'
 
 interface Person {
   login: string
@@ -12,7 +12,7 @@ interface Person {
   starred_repos_count: number
 }
 
-export interface SeenRepository {
+export interface ObservedRepository {
   id: number
   full_name: string
   owner: { login: string }
@@ -23,16 +23,16 @@ export interface SeenRepository {
 }
 
 /** All that the server says, and where it contradicts itself. */
-export interface Seen {
+export interface Observed {
   facts: Facts
   people: Person[]
-  repositories: SeenRepository[]
+  repositories: ObservedRepository[]
   /** Repositories as somebody who has not signed in finds them. */
   openRepositories: string[]
   contradictions: string[]
 }
 
-export interface Eyes {
+export interface Observer {
   ask: Send
   /** Of an administrator, who sees everything. */
   token: string
@@ -47,7 +47,7 @@ const PAGE = 50
 
 /** Every item of a list, whose total must be as many. */
 export const pages = async <T>(
-  { ask }: Eyes,
+  { ask }: Observer,
   path: string,
   contradictions: string[],
   token?: string,
@@ -67,38 +67,38 @@ export const pages = async <T>(
 }
 
 /** @param entries ledger entries that may be there. */
-export const look = async (eyes: Eyes, entries: readonly Asked[]): Promise<Seen> => {
+export const observe = async (eyes: Observer, entries: readonly EntryKey[]): Promise<Observed> => {
   const contradictions: string[] = []
   const all = <T>(path: string) => pages<T>(eyes, path, contradictions, eyes.token)
   const [everyone, repositories, open] = await Promise.all([
     all<Person>('/admin/users'),
-    all<SeenRepository>('/repos/search'),
-    pages<SeenRepository>(eyes, '/repos/search', contradictions),
+    all<ObservedRepository>('/repos/search'),
+    pages<ObservedRepository>(eyes, '/repos/search', contradictions),
   ])
   const people = everyone.filter(({ login }) => /^f\d+-/.test(login))
   const facts: Facts = new Map()
   for (const { login, full_name: fullName, visibility } of people)
     facts.set(`user ${login}`, JSON.stringify({ fullName, visibility }))
   for (const { full_name, private: isPrivate, description } of repositories)
-    if (!LANDMARKS.includes(full_name))
+    if (!SHARED_REPOSITORIES.includes(full_name))
       facts.set(`repository ${full_name}`, JSON.stringify({ private: isPrivate, description }))
   await Promise.all([
-    ...people.map(({ login }) => lookAtPerson(all, login, facts)),
+    ...people.map(({ login }) => observePerson(all, login, facts)),
     ...[...people.map(({ login }) => login), ...organizationsOf(people)].map((owner) =>
-      lookAtPackages(eyes, all, owner, facts),
+      observePackages(eyes, all, owner, facts),
     ),
-    ...entries.map((entry) => lookAtEntry(eyes, entry, facts)),
+    ...entries.map((entry) => observeEntry(eyes, entry, facts)),
   ])
   return { facts, people, repositories, openRepositories: open.map((one) => one.full_name), contradictions }
 }
 
 type All = <T>(path: string) => Promise<T[]>
 
-const lookAtPerson = async (all: All, login: string, facts: Facts): Promise<void> => {
+const observePerson = async (all: All, login: string, facts: Facts): Promise<void> => {
   const of = `/users/${login}`
   const [stars, watches, follows, tokens, keys] = await Promise.all([
-    all<SeenRepository>(`${of}/starred`),
-    all<SeenRepository>(`${of}/subscriptions`),
+    all<ObservedRepository>(`${of}/starred`),
+    all<ObservedRepository>(`${of}/subscriptions`),
     all<Person>(`${of}/following`),
     all<{ name: string }>(`${of}/tokens`),
     all<{ title: string; key: string }>(`${of}/keys`),
@@ -111,30 +111,39 @@ const lookAtPerson = async (all: All, login: string, facts: Facts): Promise<void
 }
 
 /** Each with its bytes as they come back. */
-const lookAtPackages = async ({ ask, token }: Eyes, all: All, owner: string, facts: Facts): Promise<void> => {
+const observePackages = async (
+  { ask, token }: Observer,
+  all: All,
+  owner: string,
+  facts: Facts,
+): Promise<void> => {
   const found = await all<{ name: string }>(`/packages/${owner}`)
   await Promise.all(
     found.map(async ({ name }) => {
       const { status, text } = await ask('GET', filePath({ owner, name }), { token })
-      facts.set(...keptFact({ owner, name, content: status === 200 ? text : `a ${status}` }))
+      facts.set(...packageFact({ owner, name, content: status === 200 ? text : `a ${status}` }))
     }),
   )
 }
 
-type Asked = Pick<Entry, 'kind' | 'key' | 'times'>
+type EntryKey = Pick<Entry, 'kind' | 'key' | 'count'>
 
 /** Of a hoard the first entry and the last: it was written in one batch, and what is between them is in the usage. */
-const lookAtEntry = async (eyes: Eyes, { kind, key, times = 1 }: Asked, facts: Facts): Promise<void> => {
-  const ends = times === 1 ? [key] : [`${key}-0`, `${key}-${times - 1}`]
-  const found = await Promise.all(ends.map((one) => entryAt(eyes, kind, one, times)))
+const observeEntry = async (
+  eyes: Observer,
+  { kind, key, count = 1 }: EntryKey,
+  facts: Facts,
+): Promise<void> => {
+  const ends = count === 1 ? [key] : [`${key}-0`, `${key}-${count - 1}`]
+  const found = await Promise.all(ends.map((one) => entryAt(eyes, kind, one, count)))
   const [value, ...others] = new Set(found)
   if (others.length > 0) facts.set(`ledger ${key} ${kind}`, `torn: ${found}`)
   else if (value !== undefined) facts.set(`ledger ${key} ${kind}`, value)
 }
 
-const entryAt = async ({ ask, token }: Eyes, kind: string, key: string, times: number) => {
+const entryAt = async ({ ask, token }: Observer, kind: string, key: string, count: number) => {
   const { status, body } = await ask('GET', `/admin/ledger/${kind}/${key}`, { token })
   if (status === 404) return undefined
   const { repository, owner, name, size, on = null } = body
-  return JSON.stringify({ place: repository ?? owner, name, size, on, times })
+  return JSON.stringify({ place: repository ?? owner, name, size, on, count })
 }

@@ -10,20 +10,20 @@ export interface Operation {
   /** Whose token; an administrator's when absent. */
   as?: string
   /** The status of a request that must be refused, and then changes nothing. */
-  refused?: number
+  refusedWith?: number
   change(model: ClientModel): void
   /** Keeps what only the answer says. */
-  learn?(answer: Answered): void
+  onAnswer?(answer: AnswerBody): void
 }
 
 /** What the answers of the deeds say and a client needs later. */
-export interface Answered {
+export interface AnswerBody {
   id: number
   sha1: string
 }
 
 /** What a client knows beside its family: the secrets of tokens, the numbers of keys. */
-export interface Known {
+export interface ClientState {
   /** The newest token of each person whose secret was told. */
   secrets: Map<string, { name: string; secret: string }>
   keyIds: Map<string, number>
@@ -31,11 +31,11 @@ export interface Known {
   next(): number
 }
 
-export const LANDMARKS = ['ops/landmark-1', 'ops/landmark-2']
+export const SHARED_REPOSITORIES = ['ops/landmark-1', 'ops/landmark-2']
 
 /** Undefined when the family has nothing to do it to. */
-export type OperationMaker = (model: ClientModel, random: Random, known: Known) => Operation | undefined
+export type OperationMaker = (model: ClientModel, random: Random, known: ClientState) => Operation | undefined
 
 /** Someone whose token is known. */
-export const actor = (model: ClientModel, random: Random, known: Known): string | undefined =>
+export const pickUser = (model: ClientModel, random: Random, known: ClientState): string | undefined =>
   random.pick([...model.people.keys()].filter((login) => known.secrets.has(login)))

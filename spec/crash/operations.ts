@@ -1,17 +1,17 @@
-import { firstToken, peopleMakers } from './account-operations.ts'
+import { accountMakers, firstToken } from './account-operations.ts'
 import type { ClientModel } from './client-model.ts'
 import { fileMakers } from './file-operations.ts'
 import { ledgerMakers } from './ledger-operations.ts'
-import type { Known, Operation, OperationMaker } from './operation.ts'
+import type { ClientState, Operation, OperationMaker } from './operation.ts'
 import type { Random } from './random.ts'
 import { repositoryMakers } from './repository-operations.ts'
 
-const WEIGHTED = [...repositoryMakers, ...peopleMakers, ...ledgerMakers, ...fileMakers].flatMap(
+const WEIGHTED = [...repositoryMakers, ...accountMakers, ...ledgerMakers, ...fileMakers].flatMap(
   ({ weight, make }) => Array<OperationMaker>(weight).fill(make),
 )
 
 /** What a client writes next: anything that its family can do. */
-export const nextOperation = (model: ClientModel, random: Random, known: Known): Operation => {
+export const nextOperation = (model: ClientModel, random: Random, known: ClientState): Operation => {
   const first = firstToken(model, known)
   if (first !== undefined) return first
   for (;;) {

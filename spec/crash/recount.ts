@@ -2,9 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createGitStore } from '../../lib/git/index.ts'
 import type { Entry, Facts } from './client-model.ts'
-import { type Eyes, organizationsOf, pages, type Seen } from './observe.ts'
+import { type Observed, type Observer, organizationsOf, pages } from './observe.ts'
 
-export interface Recounting extends Seen, Eyes {
+export interface RecountInput extends Observed, Observer {
   /** Where the repositories are. */
   directory: string
   /** Tokens of the people. */
@@ -12,21 +12,21 @@ export interface Recounting extends Seen, Eyes {
 }
 
 /** Holds every counter and every other list against what was seen; adds to the contradictions. */
-export const recount = async (all: Recounting): Promise<void> => {
+export const recount = async (all: RecountInput): Promise<void> => {
   const organizations = organizationsOf(all.people)
   const owners = [...all.people.map(({ login }) => login), ...organizations]
   recountRepositories(all)
   await Promise.all([
-    searchedPeople(all),
+    recountSearch(all),
     ...all.people.map((person) => recountRelations(all, person)),
-    ...all.people.map(({ login, visibility }) => seenByNobody(all, login, visibility === 'public')),
+    ...all.people.map(({ login, visibility }) => recountAnonymous(all, login, visibility === 'public')),
     ...owners.map((owner) => recountOwned(all, owner, organizations.includes(owner))),
     ...owners.map((owner) => recountUsage(all, owner, organizations.includes(owner))),
   ])
 }
 
-const same = (
-  { contradictions }: Pick<Seen, 'contradictions'>,
+const expectSame = (
+  { contradictions }: Pick<Observed, 'contradictions'>,
   what: string,
   said: unknown,
   counted: unknown,
@@ -35,38 +35,38 @@ const same = (
   if (one !== other) contradictions.push(`${what}: the server says ${one}, what it has is ${other}`)
 }
 
-const listed = (all: Recounting, path: string, token: string | undefined = all.token) =>
+const listOf = (all: RecountInput, path: string, token: string | undefined = all.token) =>
   pages<Record<string, unknown>>(all, path, all.contradictions, token)
 
-const names = async (all: Recounting, path: string, member: 'full_name' | 'login', token?: string) =>
-  (await listed(all, path, token)).map((one) => String(one[member])).sort()
+const names = async (all: RecountInput, path: string, member: 'full_name' | 'login', token?: string) =>
+  (await listOf(all, path, token)).map((one) => String(one[member])).sort()
 
 /** The facts of a kind that have a name as their first or second word, as the other word. */
-const among = (facts: Facts, kind: string, at: 1 | 2, name: string): string[] =>
+const namesIn = (facts: Facts, kind: string, at: 1 | 2, name: string): string[] =>
   [...facts.keys()]
     .map((fact) => fact.split(' '))
     .filter((words) => words[0] === kind && words[at] === name)
     .map((words) => words[3 - at]!)
     .sort()
 
-const recountRepositories = (all: Recounting) => {
+const recountRepositories = (all: RecountInput) => {
   for (const { full_name, stars_count, watchers_count } of all.repositories) {
-    same(all, `stars of ${full_name}`, stars_count, among(all.facts, 'star', 2, full_name).length)
-    same(
+    expectSame(all, `stars of ${full_name}`, stars_count, namesIn(all.facts, 'star', 2, full_name).length)
+    expectSame(
       all,
       `watchers of ${full_name}`,
       watchers_count,
-      among(all.facts, 'watch', 2, full_name).length + owning(full_name),
+      namesIn(all.facts, 'watch', 2, full_name).length + ownWatches(full_name),
     )
   }
   const open = all.repositories.filter((one) => isOpen(all, one.full_name)).map((one) => one.full_name)
-  same(all, 'the search of nobody', [...all.openRepositories].sort(), open.sort())
+  expectSame(all, 'the search of nobody', [...all.openRepositories].sort(), open.sort())
 }
 
 /** Whoever made the landmarks watches them, and is of no family. */
-const owning = (path: string): number => (path.startsWith('ops/') ? 1 : 0)
+const ownWatches = (path: string): number => (path.startsWith('ops/') ? 1 : 0)
 
-const isOpen = ({ repositories, people }: Recounting, path: string): boolean => {
+const isOpen = ({ repositories, people }: RecountInput, path: string): boolean => {
   const repository = repositories.find((one) => one.full_name === path)
   const owner = people.find(({ login }) => login === repository?.owner.login)
   return repository?.private === false && (owner === undefined || owner.visibility === 'public')
@@ -74,7 +74,7 @@ const isOpen = ({ repositories, people }: Recounting, path: string): boolean => 
 
 /** Each repository has a folder, and each folder a repository: after a start, or a moment later. */
 export const recountFolders = async (
-  all: Pick<Recounting, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
+  all: Pick<RecountInput, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
 ): Promise<void> => {
   const ids = all.repositories.map(({ id }) => `${id}.git`).sort()
   let found: string[] = []
@@ -84,21 +84,21 @@ export const recountFolders = async (
     if (found.length === ids.length) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  same(all, 'the repositories, and the folders', ids, found)
+  expectSame(all, 'the repositories, and the folders', ids, found)
 }
 
-const searchedPeople = async (all: Recounting) => {
+const recountSearch = async (all: RecountInput) => {
   const found = (await names(all, '/users/search', 'login')).filter((login) => /^f\d+-/.test(login))
-  same(all, 'the search of people', found, all.people.map(({ login }) => login).sort())
+  expectSame(all, 'the search of people', found, all.people.map(({ login }) => login).sort())
 }
 
-const recountRelations = async (all: Recounting, { login }: Seen['people'][number]) => {
+const recountRelations = async (all: RecountInput, { login }: Observed['people'][number]) => {
   const { body } = await all.ask('GET', `/users/${login}`, { token: all.token })
-  const count = (kind: string, at: 1 | 2) => among(all.facts, kind, at, login)
-  same(all, `followers of ${login}`, body.followers_count, count('follow', 2).length)
-  same(all, `whom ${login} follows`, body.following_count, count('follow', 1).length)
-  same(all, `stars by ${login}`, body.starred_repos_count, count('star', 1).length)
-  same(
+  const count = (kind: string, at: 1 | 2) => namesIn(all.facts, kind, at, login)
+  expectSame(all, `followers of ${login}`, body.followers_count, count('follow', 2).length)
+  expectSame(all, `whom ${login} follows`, body.following_count, count('follow', 1).length)
+  expectSame(all, `stars by ${login}`, body.starred_repos_count, count('star', 1).length)
+  expectSame(
     all,
     `the followers of ${login}`,
     await names(all, `/users/${login}/followers`, 'login'),
@@ -106,25 +106,25 @@ const recountRelations = async (all: Recounting, { login }: Seen['people'][numbe
   )
 }
 
-const seenByNobody = async (all: Recounting, login: string, isPublic: boolean) => {
+const recountAnonymous = async (all: RecountInput, login: string, isPublic: boolean) => {
   if (!isPublic) {
     const { status } = await all.ask('GET', `/users/${login}/starred`)
-    return same(all, `${login}, who is hidden`, status, 404)
+    return expectSame(all, `${login}, who is hidden`, status, 404)
   }
-  const starred = among(all.facts, 'star', 1, login).filter((path) => isOpen(all, path))
+  const starred = namesIn(all.facts, 'star', 1, login).filter((path) => isOpen(all, path))
   const found = await pages<{ full_name: string }>(all, `/users/${login}/starred`, all.contradictions)
-  same(all, `stars of ${login} for nobody`, found.map((one) => one.full_name).sort(), starred)
+  expectSame(all, `stars of ${login} for nobody`, found.map((one) => one.full_name).sort(), starred)
 }
 
-const recountOwned = async (all: Recounting, owner: string, isOrganization: boolean) => {
+const recountOwned = async (all: RecountInput, owner: string, isOrganization: boolean) => {
   const owned = all.repositories.filter((one) => one.owner.login === owner).map((one) => one.full_name)
   const path = `/${isOrganization ? 'orgs' : 'users'}/${owner}/repos`
-  same(all, `repositories of ${owner}`, await names(all, path, 'full_name'), owned.sort())
+  expectSame(all, `repositories of ${owner}`, await names(all, path, 'full_name'), owned.sort())
 }
 
-type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null; times: number }
+type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null; count: number }
 
-const entriesOf = ({ facts }: Recounting, owner: string): Counted[] =>
+const entriesOf = ({ facts }: RecountInput, owner: string): Counted[] =>
   [...facts].flatMap(([fact, value]) => {
     const [word, , kind] = fact.split(' ')
     if (word !== 'ledger' && word !== 'kept') return []
@@ -132,25 +132,25 @@ const entriesOf = ({ facts }: Recounting, owner: string): Counted[] =>
     return place.split('/')[0] === owner ? [{ kind, ...entry } as Counted] : []
   })
 
-const recountUsage = async (all: Recounting, owner: string, isOrganization: boolean) => {
+const recountUsage = async (all: RecountInput, owner: string, isOrganization: boolean) => {
   const entries = entriesOf(all, owner)
   const path = isOrganization ? `/orgs/${owner}/quota` : `/admin/users/${owner}/quota`
   const { body } = await all.ask('GET', path, { token: all.token })
-  same(all, `usage of ${owner}`, body.used.size, await usageOf(all, owner, entries))
+  expectSame(all, `usage of ${owner}`, body.used.size, await usageOf(all, owner, entries))
   const token = isOrganization ? all.token : all.secrets.get(owner)
   if (token === undefined) return
   const own = isOrganization ? path : '/user/quota'
   for (const kind of ['attachments', 'artifacts', 'packages'] as const) {
-    const found = (await listed(all, `${own}/${kind}`, token)).map(({ name, size }) => ({ name, size }))
+    const found = (await listOf(all, `${own}/${kind}`, token)).map(({ name, size }) => ({ name, size }))
     const counted = entries.filter((entry) => entry.kind === kind).map(({ name, size }) => ({ name, size }))
-    same(all, `${kind} of ${owner}`, found, counted.sort(largestFirst))
+    expectSame(all, `${kind} of ${owner}`, found, counted.sort(largestFirst))
   }
 }
 
 const largestFirst = (one: { size: number; name: string }, other: { size: number; name: string }): number =>
   other.size - one.size || (one.name < other.name ? -1 : 1)
 
-const usageOf = async (all: Recounting, owner: string, entries: Counted[]) => {
+const usageOf = async (all: RecountInput, owner: string, entries: Counted[]) => {
   const git = createGitStore({ directory: all.directory, git: 'git' })
   const owned = all.repositories.filter((one) => one.owner.login === owner)
   const bytes = async (isPrivate: boolean) => {
@@ -161,7 +161,7 @@ const usageOf = async (all: Recounting, owner: string, entries: Counted[]) => {
     sum(
       entries
         .filter((entry) => entry.kind === kind && entry.on === on)
-        .map(({ size, times }) => size * times),
+        .map(({ size, count }) => size * count),
     )
   return {
     repos: { public: await bytes(false), private: await bytes(true) },

@@ -1,11 +1,18 @@
-import { type ClientModel, isHead, mayRead, pathOf, removeRepository, type Target } from './client-model.ts'
-import { actor, LANDMARKS, type OperationMaker } from './operation.ts'
+import {
+  type ClientModel,
+  mayRead,
+  ownsOrganization,
+  pathOf,
+  removeRepository,
+  type Target,
+} from './client-model.ts'
+import { type OperationMaker, pickUser, SHARED_REPOSITORIES } from './operation.ts'
 import type { Random } from './random.ts'
 
 const createRepository: OperationMaker = (model, random, known) => {
-  const login = actor(model, random, known)
+  const login = pickUser(model, random, known)
   if (login === undefined || model.repositories.size >= 8) return undefined
-  const isForAll = isHead(model, login) && random.likely(0.4)
+  const isForAll = ownsOrganization(model, login) && random.likely(0.4)
   const owner = isForAll ? model.organization : login
   const number = known.next()
   const repository = {
@@ -31,13 +38,20 @@ const createTaken: OperationMaker = (model, random, known) => {
   const taken = random.pick([...model.repositories.values()].filter(({ owner }) => known.secrets.has(owner)))
   if (taken === undefined) return undefined
   const body = { name: taken.name.toUpperCase() }
-  return { method: 'POST', path: '/user/repos', body, as: taken.owner, refused: 409, change: () => undefined }
+  return {
+    method: 'POST',
+    path: '/user/repos',
+    body,
+    as: taken.owner,
+    refusedWith: 409,
+    change: () => undefined,
+  }
 }
 
 /** Often the one with a hoard, if there is one: its removal and its moves are the longest. */
 const ownRepository = (model: ClientModel, random: Random) => {
-  const hoard = [...model.entries.values()].find(({ times = 1 }) => times > 1)
-  const hoarding = [...model.repositories].filter(([target]) => target === hoard?.lies)
+  const hoard = [...model.entries.values()].find(({ count = 1 }) => count > 1)
+  const hoarding = [...model.repositories].filter(([target]) => target === hoard?.location)
   return random.pick(hoarding.length > 0 && random.likely(0.5) ? hoarding : [...model.repositories])
 }
 
@@ -80,9 +94,9 @@ const deleteRepository: OperationMaker = (model, random) => {
 const relate =
   (relation: 'stars' | 'watches'): OperationMaker =>
   (model, random, known) => {
-    const login = actor(model, random, known)
+    const login = pickUser(model, random, known)
     if (login === undefined) return undefined
-    const targets = [...model.repositories.keys(), ...LANDMARKS]
+    const targets = [...model.repositories.keys(), ...SHARED_REPOSITORIES]
     const target = random.pick(targets.filter((one) => mayRead(model, login, one)))!
     const isSet = model[relation].some(([one, other]) => one === login && other === target)
     const clears = isSet && random.likely(0.8)
@@ -101,7 +115,7 @@ const relationPath = (relation: 'stars' | 'watches', path: Target): string =>
   relation === 'stars' ? `/user/starred/${path}` : `/repos/${path}/subscription`
 
 const follow: OperationMaker = (model, random, known) => {
-  const login = actor(model, random, known)
+  const login = pickUser(model, random, known)
   const others = [...model.people.keys(), 'ops'].filter(
     (one) => one !== login && model.people.get(one)?.visibility !== 'private',
   )

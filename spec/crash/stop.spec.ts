@@ -3,8 +3,8 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/request.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/request.ts'
 
 /** An answer to a request that has left this process, body and all, once `sent` resolves. */
 interface Sent {
@@ -33,11 +33,11 @@ const send = (
 }
 
 const begun = async (): Promise<{ server: Served; api: string; token: string; data: string }> => {
-  const data = aFolder()
+  const data = temporaryDirectory()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await served(['--data', data])
   servers.push(server)
-  await sender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+  await createSender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
   return { server, api: server.api, token, data }
 }
 
@@ -84,7 +84,7 @@ describe('A server that is told to stop', () => {
 
     const again = await served(['--data', data])
     servers.push(again)
-    const ask = sender(again.api)
+    const ask = createSender(again.api)
     for (const [, path, body] of writes) {
       const { name, username } = body as { name?: string; username?: string }
       const at = path.startsWith('/admin/ledger')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const exec = promisify(execFile)
@@ -14,7 +14,7 @@ const exec = promisify(execFile)
 const command = (file: string): [string, string[], object] => {
   const tsx = join(examples, '../node_modules/.bin/tsx')
   const args = ['--tsconfig', join(examples, '../tsconfig.json'), join(examples, file)]
-  return [tsx, args, { cwd: aFolder(), env: { ...process.env, PORT: '0' } }]
+  return [tsx, args, { cwd: temporaryDirectory(), env: { ...process.env, PORT: '0' } }]
 }
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))

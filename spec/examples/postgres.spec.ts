@@ -9,7 +9,7 @@ import { readConfig } from '../../bin/config/config.ts'
 import { allot, served } from '../bin/program.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'examples/postgres')
@@ -21,15 +21,15 @@ const dockerfile = text('Dockerfile')
 const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts
 
 const start = (line: string): string[] => line.split(/\s+/)
-const composed = start(compose.services.allot.command)
+const composeCommand = start(compose.services.allot.command)
 const [, execStart] = /^ExecStart=\/usr\/bin\/env allot (.*)$/m.exec(unit)!
 
 /** The words of an example with what is only there replaced: the rest is what is to be current. */
-const withOwn = (words: readonly string[], own: Record<string, string>): string[] =>
+const replaceArguments = (words: readonly string[], own: Record<string, string>): string[] =>
   words.map((word, at) => own[words[at - 1] ?? ''] ?? word)
 
-const runs = async (words: readonly string[], own: Record<string, string>): Promise<void> => {
-  const server = await served(withOwn(words, { '--port': '0', '--workers': '2', ...own }).slice(1))
+const assertRuns = async (words: readonly string[], own: Record<string, string>): Promise<void> => {
+  const server = await served(replaceArguments(words, { '--port': '0', '--workers': '2', ...own }).slice(1))
   try {
     const ready = new URL('/-/readyz', server.api)
     assert.equal((await fetch(ready)).status, 200)
@@ -42,31 +42,35 @@ describe('examples/postgres', { skip: missing }, () => {
   it('starts Allot as compose.yaml says, which is ready where its health check asks', async (t) => {
     const { url, drop } = await emptyStore()
     t.after(drop)
-    assert.equal(composed[0], 'serve')
-    await runs(composed, { '--host': '127.0.0.1', '--data': aFolder(), '--storage': url })
+    assert.equal(composeCommand[0], 'serve')
+    await assertRuns(composeCommand, {
+      '--host': '127.0.0.1',
+      '--data': temporaryDirectory(),
+      '--storage': url,
+    })
     assert.match(compose.services.allot.healthcheck.test, /127\.0\.0\.1:3000\/-\/readyz/)
   })
 
   it('starts Allot as the systemd unit says, with the file beside it', async (t) => {
     const { url, drop } = await emptyStore()
     t.after(drop)
-    const config = join(aFolder(), 'allot.toml')
+    const config = join(temporaryDirectory(), 'allot.toml')
     const { server } = readConfig(join(folder, 'allot.toml'))
-    const own = text('allot.toml').replace(server.storage!, url).replace(server.data, aFolder())
+    const own = text('allot.toml').replace(server.storage!, url).replace(server.data, temporaryDirectory())
     writeFileSync(config, own.replace(`port = ${server.port}`, 'port = 0'))
-    await runs(start(execStart!), { '--config': config })
+    await assertRuns(start(execStart!), { '--config': config })
   })
 })
 
 describe('What examples/postgres says', () => {
   it('has only words that allot serve knows', async () => {
     const { out } = await allot(['serve', '--help'])
-    for (const word of [...composed, ...start(execStart!)].filter((one) => one.startsWith('--')))
+    for (const word of [...composeCommand, ...start(execStart!)].filter((one) => one.startsWith('--')))
       assert.ok(out.includes(`${word} <`), word)
   })
 
   it('has one port from the server to the host', () => {
-    const port = composed[composed.indexOf('--port') + 1]
+    const port = composeCommand[composeCommand.indexOf('--port') + 1]
     assert.deepEqual(compose.services.allot.ports, [`127.0.0.1:${port}:${port}`])
     assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, 'm'))
     assert.equal(readConfig(join(folder, 'allot.toml')).server.port, Number(port))
@@ -74,7 +78,7 @@ describe('What examples/postgres says', () => {
 
   it('lets the database take the connections of all workers', () => {
     const [, most] = /max_connections=(\d+)/.exec(compose.services.database.command)!
-    const workers = Number(composed[composed.indexOf('--workers') + 1])
+    const workers = Number(composeCommand[composeCommand.indexOf('--workers') + 1])
     assert.ok(workers * (6 + 4) < Number(most))
     assert.match(compose.services.database.image, /^postgres:15$/)
   })
@@ -97,7 +101,7 @@ describe('What examples/postgres says', () => {
 
   const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
   it('is a unit that systemd understands', { skip: !analyze && 'there is no systemd-analyze' }, () => {
-    const copy = join(aFolder(), 'allot.service')
+    const copy = join(temporaryDirectory(), 'allot.service')
     writeFileSync(copy, unit.replace('User=allot', 'User=root'))
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', copy], {
       encoding: 'utf8',

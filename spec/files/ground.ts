@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { memory } from '../../drivers/memory/index.ts'
 import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
 import { contentOf } from '../lfs/served.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 const quiet = { error: () => undefined, info: () => undefined }
 
@@ -19,7 +19,7 @@ export interface Ground {
 }
 
 export const aGround = (): Ground => {
-  const [driver, folder] = [memory(), aFolder()]
+  const [driver, folder] = [memory(), temporaryDirectory()]
   const files = { directory: join(folder, 'files') }
   const repositories = { directory: join(folder, 'repositories') }
   return {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type * as v from 'valibot'
-import { WORDS } from './populated.ts'
+import { KNOWN_VALUES } from './populated.ts'
 
 type Schema = v.GenericSchema & {
   readonly pipe?: readonly { type: string; requirement?: unknown }[]
@@ -41,11 +41,11 @@ const anyNumber = fc.oneof(
 )
 
 /** What a schema describes, with words that mean something to the server at the members that have some. */
-export const described = (schema: v.GenericSchema, member = ''): fc.Arbitrary<unknown> => {
+export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<unknown> => {
   const { type, wrapped, item, value, entries, options } = schema as Schema
   switch (type) {
     case 'optional':
-      return described(wrapped!, member)
+      return arbitraryOf(wrapped!, member)
     case 'string':
       return textOf(schema, member)
     case 'number':
@@ -55,9 +55,9 @@ export const described = (schema: v.GenericSchema, member = ''): fc.Arbitrary<un
     case 'picklist':
       return fc.constantFrom(...options!)
     case 'array':
-      return fc.array(described(item!, member), { maxLength: 3 })
+      return fc.array(arbitraryOf(item!, member), { maxLength: 3 })
     case 'record':
-      return fc.dictionary(wordOr(member, anyText), described(value!, member), { maxKeys: 3 })
+      return fc.dictionary(knownValueOr(member, anyText), arbitraryOf(value!, member), { maxKeys: 3 })
     case 'object':
       return members(entries!)
     default:
@@ -67,20 +67,23 @@ export const described = (schema: v.GenericSchema, member = ''): fc.Arbitrary<un
 
 const members = (entries: Record<string, Schema>): fc.Arbitrary<unknown> =>
   fc.record(
-    Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, described(schema, name)])),
+    Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, arbitraryOf(schema, name)])),
     { requiredKeys: Object.keys(entries).filter((name) => entries[name]!.type !== 'optional') },
   )
 
 /** No longer than the schema lets it be, and sometimes longer by one. */
 const textOf = (schema: Schema, member: string): fc.Arbitrary<string> => {
   const longest = schema.pipe?.find(({ type }) => type === 'max_length')?.requirement
-  if (typeof longest !== 'number') return wordOr(member, anyText)
+  if (typeof longest !== 'number') return knownValueOr(member, anyText)
   const atTheEdge = fc.constantFrom('x'.repeat(longest), 'x'.repeat(longest + 1))
-  return wordOr(member, fc.oneof({ weight: 6, arbitrary: anyText }, { weight: 1, arbitrary: atTheEdge }))
+  return knownValueOr(
+    member,
+    fc.oneof({ weight: 6, arbitrary: anyText }, { weight: 1, arbitrary: atTheEdge }),
+  )
 }
 
-export const wordOr = (member: string, other: fc.Arbitrary<string>): fc.Arbitrary<string> => {
-  const words = WORDS[member]
+export const knownValueOr = (member: string, other: fc.Arbitrary<string>): fc.Arbitrary<string> => {
+  const words = KNOWN_VALUES[member]
   if (words === undefined) return other
   return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: other })
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { committedDocument } from '../api/document.ts'
-import { withWords } from './known-values.ts'
+import { withKnownValues } from './known-values.ts'
 
 describe('npm run fuzz', () => {
   it('says how to get schemathesis where it is missing, and fails', () => {
@@ -19,7 +19,7 @@ describe('npm run fuzz', () => {
 
   it('changes nothing of the document but what may be asked', async () => {
     const document = committedDocument() as { paths: object; components: object }
-    const changed = withWords({ ...document }) as typeof document
+    const changed = withKnownValues({ ...document }) as typeof document
     const { valid, errors } = await new Validator().validate(structuredClone(changed))
     assert.ok(valid, JSON.stringify(errors))
     assert.notDeepEqual(changed, document)

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { sender, start } from '../support/test-server.ts'
-import { withWords } from './known-values.ts'
+import { createSender, start } from '../support/test-server.ts'
+import { withKnownValues } from './known-values.ts'
 import { populate } from './populated.ts'
-import { COMMAND, installed, run } from './schemathesis.ts'
+import { COMMAND, installedVersion, run } from './schemathesis.ts'
 
 /**
  * `npm run fuzz [-- --examples N --seed N]`: what schemathesis thinks of is asked of a started server with data in it,
@@ -14,7 +14,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 
 /** Fewer than these in all would prove little. */
-const LEAST = 2000
+const MIN_EXAMPLES = 2000
 
 /** These may take away the credentials that the run itself has, so each is asked of a server of its own. */
 const DANGEROUS = ['adminEditUser', 'adminDeleteUser', 'userDeleteAccessToken']
@@ -29,7 +29,7 @@ const campaigns = [
 ]
 
 /** A server that counts what it answers, and remembers what it had to log. */
-const watched = async () => {
+const startWatched = async () => {
   const [statuses, failures] = [new Map<number, number>(), [] as string[]]
   const log = {
     error: (fields: object, message: string) => failures.push(`${message}: ${Object.values(fields)}`),
@@ -47,31 +47,34 @@ const watched = async () => {
   return { running, statuses, failures }
 }
 
-const campaign = async (who: 'root' | 'alice', { filters, keepsCredentials }: (typeof campaigns)[number]) => {
-  const { running, statuses, failures } = await watched()
+const runCampaign = async (
+  who: 'root' | 'alice',
+  { filters, keepsCredentials }: (typeof campaigns)[number],
+) => {
+  const { running, statuses, failures } = await startWatched()
   try {
     const { alice } = await populate(running.allot)
     const { token } = { alice, root: running.root }[who]
-    const ask = sender(running.api)
-    const document = withWords((await ask('GET', '/openapi.json')).body)
+    const ask = createSender(running.api)
+    const document = withKnownValues((await ask('GET', '/openapi.json')).body)
     const asked = { api: running.api, token, document, filters, examples: Number(values.examples), seed }
     const { cases, passed } = await run(asked)
     const { status } = await ask('GET', '/user', { token })
     if (keepsCredentials && status !== 200) failures.push(`the run has lost its credentials: ${status}`)
     for (const failure of failures) console.error(failure)
-    return { cases, passed: passed && failures.length === 0, statuses: told(statuses) }
+    return { cases, passed: passed && failures.length === 0, statuses: formatStatuses(statuses) }
   } finally {
     await running.stop()
   }
 }
 
-const told = (statuses: Map<number, number>): string =>
+const formatStatuses = (statuses: Map<number, number>): string =>
   [...statuses]
     .sort(([a], [b]) => a - b)
     .map(([status, times]) => `${status}: ${times}`)
     .join(', ')
 
-const version = installed()
+const version = installedVersion()
 if (version === undefined) {
   console.error(`${COMMAND} cannot be started: pip install schemathesis, or say where it is in SCHEMATHESIS`)
   process.exit(1)
@@ -82,13 +85,13 @@ let sum = 0
 for (const who of ['root', 'alice'] as const)
   for (const one of campaigns) {
     console.log(`\n${who}: ${one.what}`)
-    const { cases, passed, statuses } = await campaign(who, one)
+    const { cases, passed, statuses } = await runCampaign(who, one)
     sum += cases
     lines.push(`${passed ? 'passed' : 'FAILED'}  ${who}, ${one.what}: ${cases} examples (${statuses})`)
     if (!passed) process.exitCode = 1
   }
 console.log(`\n${version}, seed ${seed}\n${lines.join('\n')}\n${sum} examples in all`)
-if (sum < LEAST) {
-  console.error(`at least ${LEAST} are wanted`)
+if (sum < MIN_EXAMPLES) {
+  console.error(`at least ${MIN_EXAMPLES} are wanted`)
   process.exitCode = 1
 }

@@ -1,4 +1,4 @@
-import { WORDS } from './populated.ts'
+import { KNOWN_VALUES } from './populated.ts'
 
 type Json = Record<string, unknown>
 
@@ -6,13 +6,13 @@ type Json = Record<string, unknown>
  * The document with the words that mean something to a populated server beside any other text, so that most requests
  * get past their names. What is answered stays as it is declared.
  */
-export const withWords = (document: Json): Json => {
+export const withKnownValues = (document: Json): Json => {
   const { paths, ...rest } = structuredClone(document)
   for (const operations of Object.values(paths as Record<string, Record<string, Operation>>))
     for (const { parameters = [], requestBody } of Object.values(operations)) {
-      for (const parameter of parameters) parameter.schema = known(parameter.schema, parameter.name)
+      for (const parameter of parameters) parameter.schema = addKnownValues(parameter.schema, parameter.name)
       for (const content of Object.values(requestBody?.content ?? {}))
-        content.schema = known(content.schema, '')
+        content.schema = addKnownValues(content.schema, '')
     }
   return { ...rest, paths }
 }
@@ -22,17 +22,17 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Json }> }
 }
 
-const known = (schema: Json, name: string): Json => {
+const addKnownValues = (schema: Json, name: string): Json => {
   const { type, properties, items } = schema
   if (type === 'object' && properties !== undefined) {
     const members = Object.entries(properties as Record<string, Json>)
     return {
       ...schema,
-      properties: Object.fromEntries(members.map(([name, one]) => [name, known(one, name)])),
+      properties: Object.fromEntries(members.map(([name, one]) => [name, addKnownValues(one, name)])),
     }
   }
-  if (type === 'array') return { ...schema, items: known(items as Json, name) }
-  const words = WORDS[name]
+  if (type === 'array') return { ...schema, items: addKnownValues(items as Json, name) }
+  const words = KNOWN_VALUES[name]
   if (words === undefined || 'enum' in schema) return schema
   if (type === 'integer') return { anyOf: [{ enum: words.map(Number) }, schema] }
   return type === 'string' ? { anyOf: [{ enum: words }, schema] } : schema

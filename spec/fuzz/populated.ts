@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { generateKey } from 'openpgp'
 import type { Allot } from '../../lib/index.ts'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 
 /** Keys to send: the first of each kind is there already. */
 const gpg = async (email: string) => (await generateKey({ type: 'ecc', userIDs: { email } })).publicKey
-const keys = { ssh: sshPair('ed25519').key, gpg: await gpg('alice@example.test') }
-const another = { ssh: sshPair('ecdsa', 256).key, gpg: await gpg('other@example.test') }
+const keys = { ssh: generateSshKey('ed25519').key, gpg: await gpg('alice@example.test') }
+const another = { ssh: generateSshKey('ecdsa', 256).key, gpg: await gpg('other@example.test') }
 
 /** What a populated server holds, and what may be sent to it, by the names of parameters and members. */
-export const WORDS: Readonly<Record<string, readonly string[]>> = {
+export const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {
   username: ['alice', 'ALICE', ':alice', ':username', 'bob', 'acme', 'shy', 'fresh'],
   target: ['alice', ':target', 'bob', ':bob'],
   owner: ['alice', 'acme', 'shy'],

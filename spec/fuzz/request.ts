@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Route } from '../../lib/http/index.ts'
-import { anyText, described, wordOr } from './arbitraries.ts'
+import { anyText, arbitraryOf, knownValueOr } from './arbitraries.ts'
 
 /** One request to a route, right or wrong. */
 export interface FuzzRequest {
@@ -14,11 +14,11 @@ export interface FuzzRequest {
 
 type AnyRoute = Route<never, never>
 
-const WHO = ['root', 'root', 'root', 'root', 'alice', 'alice', 'alice', 'nobody'] as const
+const USERS = ['root', 'root', 'root', 'root', 'alice', 'alice', 'alice', 'nobody'] as const
 
 export const fuzzRequestOf = (route: AnyRoute): fc.Arbitrary<FuzzRequest> =>
   fc.record({
-    who: fc.constantFrom(...WHO),
+    who: fc.constantFrom(...USERS),
     method: fc.constant(route.method),
     path: fc
       .tuple(pathOf(route), queryOf(route))
@@ -34,7 +34,7 @@ const segmentOf = (segment: string): fc.Arbitrary<string> => {
   const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
   if (name === undefined) return fc.constant(segment)
   // fetch resolves dots itself, so they would ask for something else.
-  return wordOr(
+  return knownValueOr(
     name,
     anyText.filter((text) => text.isWellFormed() && !/^(?:\.{0,2})$/.test(text)),
   ).map(encodeURIComponent)
@@ -43,7 +43,8 @@ const segmentOf = (segment: string): fc.Arbitrary<string> => {
 /** Each member as it is described, as any text, or not at all; and one that nobody knows. */
 const queryOf = ({ query, paging }: AnyRoute): fc.Arbitrary<string> => {
   const known = Object.entries(query?.entries ?? {}).map(
-    ([name, schema]) => [name, fc.oneof(described(schema, name).map(String), wordOr(name, anyText))] as const,
+    ([name, schema]) =>
+      [name, fc.oneof(arbitraryOf(schema, name).map(String), knownValueOr(name, anyText))] as const,
   )
   const pages =
     paging === undefined ? [] : (['page', 'limit'] as const).map((name) => [name, pageText] as const)
@@ -65,10 +66,10 @@ const bodyOf = ({ body, accepts }: AnyRoute): fc.Arbitrary<string | undefined> =
   if (accepts === 'application/x-ndjson')
     return fc.array(ledgerLine, { maxLength: 4 }).map((lines) => lines.join('\n'))
   if (!('type' in body)) return form
-  const right = described(body)
+  const right = arbitraryOf(body)
   return fc.oneof(
     { weight: 16, arbitrary: right.map((value) => JSON.stringify(value)) },
-    { weight: 3, arbitrary: spoiled(right).map((value) => JSON.stringify(value)) },
+    { weight: 3, arbitrary: withOneWrongMember(right).map((value) => JSON.stringify(value)) },
     { weight: 1, arbitrary: fc.json() },
     { weight: 1, arbitrary: fc.constantFrom('', '{', '[]', 'null', '{"__proto__":{"name":"x"}}') },
   )
@@ -91,7 +92,7 @@ const form = fc
   )
 
 /** One member of it is something else. */
-const spoiled = (whole: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+const withOneWrongMember = (whole: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.tuple(whole, fc.nat(20), fc.jsonValue({ maxDepth: 2 })).map(([value, at, other]) => {
     const names = Object.keys(value as object)
     return { ...(value as object), [names[at % names.length] ?? 'unknown']: other }
@@ -113,9 +114,9 @@ const ledgerLine = fc.oneof(
   fc
     .record({
       op: fc.constantFrom('put', 'delete', 'x'),
-      kind: wordOr('kind', anyText),
-      key: wordOr('key', anyText),
-      repository: wordOr('repository', anyText),
+      kind: knownValueOr('kind', anyText),
+      key: knownValueOr('key', anyText),
+      repository: knownValueOr('repository', anyText),
       name: anyText,
       size: fc.oneof(fc.nat(), fc.maxSafeInteger()),
       on: fc.constantFrom('issue', 'release'),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 export const COMMAND = process.env.SCHEMATHESIS ?? 'schemathesis'
 
 /** Its version; undefined where it is not installed. */
-export const installed = (): string | undefined => {
+export const installedVersion = (): string | undefined => {
   const { status, stdout } = spawnSync(COMMAND, ['--version'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
 }
@@ -53,14 +53,14 @@ export const run = async ({ api, token, document, filters, examples, seed }: Cam
     words.push('--checks', CHECKS.join(), '--max-examples', `${examples}`, '--seed', `${seed}`, '--no-color')
     words.push('--generation-database', 'none', '--warnings', 'off', '--continue-on-failure')
     words.push('--report', 'json', '--report-json-path', report)
-    const passed = (await ended(words, folder)) === 0
-    return { cases: existsSync(report) ? casesIn(readFileSync(report, 'utf8')) : 0, passed }
+    const passed = (await exitCodeOf(words, folder)) === 0
+    return { cases: existsSync(report) ? countCases(readFileSync(report, 'utf8')) : 0, passed }
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-const ended = (words: string[], cwd: string): Promise<number | null> =>
+const exitCodeOf = (words: string[], cwd: string): Promise<number | null> =>
   new Promise((resolve, reject) => {
     const hooks = join(import.meta.dirname, 'media_types.py')
     const env = { ...process.env, SCHEMATHESIS_HOOKS: hooks }
@@ -70,7 +70,7 @@ const ended = (words: string[], cwd: string): Promise<number | null> =>
   })
 
 /** Those that were not only thought of, but had their answers checked. */
-const casesIn = (report: string): number => {
+const countCases = (report: string): number => {
   const { test_cases: cases } = JSON.parse(report) as {
     test_cases: { generated: number; without_checks: number }
   }

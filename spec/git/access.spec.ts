@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { basic, type Person } from '../support/test-server.ts'
 import { aCheckout, attempt, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -145,7 +145,7 @@ describe('Who may push', () => {
     await allot.as(alice, 'PATCH', '/repos/alice/archived', { archived: true })
     const { err } = await attempt(checkout, ['push', urlFor(allot, 'alice/archived', alice), 'main:other'])
     assert.match(err, /archived/)
-    await git(aFolder(), 'clone', '--quiet', urlFor(allot, 'alice/archived'))
+    await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, 'alice/archived'))
   })
 
   it('asks for a password no longer than git does', async () => {
@@ -169,7 +169,7 @@ describe('Whose login it is', () => {
       assert.equal(made.status, 201)
       const url = urlFor(hosted, 'carol/demo')
       await git(checkout, '-c', 'http.extraHeader=X-User: carol', 'push', '--quiet', url, 'main')
-      assert.equal((await attempt(aFolder(), ['clone', url])).code, 128)
+      assert.equal((await attempt(temporaryDirectory(), ['clone', url])).code, 128)
     } finally {
       await hosted.stop()
     }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
 /** The authors and committers that somebody reads who clones without an account, and every byte of the commit. */
 const clonedBy = async (allot: ServedGit, path: string): Promise<{ names: string; commit: string }> => {
-  const folder = join(aFolder(), 'clone')
-  await git(aFolder(), 'clone', '--quiet', urlFor(allot, path), folder)
+  const folder = join(temporaryDirectory(), 'clone')
+  await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path), folder)
   return {
     names: await git(folder, 'log', '--format=%an <%ae>|%cn <%ce>'),
     commit: await git(folder, 'cat-file', 'commit', 'HEAD'),

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -79,7 +79,7 @@ describe('A push that is small when it is sent', () => {
   it('is refused when a commit in it is larger than 16 MiB unpacked, wherever that is', async () => {
     const { push, refs } = await repository(allot, await allot.person(), 'commit')
     const checkout = await aCheckout()
-    const message = join(aFolder(), 'message')
+    const message = join(temporaryDirectory(), 'message')
     writeFileSync(message, 'y'.repeat(17 * MIB))
     await git(checkout, 'commit', '--quiet', '--allow-empty', '--file', message)
     assert.match((await push(checkout, 'main')).err, /a commit of this push is larger than 16777216 bytes/)
@@ -95,7 +95,7 @@ describe('The memory of git', () => {
       const { push } = await repository(own, alice, 'large')
       const zeros = Buffer.alloc(150 * MIB)
       assert.equal((await push(await aCheckout({ zeros }), 'main')).err, '')
-      const folder = aFolder()
+      const folder = temporaryDirectory()
       await git(folder, 'clone', '--quiet', '--bare', urlFor(own, 'alice/large'), '.')
       assert.equal(await git(folder, 'cat-file', '-s', 'main:zeros'), String(zeros.length))
     } finally {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person, TestServer } from '../support/test-server.ts'
 
 export interface Outcome {
@@ -13,7 +13,7 @@ export interface Outcome {
 const environment = {
   PATH: process.env.PATH,
   LC_ALL: 'C',
-  HOME: aFolder(),
+  HOME: temporaryDirectory(),
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   GIT_AUTHOR_NAME: 'Ada',
@@ -49,7 +49,7 @@ export const urlFor = (allot: TestServer, path: string, who?: Pick<Person, 'name
 export const aCheckout = async (
   files: Record<string, string | Uint8Array> = { a: 'one\n' },
 ): Promise<string> => {
-  const folder = aFolder()
+  const folder = temporaryDirectory()
   await git(folder, 'init', '--quiet')
   await commit(folder, files)
   return folder

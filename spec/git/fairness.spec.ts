@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -21,7 +21,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-const clone = (who?: Person) => git(aFolder(), 'clone', '--quiet', urlFor(allot, path, who), '.')
+const clone = (who?: Person) => git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, who), '.')
 
 /** The headers of a fetch, and as much of its body as is given. */
 const beginFetch = async (body = ''): Promise<Socket> => {

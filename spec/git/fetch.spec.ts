@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -25,13 +25,13 @@ before(async () => {
 after(() => allot.stop())
 
 const cloned = async (...words: string[]): Promise<string> => {
-  const folder = aFolder()
+  const folder = temporaryDirectory()
   await git(folder, ...words, url(), 'clone')
   return `${folder}/clone`
 }
 
 const traced = async (version: number) => {
-  const folder = aFolder()
+  const folder = temporaryDirectory()
   const words = ['-c', `protocol.version=${version}`, 'clone', url(), 'clone']
   const { code, err } = await attempt(folder, words, { GIT_TRACE_PACKET: '1' })
   assert.equal(code, 0, err)
@@ -51,7 +51,7 @@ describe('git clone and fetch', () => {
     })
 
   it('take the URL without .git too', async () => {
-    const folder = aFolder()
+    const folder = temporaryDirectory()
     await git(folder, 'clone', '--quiet', url().replace(/\.git$/, ''), 'clone')
     assert.equal(await git(`${folder}/clone`, 'rev-parse', 'HEAD'), head)
   })
@@ -90,7 +90,7 @@ describe('git clone and fetch', () => {
 
   it('of an empty repository finds the branch that is to be', async () => {
     await allot.repository(alice, 'empty', { default_branch: 'trunk' })
-    const folder = aFolder()
+    const folder = temporaryDirectory()
     await git(folder, 'clone', '--quiet', urlFor(allot, 'alice/empty'), 'clone')
     assert.equal(await git(`${folder}/clone`, 'symbolic-ref', 'HEAD'), 'refs/heads/trunk')
   })
@@ -106,7 +106,7 @@ describe('git clone and fetch', () => {
       const { body } = await mounted.as(bob, 'GET', '/repos/bob/demo')
       assert.equal(body.clone_url, urlFor(mounted, 'bob/demo'))
       await git(checkout, 'push', '--quiet', urlFor(mounted, 'bob/demo', bob), 'main')
-      await git(aFolder(), 'clone', '--quiet', body.clone_url)
+      await git(temporaryDirectory(), 'clone', '--quiet', body.clone_url)
       await mounted.assertCounted('bob')
     } finally {
       await mounted.stop()

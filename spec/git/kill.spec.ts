@@ -4,8 +4,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
@@ -32,7 +32,7 @@ const pushOn = async (client: Client, url: string, isOver: () => boolean): Promi
 }
 
 const assertSound = async (server: Served, data: string, token: string, clients: Client[]): Promise<void> => {
-  const { body } = await sender(server.api)('GET', '/user/quota', { token })
+  const { body } = await createSender(server.api)('GET', '/user/quota', { token })
   const repositories = join(data, 'repositories')
   // Beside the shards lies git's check of pushes.
   const [shard] = readdirSync(repositories).filter((name) => /^[0-9a-f]{2}$/.test(name)) as [string]
@@ -51,7 +51,7 @@ const assertSound = async (server: Served, data: string, token: string, clients:
 }
 
 it(`a server that is killed while ${CLIENTS} clients push keeps what it acknowledged, and counts what lies there`, async () => {
-  const data = aFolder()
+  const data = temporaryDirectory()
   const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
   const token = out.trim()
   const clients: Client[] = await Promise.all(
@@ -64,7 +64,7 @@ it(`a server that is killed while ${CLIENTS} clients push keeps what it acknowle
   )
   for (let round = 0; round <= ROUNDS; round++) {
     const server = await served(['--data', data])
-    if (round === 0) await sender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
+    if (round === 0) await createSender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
     else await assertSound(server, data, token, clients)
     const url = `http://alice:${token}@${new URL(server.api).host}/alice/demo.git`
     let isOver = false

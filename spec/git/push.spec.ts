@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import type { Push } from '../../lib/index.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { bytesIn, type ServedGit, startGit } from './served.ts'
@@ -46,7 +46,7 @@ describe('git push', () => {
     assert.equal(empty, false)
     assert.ok(size >= 293)
     await allot.assertCounted('alice')
-    const clones = aFolder()
+    const clones = temporaryDirectory()
     await git(clones, 'clone', '--quiet', urlFor(allot, path), 'one')
     assert.equal(await git(`${clones}/one`, 'rev-parse', 'HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
   })
@@ -143,7 +143,7 @@ describe('git push', () => {
     await eventually(async () => /count: 0\n/.test(await git(folder, 'count-objects', '-v')))
     await eventually(async () => (await resource(path)).size === Math.floor(bytesIn(folder) / 1024))
     await allot.assertCounted('alice')
-    await git(aFolder(), 'clone', '--quiet', urlFor(allot, path))
+    await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path))
   })
 
   it('that nobody changed anything with says so and is fine', async () => {
@@ -157,7 +157,7 @@ describe('git push', () => {
     const before = (await allot.allot.quota.info('alice')).used.size.repos.public
     const tree = await git(checkout, 'rev-parse', 'HEAD^{tree}')
     const text = `tree ${tree}\nauthor nobody\ncommitter nobody\n\nx\n`
-    const file = `${aFolder()}/commit`
+    const file = `${temporaryDirectory()}/commit`
     writeFileSync(file, text)
     const bad = await git(checkout, 'hash-object', '-t', 'commit', '-w', '--literally', file)
     const { code, err } = await attempt(checkout, ['push', 'origin', `${bad}:refs/heads/bad`])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { git } from './client.ts'
 
@@ -19,7 +19,7 @@ export const startGit = async (
   options: Partial<AllotOptions> = {},
   ...mounted: Parameters<typeof start> extends [unknown?, ...infer Rest] ? Rest : never
 ): Promise<ServedGit> => {
-  const directory = aFolder()
+  const directory = temporaryDirectory()
   const allot = await start({ repositories: { directory }, ...options }, ...mounted)
   const recordOf = async (path: string) => (await allot.as(allot.root, 'GET', `/repos/${path}`)).body
   const folder = (id: number) => join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)

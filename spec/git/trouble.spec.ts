@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -247,9 +247,9 @@ describe('A store that fails', () => {
 
 describe('A git that is not there', () => {
   it('is a 503 that says so', async () => {
-    const git = join(aFolder(), 'git')
+    const git = join(temporaryDirectory(), 'git')
     symlinkSync(execFileSync('which', ['git'], { encoding: 'utf8' }).trim(), git)
-    const { allot, alice, url } = await scene({ repositories: { directory: aFolder(), git } })
+    const { allot, alice, url } = await scene({ repositories: { directory: temporaryDirectory(), git } })
     try {
       const path = await allot.repository(alice, 'demo', { auto_init: true })
       const asked = `${url(path)}/info/refs?service=git-upload-pack`

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
@@ -54,7 +54,7 @@ before(async () => {
 after(() => allot.stop())
 
 const fetched = async (version: number, object: string) => {
-  const client = aFolder()
+  const client = temporaryDirectory()
   await git(client, 'init', '--quiet')
   return attempt(client, ['-c', `protocol.version=${version}`, 'fetch', '--quiet', url(), object])
 }
@@ -216,9 +216,9 @@ describe('An object that a branch or a tag leads to', () => {
 
     for (const filter of ['blob:none', 'tree:0', 'blob:limit=2'])
       it(`comes to a partial clone when it is needed (version ${version}, ${filter})`, async () => {
-        const clone = `${aFolder()}/clone`
+        const clone = `${temporaryDirectory()}/clone`
         const words = ['-c', `protocol.version=${version}`, 'clone', '--quiet', `--filter=${filter}`]
-        await git(aFolder(), ...words, url(), clone)
+        await git(temporaryDirectory(), ...words, url(), clone)
         assert.equal(await git(clone, 'show', 'HEAD:a'), 'two')
         assert.equal(await git(clone, 'show', 'HEAD~1:old'), 'old')
         assert.match(await git(clone, 'log', '--patch', '--format=%s'), /-one\n\+two/)

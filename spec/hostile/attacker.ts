@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Shot, Weapon } from './attacks.ts'
+import type { AttackPlan, AttackRequest } from './attacks.ts'
 
 /*
  * The process of the attacker: it fires at a server from an address of its own until it is stopped. Other machines would
@@ -12,7 +12,7 @@ import type { Shot, Weapon } from './attacks.ts'
 setPriority(19)
 const { base, weapon, localAddress } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
   base: string
-  weapon: Weapon
+  weapon: AttackPlan
   localAddress: string
 }
 const { hostname: host, port } = new URL(base)
@@ -24,7 +24,7 @@ const count = (outcome: string | number | undefined) => {
   counts[String(outcome)] = (counts[String(outcome)] ?? 0) + 1
 }
 
-const fire = ({ method, path, body, headers = {} }: Shot, round: number): Promise<void> =>
+const sendRequest = ({ method, path, body, headers = {} }: AttackRequest, round: number): Promise<void> =>
   new Promise((resolve) => {
     const req = request({ host, port, agent, localAddress, method, path, headers }, (res) => {
       res.resume().once('close', () => {
@@ -40,17 +40,17 @@ const fire = ({ method, path, body, headers = {} }: Shot, round: number): Promis
   })
 
 let fired = 0
-const shoot = async (shots: Shot[]): Promise<void> => {
+const sendForever = async (shots: AttackRequest[]): Promise<void> => {
   for (;;) {
     const number = fired++
-    await fire(shots[number % shots.length]!, Math.floor(number / weapon.connections))
+    await sendRequest(shots[number % shots.length]!, Math.floor(number / weapon.connections))
     // A refusal at once is not to become a flood of its own.
     await sleep(5)
   }
 }
 
 /** Connected anew whenever the server ends it. */
-const hold = async (bytes: string): Promise<void> => {
+const holdConnections = async (bytes: string): Promise<void> => {
   for (;;) {
     await new Promise<void>((resolve) => {
       const socket = connect({ host, port: Number(port), localAddress }, () => socket.write(bytes))
@@ -62,9 +62,9 @@ const hold = async (bytes: string): Promise<void> => {
   }
 }
 
-const { shots, held } = weapon
+const { requests, heldRequest } = weapon
 for (let index = 0; index < weapon.connections; index++)
-  void (held === undefined ? shoot(shots ?? []) : hold(held))
+  void (heldRequest === undefined ? sendForever(requests ?? []) : holdConnections(heldRequest))
 
 process.once('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit())

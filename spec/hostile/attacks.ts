@@ -4,7 +4,7 @@ import { pktLine } from '../git/slow-push.ts'
 import type { Send } from '../support/request.ts'
 
 /** What an attack is made ready with: a server, and the tokens of who attacks it. */
-export interface Scene {
+export interface AttackSetup {
   /** Without a slash at the end. */
   base: string
   ask: Send
@@ -13,7 +13,7 @@ export interface Scene {
 }
 
 /** One request of an attack. */
-export interface Shot {
+export interface AttackRequest {
   method: string
   path: string
   body?: string
@@ -21,40 +21,40 @@ export interface Shot {
 }
 
 /** What the process of the attacker is given. */
-export interface Weapon {
+export interface AttackPlan {
   connections: number
   /** In turn; `#` in a body is the number of the round. */
-  shots?: Shot[]
+  requests?: AttackRequest[]
   /** Bytes that a connection begins with, and then sends nothing more. */
-  held?: string
+  heldRequest?: string
 }
 
 export interface Attack {
   name: string
   title: string
-  prepare(scene: Scene): Promise<Weapon>
+  prepare(scene: AttackSetup): Promise<AttackPlan>
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const as = (token: string) => ({ authorization: `token ${token}` })
 
-const posts = (connections: number, path: string, body: object, headers = {}): Weapon => ({
+const posts = (connections: number, path: string, body: object, headers = {}): AttackPlan => ({
   connections,
-  shots: [{ method: 'POST', path, body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } }],
+  requests: [{ method: 'POST', path, body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } }],
 })
 
-const fails = async (answer: ReturnType<Send>, status: number): Promise<void> => {
+const expectStatus = async (answer: ReturnType<Send>, status: number): Promise<void> => {
   const { status: is, text } = await answer
   if (is !== status) throw new Error(`the attack could not be prepared: ${is} ${text}`)
 }
 
-const markdown = (connections: number, text: string): Weapon =>
+const markdown = (connections: number, text: string): AttackPlan =>
   posts(connections, '/api/v1/markdown', { Text: text, Mode: 'gfm' })
 
 const COLUMNS = 1400
 const TABLE = `${'a|'.repeat(COLUMNS)}\n${'-|'.repeat(COLUMNS)}\n${'a\n'.repeat(COLUMNS)}`
 
-const batch = (connections: number, authorization: string): Weapon => {
+const batch = (connections: number, authorization: string): AttackPlan => {
   const oid = createHash('sha256').update('there').digest('hex')
   const objects = Array.from({ length: 11_500 }, () => ({ oid, size: 5 }))
   const headers = { 'content-type': 'application/vnd.git-lfs+json', authorization }
@@ -62,8 +62,8 @@ const batch = (connections: number, authorization: string): Weapon => {
   return posts(connections, path, { operation: 'download', objects }, headers)
 }
 
-const withObject = async ({ ask, base, mallory }: Scene): Promise<void> => {
-  await fails(ask('POST', '/user/repos', { token: mallory, body: { name: 'lfs' } }), 201)
+const uploadObject = async ({ ask, base, mallory }: AttackSetup): Promise<void> => {
+  await expectStatus(ask('POST', '/user/repos', { token: mallory, body: { name: 'lfs' } }), 201)
   const oid = createHash('sha256').update('there').digest('hex')
   const url = `${base}/mallory/lfs.git/info/lfs/objects/${oid}/5`
   const { status } = await fetch(url, { method: 'PUT', headers: as(mallory), body: 'there' })
@@ -79,8 +79,12 @@ const armoured = (): string => {
   return `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${lines}\n-----END PGP PUBLIC KEY BLOCK-----\n`
 }
 
-const pushed = async ({ ask, base, mallory }: Scene, name: string, files: Record<string, Uint8Array>) => {
-  await fails(ask('POST', '/user/repos', { token: mallory, body: { name } }), 201)
+const pushRepository = async (
+  { ask, base, mallory }: AttackSetup,
+  name: string,
+  files: Record<string, Uint8Array>,
+) => {
+  await expectStatus(ask('POST', '/user/repos', { token: mallory, body: { name } }), 201)
   const checkout = await aCheckout(files)
   const url = new URL(`${base}/mallory/${name}.git`)
   Object.assign(url, { username: 'mallory', password: mallory })
@@ -94,13 +98,13 @@ const idlePost = (path: string, headers: string): string =>
 
 const WORDS = Array.from({ length: 85 }, (_, index) => `${(index + 360).toString(36)}`)
 
-const searched = async ({ ask, mallory }: Scene): Promise<Weapon> => {
-  await fails(ask('POST', '/user/repos', { token: mallory, body: { name: 'issues' } }), 201)
+const prepareSearch = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
+  await expectStatus(ask('POST', '/user/repos', { token: mallory, body: { name: 'issues' } }), 201)
   const body = { title: WORDS.slice(0, -1).join(' ') }
   for (let made = 0; made < 1500; made += 10)
     await Promise.all(
       Array.from({ length: 10 }, () =>
-        fails(ask('POST', '/repos/mallory/issues/issues', { token: mallory, body }), 201),
+        expectStatus(ask('POST', '/repos/mallory/issues/issues', { token: mallory, body }), 201),
       ),
     )
   // Of all words, of as many as are taken, and of as many that no title has together.
@@ -110,38 +114,41 @@ const searched = async ({ ask, mallory }: Scene): Promise<Weapon> => {
     path: `/api/v1/repos/mallory/issues/issues?q=${encodeURIComponent(words.join(' '))}`,
     headers: as(mallory),
   }))
-  return { connections: 16, shots }
+  return { connections: 16, requests: shots }
 }
 
 const REPOSITORIES = 1500
 
 /** Searches that read every repository. */
-const sorted = async ({ ask, mallory }: Scene): Promise<Weapon> => {
+const prepareRepositories = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
   for (let made = 0; made < REPOSITORIES; made += 10)
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        fails(ask('POST', '/user/repos', { token: mallory, body: { name: `repo${made + index}` } }), 201),
+        expectStatus(
+          ask('POST', '/user/repos', { token: mallory, body: { name: `repo${made + index}` } }),
+          201,
+        ),
       ),
     )
   const queries = ['sort=updated', 'archived=false&order=desc', 'q=repo,rep,epo']
   const shots = queries.map((query) => ({ method: 'GET', path: `/api/v1/repos/search?limit=1&${query}` }))
-  return { connections: 240, shots }
+  return { connections: 240, requests: shots }
 }
 
 /** As many as are taken; the attack goes on adding. */
-const organizations = async ({ ask, mallory }: Scene): Promise<Weapon> => {
+const prepareOrganizations = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
   for (let made = 0; made < 1000; made += 10)
     await Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         const username = `org${made + index}`
-        await fails(ask('POST', '/orgs', { token: mallory, body: { username } }), 201)
+        await expectStatus(ask('POST', '/orgs', { token: mallory, body: { username } }), 201)
         await ask('PUT', `/orgs/${username}/members/victim`, { token: mallory, body: { role: 'owner' } })
       }),
     )
   const headers = { ...JSON_TYPE, ...as(mallory) }
   return {
     connections: 16,
-    shots: Array.from({ length: 1000 }, (_, index) => ({
+    requests: Array.from({ length: 1000 }, (_, index) => ({
       method: 'PUT',
       path: `/api/v1/orgs/org${index}/members/victim`,
       body: '{"role":"owner"}',
@@ -156,7 +163,7 @@ export const attacks: readonly Attack[] = [
     name: 'lfs-anonymous',
     title: 'LFS batches of 11,500 equal objects with a header of 15,000 letters',
     async prepare(scene) {
-      await withObject(scene)
+      await uploadObject(scene)
       return batch(8, `Foo ${'x'.repeat(15_000)}`)
     },
   },
@@ -164,7 +171,7 @@ export const attacks: readonly Attack[] = [
     name: 'lfs-signed-in',
     title: 'the same, signed in',
     async prepare(scene) {
-      await withObject(scene)
+      await uploadObject(scene)
       return batch(8, `token${' '.repeat(15_000)}${scene.mallory}`)
     },
   },
@@ -188,36 +195,39 @@ export const attacks: readonly Attack[] = [
     name: 'idle-fetches',
     title: '64 fetches without a body',
     async prepare(scene) {
-      await pushed(scene, 'open', { a: Buffer.from('a') })
+      await pushRepository(scene, 'open', { a: Buffer.from('a') })
       const headers = `Content-Type: ${FETCH['content-type']}\r\nTransfer-Encoding: chunked`
-      return { connections: 64, held: idlePost('/mallory/open.git/git-upload-pack', headers) }
+      return { connections: 64, heldRequest: idlePost('/mallory/open.git/git-upload-pack', headers) }
     },
   },
   {
     name: 'idle-posts',
     title: '1,000 requests without their bodies',
-    prepare: async () => ({ connections: 1000, held: idlePost('/api/v1/markdown', 'Content-Length: 100') }),
+    prepare: async () => ({
+      connections: 1000,
+      heldRequest: idlePost('/api/v1/markdown', 'Content-Length: 100'),
+    }),
   },
   {
     name: 'zeros',
     title: '16 fetches of 300 MB of zeros that were pushed as 292 KB',
     async prepare(scene) {
-      const commit = await pushed(scene, 'zeros', { zeros: Buffer.alloc(300_000_000) })
+      const commit = await pushRepository(scene, 'zeros', { zeros: Buffer.alloc(300_000_000) })
       const body = `${pktLine(`want ${commit} side-band-64k ofs-delta\n`)}0000${pktLine('done\n')}`
       const path = '/mallory/zeros.git/git-upload-pack'
-      return { connections: 16, shots: [{ method: 'POST', path, body, headers: FETCH }] }
+      return { connections: 16, requests: [{ method: 'POST', path, body, headers: FETCH }] }
     },
   },
-  { name: 'issue-search', title: 'searches for 16 and for 85 words in 1,500 issues', prepare: searched },
+  { name: 'issue-search', title: 'searches for 16 and for 85 words in 1,500 issues', prepare: prepareSearch },
   {
     name: 'repository-search',
     title: '240 searches that sort or join 1,500 repositories, without signing in',
-    prepare: sorted,
+    prepare: prepareRepositories,
   },
   {
     name: 'organizations',
     title: '1,000 organizations that make the other client their owner',
-    prepare: organizations,
+    prepare: prepareOrganizations,
   },
   {
     name: 'one-name',

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Served } from '../bin/program.ts'
-import { built } from '../support/build.ts'
-import { aFolder } from '../support/folder.ts'
-import { sender } from '../support/request.ts'
-import { type Attack, attacks, type Scene } from './attacks.ts'
+import { buildProgram } from '../support/build.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createSender } from '../support/request.ts'
+import { type Attack, type AttackSetup, attacks } from './attacks.ts'
 import { type Resident, watchMemory } from './memory.ts'
-import type { Measured } from './victim.ts'
+import type { Measurement } from './victim.ts'
 
 /*
  * `npm run hostile`: attacks a server as it is published, from one address and with as many connections as the attack is
@@ -31,28 +31,28 @@ const seconds = Number(flags.seconds)
 
 interface Row {
   attack: Attack
-  measured: Measured
+  measured: Measurement
   memory: Resident
   counts: Record<string, number>
 }
 
 /** The input goes by a file: it may be longer than a command line. */
-const started = (file: string, input: object): ChildProcess => {
-  const path = join(aFolder(), 'input.json')
+const startProcess = (file: string, input: object): ChildProcess => {
+  const path = join(temporaryDirectory(), 'input.json')
   writeFileSync(path, JSON.stringify(input))
   const args = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, file), path]
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-const linesOf = async (child: ChildProcess): Promise<string> => {
+const outputOf = async (child: ChildProcess): Promise<string> => {
   let text = ''
   for await (const chunk of child.stdout!) text += chunk
   return text
 }
 
 /** A server with its administrator, the attacker and the other client, who has a small repository. */
-const sceneOn = async (server: Served): Promise<Scene & { victim: string }> => {
-  const ask = sender(server.api)
+const prepareServer = async (server: Served): Promise<AttackSetup & { victim: string }> => {
+  const ask = createSender(server.api)
   while (!/token ([0-9a-f]{40})/.test(server.printed())) await new Promise((wake) => setTimeout(wake, 20))
   const [, root] = /token ([0-9a-f]{40})/.exec(server.printed())!
   const person = async (username: string): Promise<string> => {
@@ -72,20 +72,20 @@ const sceneOn = async (server: Served): Promise<Scene & { victim: string }> => {
 const run = async (attack: Attack): Promise<Row> => {
   // What it starts is chosen when it is loaded.
   const { served } = await import('../bin/program.ts')
-  const server = await served(['--data', join(aFolder(), 'data')])
+  const server = await served(['--data', join(temporaryDirectory(), 'data')])
   try {
-    const { victim, ...scene } = await sceneOn(server)
+    const { victim, ...scene } = await prepareServer(server)
     const weapon = await attack.prepare(scene)
     const memory = watchMemory(server.child.pid!)
-    const attacker = started('attacker.ts', { base: scene.base, weapon, localAddress: ATTACKER })
+    const attacker = startProcess('attacker.ts', { base: scene.base, weapon, localAddress: ATTACKER })
     await once(attacker.stdout!, 'data')
     await new Promise((wake) => setTimeout(wake, 1000))
     const clone = new URL(`${scene.base}/victim/small.git`)
     Object.assign(clone, { username: 'victim', password: victim })
     const asked = { base: scene.base, path: '/api/v1/user/quota', token: victim, clone: clone.href, seconds }
-    const measured = JSON.parse(await linesOf(started('victim.ts', asked))) as Measured
+    const measured = JSON.parse(await outputOf(startProcess('victim.ts', asked))) as Measurement
     attacker.kill()
-    const counts = JSON.parse(await linesOf(attacker)) as Record<string, number>
+    const counts = JSON.parse(await outputOf(attacker)) as Record<string, number>
     return { attack, measured, memory: memory(), counts }
   } finally {
     await server.stop('SIGKILL')
@@ -125,7 +125,7 @@ const HEAD = [
 const load = `load average ${loadavg()[0]!.toFixed(1)} before`
 const footer = `Node ${process.versions.node}, ${cpus().length} cores, ${load}, attacked for ${seconds} s each`
 
-const intoSecurity = (text: string): void => {
+const writeToSecurity = (text: string): void => {
   const file = fileURLToPath(new URL('../../SECURITY.md', import.meta.url))
   const before = readFileSync(file, 'utf8')
   const [begin, end] = ['<!-- hostile -->', '<!-- end of hostile -->']
@@ -139,7 +139,7 @@ if (chosen.length === 0 || !(seconds > 0)) {
   process.stderr.write(`hostile: expected --only with some of ${names}, and --seconds above 0\n`)
   process.exit(2)
 }
-process.env.ALLOT_PROGRAM = built()
+process.env.ALLOT_PROGRAM = buildProgram()
 const rows: Row[] = []
 for (const attack of chosen) {
   const row = await run(attack)
@@ -148,5 +148,5 @@ for (const attack of chosen) {
 }
 const table = [...HEAD, ...rows.map(rowOf), '', `${footer}.`].join('\n')
 process.stdout.write(`${table}\n`)
-if (flags.security) intoSecurity(table)
+if (flags.security) writeToSecurity(table)
 process.exit(rows.every(isReached) ? 0 : 1)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attempt } from '../git/client.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 /*
  * The process of a client that does nothing wrong: it reads its quota 50 times a second, whether or not the answer before
@@ -22,7 +22,7 @@ const agent = new Agent({ keepAlive: true })
 const { hostname: host, port } = new URL(base)
 const until = performance.now() + seconds * 1000
 
-export interface Measured {
+export interface Measurement {
   /** Milliseconds, sorted. */
   times: number[]
   /** How many requests had another answer than 200, or none. */
@@ -31,7 +31,7 @@ export interface Measured {
   clones: number[]
   clonesFailed: number
 }
-const measured: Measured = { times: [], failed: 0, clones: [], clonesFailed: 0 }
+const measured: Measurement = { times: [], failed: 0, clones: [], clonesFailed: 0 }
 
 const ask = (): Promise<void> =>
   new Promise((resolve) => {
@@ -50,7 +50,7 @@ const ask = (): Promise<void> =>
     req.end()
   })
 
-const asking = async (): Promise<void> => {
+const readQuotas = async (): Promise<void> => {
   const asked: Promise<void>[] = []
   for (let next = performance.now(); next < until; next += INTERVAL) {
     await sleep(Math.max(0, next - performance.now()))
@@ -59,17 +59,17 @@ const asking = async (): Promise<void> => {
   await Promise.all(asked)
 }
 
-const cloning = async (): Promise<void> => {
+const cloneRepeatedly = async (): Promise<void> => {
   do {
     const begun = performance.now()
-    const { code } = await attempt(aFolder(), ['clone', '--quiet', clone, '.'])
+    const { code } = await attempt(temporaryDirectory(), ['clone', '--quiet', clone, '.'])
     measured.clones.push((performance.now() - begun) / 1000)
     if (code !== 0) measured.clonesFailed++
     await sleep(200)
   } while (performance.now() < until)
 }
 
-await Promise.all([asking(), cloning()])
+await Promise.all([readQuotas(), cloneRepeatedly()])
 measured.times.sort((one, other) => one - other)
 process.stdout.write(`${JSON.stringify(measured)}\n`)
 process.exit()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { aCheckout, attempt, commit, git, urlFor } from '../git/client.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { describeWithLfs } from './client.ts'
 import { type ServedLfs, startLfs } from './served.ts'
@@ -27,7 +27,7 @@ const tracked = async (path: string) => {
 }
 
 const cloned = async (path: string, who = alice) => {
-  const folder = aFolder()
+  const folder = temporaryDirectory()
   await git(folder, 'clone', '--quiet', urlFor(allot, path, who), '.')
   await git(folder, 'lfs', 'install', '--local')
   await git(folder, 'lfs', 'pull')
@@ -69,7 +69,7 @@ describeWithLfs('git lfs', () => {
       const content = randomBytes(10_000)
       await commit(folder, { [`${name}.bin`]: content })
       await git(folder, 'push', '--quiet', '--force', 'origin', 'main')
-      const clone = aFolder()
+      const clone = temporaryDirectory()
       await git(clone, 'init', '--quiet')
       await git(clone, 'lfs', 'install', '--local')
       await git(clone, ...way)

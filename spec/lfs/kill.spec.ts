@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
 import { eventually } from '../git/slow-push.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { aContent, type Content } from './served.ts'
 
 const filesIn = (data: string, folder: string): string[] => {
@@ -38,7 +38,7 @@ const halfSent = async (server: Served, token: string, { oid, size, bytes }: Con
 
 describe('A server that is killed while LFS objects come', () => {
   it('has lost none that it has answered, and keeps and counts no others', async () => {
-    const data = aFolder()
+    const data = temporaryDirectory()
     const first = await served(['--data', data])
     await eventually(() => /^ {2}[0-9a-f]{40}$/m.test(first.printed()))
     const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(first.printed()) as unknown as [string, string]

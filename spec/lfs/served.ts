@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
 import { type ServedGit, startGit } from '../git/served.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 
 export const LFS = 'application/vnd.git-lfs+json'
@@ -52,7 +52,7 @@ export interface ServedLfs extends ServedGit {
 }
 
 export const startLfs = async (options: Partial<AllotOptions> = {}): Promise<ServedLfs> => {
-  const directory = aFolder()
+  const directory = temporaryDirectory()
   const allot = await startGit({ files: { directory }, ...options })
 
   const lfs: ServedLfs['lfs'] = async (path, method, at, who, body, headers = {}) => {

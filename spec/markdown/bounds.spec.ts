@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
 import { createMarkdown, type Markdown } from '../../lib/markdown/index.ts'
 
-import { inSomeRound } from '../support/retry.ts'
+import { retryMeasurement } from '../support/retry.ts'
 
 const DEADLINE = 300
 /** Milliseconds for starting a worker and for a machine that is busy with other specs. */
@@ -66,7 +66,7 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
   for (const [name, text] of HOSTILE)
     for (const mode of ['markdown', 'gfm'])
       it(`answers, or refuses at its deadline, ${name} (${text.length} bytes) in the mode ${mode}`, async () => {
-        await inSomeRound(async () => {
+        await retryMeasurement(async () => {
           const heldUp = await timeHeldUp({ text, mode, context: '/a/b', baseUrl })
           assert.ok(heldUp <= 250, `the event loop was held up for ${heldUp} ms`)
         })
@@ -94,7 +94,7 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
     const part = fc.tuple(piece, fc.integer({ min: 1, max: 400 })).map(([text, times]) => text.repeat(times))
     const text = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''))
     const property = fc.asyncProperty(text, fc.constantFrom('markdown', 'gfm'), async (given, mode) => {
-      await inSomeRound(async () => {
+      await retryMeasurement(async () => {
         const heldUp = await timeHeldUp({ text: given, mode, context: '/a/b', baseUrl })
         assert.ok(heldUp <= 250, `the event loop was held up for ${heldUp} ms`)
       })
@@ -110,7 +110,7 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
         /plain words/,
       )
       const context = `${'/'.repeat(500_000)}x`
-      await inSomeRound(async () => {
+      await retryMeasurement(async () => {
         const begun = performance.now()
         await patient.render('host', { text: '#1 '.repeat(80), mode: 'gfm', context, baseUrl })
         assert.ok(performance.now() - begun < 250)
@@ -144,7 +144,7 @@ describe('Workers', () => {
   it('render what waits for them, a text of another client before the later ones of the first', () =>
     using(5000, async (own) => {
       await Promise.all([own.render('a', PLAIN), own.render('a', PLAIN), own.render('b', PLAIN)])
-      await inSomeRound(async () => {
+      await retryMeasurement(async () => {
         const done: string[] = []
         const texts = [...'aaaaaaaaaab'].map((client) =>
           own.render(client, PLAIN).then(() => done.push(client)),

@@ -8,7 +8,7 @@ import { pagesOf } from '../../bin/migrate/paging.ts'
 import { connectSource } from '../../bin/migrate/source.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
 import { allot } from '../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
 import { startTarget, type Target } from './two.ts'
@@ -155,7 +155,7 @@ describe('What the source says', () => {
     }
     for (const [path, answer] of Object.entries(answers)) {
       const odd = await withAnswer(path, answer)
-      const words = ['migrate', '--from', odd.base, '--data', aFolder()]
+      const words = ['migrate', '--from', odd.base, '--data', temporaryDirectory()]
       const { out, err } = await allot(words, undefined, { env: { ALLOT_FROM_TOKEN: source.root.token } })
       printed.push(out, err)
       odd.stop()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { gpgPair } from '../support/keygen.ts'
+import { generateGpgKey } from '../support/keygen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
-const pair = gpgPair('Alice <alice@example.com>')
+const pair = generateGpgKey('Alice <alice@example.com>')
 const NONE: Reply = { body: [], total: 0 }
 const NOT_FOUND: Reply = { status: 404, body: { message: "The target couldn't be found.", errors: [] } }
 const FORBIDDEN: Reply = { status: 403, body: { message: 'forbidden' } }

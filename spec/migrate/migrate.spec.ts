@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { commit, git } from '../git/client.ts'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
@@ -9,7 +9,7 @@ let source: TestServer
 let target: Target
 let [ann, ben]: Person[] = []
 let checkout: string
-const pair = sshPair('ed25519')
+const pair = generateSshKey('ed25519')
 
 before(async () => {
   source = await start({ dialect: 'forgejo' })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import {
   type Level,
   type Model,
@@ -20,7 +20,7 @@ const unitLevel = fc.constantFrom<Level>('none', 'read', 'write', 'write', 'writ
 let keys: string[] | undefined
 /** Made once, by the real ssh-keygen. */
 const sshKeys = () => {
-  keys ??= USERS.map(() => sshPair('ed25519').key)
+  keys ??= USERS.map(() => generateSshKey('ed25519').key)
   return keys
 }
 

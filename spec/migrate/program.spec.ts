@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { allot, begin, PROGRAM } from '../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { replay } from './replay.ts'
 import { pushed } from './two.ts'
@@ -17,7 +17,7 @@ const SHARD = REPOSITORIES.toString(16).padStart(2, '0')
 
 let source: TestServer
 let env: Record<string, string>
-const folder = aFolder()
+const folder = temporaryDirectory()
 
 before(async () => {
   source = await start({ dialect: 'forgejo' })

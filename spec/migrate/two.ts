@@ -2,7 +2,7 @@ import { migrate } from '../../bin/migrate/index.ts'
 import { createReport, type Report } from '../../bin/migrate/report.ts'
 import { connectSource } from '../../bin/migrate/source.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** A server with an empty store, and everything that is moved into it. */
@@ -15,7 +15,7 @@ export interface Target extends TestServer {
 }
 
 export const startTarget = async (): Promise<Target> => {
-  const directory = aFolder()
+  const directory = temporaryDirectory()
   const target = await start({ repositories: { directory } })
   return {
     ...target,

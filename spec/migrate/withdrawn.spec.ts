@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { type Model, type ModelTeam, type ModelUser, UNITS } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { assertNoExcess, rightsHere } from './rights.ts'
 import { startTarget, type Target } from './two.ts'
 
-const { key } = sshPair('ed25519')
+const { key } = generateSshKey('ed25519')
 const OPERATOR = { id: 0, admin: true }
 
 const user = (login: string, more: Partial<ModelUser> = {}): ModelUser => ({
@@ -334,7 +334,7 @@ describe('What was made here', () => {
     const [acme, ben, carl] = [await accountHere('acme'), await accountHere('ben'), await accountHere('carl')]
     await organizations.setMember(acme.id, ben.id, { owner: false })
     await accounts.edit(carl.id, { admin: true })
-    await sshKeys.add(ben.id, { title: 'mine', key: sshPair('ed25519').key })
+    await sshKeys.add(ben.id, { title: 'mine', key: generateSshKey('ed25519').key })
     await relations.follows.follow({ id: carl.id, admin: true }, 'ann')
     const hers = await repositories.create(ben, ben, { name: 'hers' })
     const secret = await repositoryHere('acme', 'secret')

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { type Allot, createAllot } from '../../lib/index.ts'
 import { onPostgres } from '../support/store.ts'
-import { type Answer, sender } from '../support/test-server.ts'
+import { type Answer, createSender } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
 
@@ -17,7 +17,7 @@ const REQUESTS = onPostgres ? 10_000 : 400
 /** One of the servers. Each request goes to a random one. */
 interface Process {
   child: ChildProcess
-  ask: ReturnType<typeof sender>
+  ask: ReturnType<typeof createSender>
 }
 
 const begin = async (url: string): Promise<Process> => {
@@ -26,7 +26,7 @@ const begin = async (url: string): Promise<Process> => {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [port] = await once(child.stdout!, 'data')
-  return { child, ask: sender(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
+  return { child, ask: createSender(`http://127.0.0.1:${Number(String(port))}/api/v1`) }
 }
 
 let processes: Process[] = []

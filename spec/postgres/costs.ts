@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { createAllot } from '../../lib/index.ts'
-import { putBetween } from '../readme/section.ts'
+import { replaceSection } from '../readme/section.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
 
@@ -100,4 +100,4 @@ const table = [
   ),
 ].join('\n')
 process.stdout.write(`${table}\n`)
-if (process.argv.includes('--docs')) putBetween('costs', table, 'docs/scale.md')
+if (process.argv.includes('--docs')) replaceSection('costs', table, 'docs/scale.md')

@@ -1,4 +1,4 @@
-import { putBetween } from '../readme/section.ts'
+import { replaceSection } from '../readme/section.ts'
 import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
 
 /** `npm run faults`: runs each fault and prints the outcomes as a table; `--readme` writes the table into the README. */
@@ -28,5 +28,5 @@ const table = [
   ...rows,
 ].join('\n')
 process.stdout.write(`${table}\n`)
-if (process.argv.includes('--readme')) putBetween('faults', table)
+if (process.argv.includes('--readme')) replaceSection('faults', table)
 process.exitCode = isCorrect ? 0 : 1

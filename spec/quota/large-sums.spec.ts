@@ -7,7 +7,7 @@ import { explain } from '../../lib/quota/evaluate.ts'
 import type { Usage } from '../../lib/quota/subjects.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { exported, inChunks } from '../transfer/instance.ts'
@@ -150,7 +150,7 @@ describe('Usage beyond 2^53-1', () => {
           driver: memory(),
           repositories: false,
           log: quiet,
-          files: { directory: aFolder() },
+          files: { directory: temporaryDirectory() },
         })
         const model = new Model()
         const people = await Promise.all(OWNERS.map((name) => allot.hosting.accounts.createUser({ name })))
@@ -174,7 +174,7 @@ describe('Usage beyond 2^53-1', () => {
           driver: copy,
           repositories: false,
           log: quiet,
-          files: { directory: aFolder() },
+          files: { directory: temporaryDirectory() },
         })
         await assertUsed(again, model)
         assert.deepEqual((await again.verify()).named, [])

@@ -9,7 +9,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../bin/config/config.ts'
 import { createProgram } from '../../bin/program.ts'
 import { served } from '../bin/program.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { SAMPLE, sample } from './sample.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -21,7 +21,7 @@ const manifest = JSON.parse(read('package.json')) as {
 }
 
 /** The command line that the words mean, and what they give to it; one that does not know them fails. */
-const understood = (words: readonly string[]): Record<string, string> => {
+const parseCommand = (words: readonly string[]): Record<string, string> => {
   const [name, ...flags] = words
   const command = createProgram().commands.find((one) => one.name() === name)
   assert.ok(command, `allot ${name}`)
@@ -37,7 +37,7 @@ describe('The sample configuration', () => {
 
   it('is taken as it stands, and says what is so without it', () => {
     assert.deepEqual(readConfig(SAMPLE), readConfig(undefined))
-    const file = join(aFolder(), 'allot.toml')
+    const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, read('examples/allot.toml').replaceAll(/^#(?=\w+ = )/gm, ''))
     const config = readConfig(file)
     assert.equal(config.quota.defaultTotal, 20 * 1024 ** 3)
@@ -71,7 +71,7 @@ describe('The Dockerfile', () => {
 
   it('runs a command that there is, on the port and in the folder that it names, and not as root', () => {
     assert.equal(entry.at(-1), 'allot')
-    const { port, host, data } = understood(words)
+    const { port, host, data } = parseCommand(words)
     assert.deepEqual([port, host, data], [of('EXPOSE')[0], '0.0.0.0', of('VOLUME')[0]])
     const runs = of('RUN').join('\n')
     assert.ok(runs.includes(`install -d -o ${of('USER')[0]} -g ${of('USER')[0]} -m 700 ${data}`))
@@ -117,7 +117,7 @@ describe('The Dockerfile', () => {
         process.execPath,
         args.map((arg) => arg.replace(port, host)),
       )
-    const server = await served(['--data', aFolder()])
+    const server = await served(['--data', temporaryDirectory()])
     const { host } = new URL(server.api)
     try {
       await asked(host)
@@ -133,7 +133,7 @@ describe('The systemd unit', () => {
   const [, ...words] = /^ExecStart=(.*)$/m.exec(unit)![1]!.split(' ')
 
   it('runs a command that there is, on the state that systemd keeps for it', () => {
-    const { data, config } = understood(words)
+    const { data, config } = parseCommand(words)
     assert.equal(data, `/var/lib/${/^StateDirectory=(.*)$/m.exec(unit)![1]}`)
     assert.ok(unit.split('[Unit]')[0]!.includes(config!), 'its words name the file')
     assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]) > 15, 'longer than the server takes to stop')
@@ -143,7 +143,7 @@ describe('The systemd unit', () => {
   it('is one that systemd takes, and finds little to fault in', {
     skip: analyze === undefined && 'there is no systemd-analyze here',
   }, async () => {
-    const file = join(aFolder(), 'allot.service')
+    const file = join(temporaryDirectory(), 'allot.service')
     // Where the command lies is for whoever installs it.
     writeFileSync(file, unit.replace('/usr/local/bin/allot', process.execPath))
     const { stderr } = await exec(analyze!, ['verify', '--man=no', file])

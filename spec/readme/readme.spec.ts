@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { served } from '../bin/program.ts'
 import { hasGitLfs } from '../lfs/client.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { tableInReadme, tables } from './options.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -72,7 +72,7 @@ describe('The README', () => {
     // Inside the checkout, so that the names resolve as they do for the reader; on a free port.
     const folder = join(root, 'examples')
     const file = join(folder, `.readme-${process.pid}.ts`)
-    const data = aFolder()
+    const data = temporaryDirectory()
     const probe = `
 const listening = await new Promise((resolve) => server.on('listening', () => resolve(server.address().port)))
 console.log(await (await fetch(\`http://127.0.0.1:\${listening}/api/v1/version\`)).text())
@@ -100,7 +100,7 @@ await allot.close()
   })
 
   it('shows requests that work, from the first to the last', async () => {
-    const server = await served(['--data', aFolder()])
+    const server = await served(['--data', temporaryDirectory()])
     try {
       while (!/^ {2}[0-9a-f]{40}$/m.test(server.printed()))
         await new Promise((resolve) => setTimeout(resolve, 25))
@@ -115,7 +115,7 @@ await allot.close()
       if (!withLfs) console.log('# what it shows of LFS is left out, for git lfs is not installed')
       const { stdout } = await exec('bash', ['-c', script], {
         env: { ...process.env, ...author, T: token! },
-        cwd: aFolder(),
+        cwd: temporaryDirectory(),
       })
       assert.match(stdout, /"full_name":"acme\/demo"/)
       assert.match(stdout, /"applied":2/)

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** Puts text between `<!-- what -->` and `<!-- end of what -->` of a document. @param path from the root of the checkout */
-export const putBetween = (what: string, text: string, path = 'README.md'): void => {
+export const replaceSection = (what: string, text: string, path = 'README.md'): void => {
   const file = fileURLToPath(new URL(`../../${path}`, import.meta.url))
   const document = readFileSync(file, 'utf8')
   const [begin, end] = [`<!-- ${what} -->`, `<!-- end of ${what} -->`]

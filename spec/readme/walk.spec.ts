@@ -6,19 +6,19 @@ import { dirname, join } from 'node:path'
 import { it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { sender } from '../support/test-server.ts'
+import { createSender } from '../support/test-server.ts'
 import { createPageClient } from '../web/browser.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const section = /## The first five minutes\n([\s\S]*?)\n## /.exec(readme)![1]!
-const [begin, use] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
+const [startLine, usageScript] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
 
 /** To install as well takes a registry and some time: ALLOT_SPEC_WALK=all. Otherwise what is installed here is used. */
 const installs = process.env.ALLOT_SPEC_WALK === 'all'
 
 /** A checkout of its own, as a new user has it. */
-const checkout = (): string => {
+const copyCheckout = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-walk-'))
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -38,8 +38,8 @@ const checkout = (): string => {
 const onFreePort = (line: string): string => line.replace('npm start', 'npm start -- --port 0')
 
 it('A new user comes from a checkout to their own storage page, with what they really use, by the README alone', async () => {
-  const folder = checkout()
-  const line = onFreePort(begin!.trim().replace(/ +#.*/, ''))
+  const folder = copyCheckout()
+  const line = onFreePort(startLine!.trim().replace(/ +#.*/, ''))
   assert.match(line, /^npm ci && npm start/)
   const child = spawn('bash', ['-c', installs ? line : line.replace('npm ci && ', '')], {
     cwd: folder,
@@ -69,13 +69,13 @@ it('A new user comes from a checkout to their own storage page, with what they r
     assert.match((await browser.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
 
     const { host, origin } = new URL(page)
-    const script = use!
+    const script = usageScript!
       .replace(/^T=.*$/m, '')
       .replaceAll('127.0.0.1:3000', host)
       .replaceAll('curl -s', 'curl -sS --fail')
     await promisify(execFile)('bash', ['-c', `set -eu\n${script}`], { env: { ...process.env, T: token } })
     const { text } = await browser.get('/')
-    const { body } = await sender(`${origin}/api/v1`)('GET', '/user/quota/explain?subject=size:all', {
+    const { body } = await createSender(`${origin}/api/v1`)('GET', '/user/quota/explain?subject=size:all', {
       token,
     })
     assert.ok(body.used > 0)

@@ -13,7 +13,7 @@ import { type Account, accounts, assignments, repositoryUsages } from '../../lib
 import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
-import { sshPair } from '../support/keygen.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
@@ -117,7 +117,7 @@ describe('A store made by an older version', () => {
     const driver = memory()
     const before = await start({ driver, repositories: false })
     const [ann, ben] = [await before.person('ann'), await before.person('ben')]
-    const { key, fingerprint } = sshPair('ed25519')
+    const { key, fingerprint } = generateSshKey('ed25519')
     const add = (running: TestServer, who: Person) =>
       running.as(who, 'POST', '/user/keys', { title: 'a', key })
     assert.equal((await add(before, ann)).status, 201)

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { impliedStatuses, type Route } from '../../lib/http/index.ts'
 import { createRouter } from '../../lib/http/router.ts'
-import { noteAnswer } from './status-coverage.ts'
+import { recordAnswer } from './status-coverage.ts'
 import type { Answer } from './test-server.ts'
 
 const router = createRouter(routes as unknown as Route[])
@@ -17,7 +17,7 @@ export const assertDeclared = (method: string, pathAndQuery: string, answer: Ans
   if (typeof found !== 'object' || method === 'HEAD') return
   const { route } = found.served
   const { status, body, text } = answer
-  noteAnswer(route, status)
+  recordAnswer(route, status)
   const what = `${method} ${route.path} answered ${status}: ${text.slice(0, 300)}`
   const kind = route.responses[status]
   if (kind === undefined) assert.ok([...impliedStatuses(route), ...ALWAYS].includes(status), what)

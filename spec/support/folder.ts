@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const made: string[] = []
+const directories: string[] = []
 
 /** A folder that is gone when the specs of this file are over. */
-export const aFolder = (): string => {
-  if (made.length === 0) process.once('exit', removeAll)
+export const temporaryDirectory = (): string => {
+  if (directories.length === 0) process.once('exit', removeDirectories)
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
-  made.push(folder)
+  directories.push(folder)
   return folder
 }
 
-const removeAll = (): void => {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+const removeDirectories = (): void => {
+  for (const folder of directories) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }

@@ -2,7 +2,7 @@ import { gnupg, type Listed } from '../keys/gnupg.ts'
 import { sshKeygen } from '../keys/ssh-keygen.ts'
 
 /** One pair that the real ssh-keygen has made, and nothing left behind. */
-export const sshPair = (
+export const generateSshKey = (
   type: string,
   bits?: number,
 ): { key: string; secret: string; fingerprint: string } => {
@@ -16,7 +16,7 @@ export const sshPair = (
   }
 }
 
-export interface GpgPair {
+export interface GpgKey {
   armored: string
   secret: string
   /** What gpg says of the key and its subkeys. */
@@ -24,12 +24,12 @@ export interface GpgPair {
 }
 
 /** One pair that the real gpg has made, and nothing left behind. */
-export const gpgPair = (
+export const generateGpgKey = (
   userId: string,
   algorithm = 'default',
   usage = 'default',
   expire = 'never',
-): GpgPair => {
+): GpgKey => {
   const gpg = gnupg()
   try {
     const fingerprint = gpg.generate(userId, algorithm, usage, expire)

@@ -18,7 +18,7 @@ export interface RequestOptions {
 export type Send = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
 
 /** Asks a server over a socket. */
-export const sender =
+export const createSender =
   (api: string): Send =>
   async (method, path, { token, body, headers = {} } = {}) => {
     const sent = new Headers(headers)

@@ -7,22 +7,22 @@ export const COVERAGE_FOLDER = 'ALLOT_SPEC_PRODUCED'
 
 type Declared = Pick<Route<never, never>, 'operationId' | 'responses'>
 
-const noted = new Set<string>()
+const recorded = new Set<string>()
 
 /** Each spec file has a process of its own, so each notes its answers in a file of its own, and at once: it may be killed. */
-export const noteAnswer = (
+export const recordAnswer = (
   { operationId }: Declared,
   status: number,
   folder = process.env[COVERAGE_FOLDER],
 ): void => {
   const line = `${operationId} ${status}`
-  if (folder === undefined || noted.has(line)) return
-  noted.add(line)
+  if (folder === undefined || recorded.has(line)) return
+  recorded.add(line)
   appendFileSync(join(folder, `${process.pid}`), `${line}\n`)
 }
 
 /** Each `operationId status` that a route declares and no spec has produced. */
-export const uncovered = (routes: readonly Declared[], folder: string): string[] => {
+export const uncoveredStatuses = (routes: readonly Declared[], folder: string): string[] => {
   const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
   const produced = new Set(files.flatMap((text) => text.split('\n')))
   return routes

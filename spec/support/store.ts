@@ -15,7 +15,7 @@ const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
 export const onPostgres = kind === 'postgres'
 
 /** An empty store for a started server: in memory, or where ALLOT_SPEC_STORAGE says so. */
-export const specStore = async (): Promise<EmptyStore> => {
+export const createSpecStore = async (): Promise<EmptyStore> => {
   if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
   if (kind === 'level') return levelStore()
   if (!onPostgres) throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level or postgres`)
@@ -24,7 +24,8 @@ export const specStore = async (): Promise<EmptyStore> => {
 }
 
 /** The same, in a LevelDB unless another is asked for: what people run. */
-export const lastingStore = (): Promise<EmptyStore> => (onPostgres ? specStore() : levelStore())
+export const createPersistentStore = (): Promise<EmptyStore> =>
+  onPostgres ? createSpecStore() : levelStore()
 
 const levelStore = async (): Promise<EmptyStore> => {
   const { folder, remove } = await temporaryFolder()

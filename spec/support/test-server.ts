@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
 import { askedHost } from '../hosts/mounts.ts'
 import { assertDeclared } from './declared-answers.ts'
-import { type Answer, type RequestOptions, sender } from './request.ts'
-import { specStore } from './store.ts'
+import { type Answer, createSender, type RequestOptions } from './request.ts'
+import { createSpecStore } from './store.ts'
 
-export { type Answer, type RequestOptions, sender } from './request.ts'
+export { type Answer, createSender, type RequestOptions } from './request.ts'
 
 export interface Person {
   name: string
@@ -45,14 +45,14 @@ export interface StartOptions {
   mount?: Mount
   prefix?: string
   /** Where the store comes from when the options bring no driver. */
-  store?: typeof specStore
+  store?: typeof createSpecStore
   /** Login of the first user, an administrator. */
   root?: string
 }
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount, prefix = '', store = specStore, root = 'root' }: StartOptions = {},
+  { mount, prefix = '', store = createSpecStore, root = 'root' }: StartOptions = {},
 ): Promise<TestServer> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
@@ -70,7 +70,7 @@ export const start = async (
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
-  const unchecked = sender(api)
+  const unchecked = createSender(api)
   const ask: TestServer['request'] = async (method, path, asked) => {
     const answer = await unchecked(method, path, asked)
     assertDeclared(method, path, answer)

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
 import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
-import { aFolder } from '../support/folder.ts'
-import { gpgPair, sshPair } from '../support/keygen.ts'
-import { sender, type TestServer } from '../support/test-server.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
+import { createSender, type TestServer } from '../support/test-server.ts'
 
 /** Links in answers must not tell one server from another. */
 export const BASE = 'http://allot.example.test'
@@ -31,7 +31,7 @@ export const serve = async (options: AllotOptions): Promise<Served> => {
   return {
     allot,
     api,
-    ask: sender(api),
+    ask: createSender(api),
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -68,7 +68,7 @@ export const git = (...args: string[]): string =>
 
 /** A commit, a branch, a tag, a note and a file that does not fit into one part of a bundle. */
 export const pushInto = (bare: string): void => {
-  const work = aFolder()
+  const work = temporaryDirectory()
   try {
     git('clone', '--quiet', bare, work)
     const bytes = Buffer.alloc(200_000)
@@ -164,8 +164,8 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secre
   }
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
   await hosting.sessions.begin({ account: (await accounts.byName('ann'))!, token: null })
-  await hosting.sshKeys.add(ann.id, { title: 'laptop', key: sshPair('ed25519').key })
-  await hosting.gpgKeys.add(ann.id, { armored: gpgPair('Ann <ann@example.test>').armored })
+  await hosting.sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key })
+  await hosting.gpgKeys.add(ann.id, { armored: generateGpgKey('Ann <ann@example.test>').armored })
   await contents(hosting, ann)
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.rules.create({ name: 'assets', limit: -1, subjects: ['size:assets:all', 'size:git:lfs'] })

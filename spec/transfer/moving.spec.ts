@@ -7,12 +7,12 @@ import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/disk.ts'
 import { importAllot, type StorageDriver } from '../../lib/index.ts'
 import { contentOf } from '../records/raw.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { basic } from '../support/test-server.ts'
 import { exported, git, inChunks, populate, pushInto, type Secrets, type Served, serve } from './instance.ts'
 import { walk } from './walk.ts'
 
-const folder = aFolder()
+const folder = temporaryDirectory()
 const source = { driver: memory(), directory: join(folder, 'repositories') }
 const filesIn = (name: string) => ({ directory: join(folder, `${name}-files`) })
 let original: Served

@@ -9,7 +9,7 @@ import { checkRecord } from '../../lib/content/record-checks.ts'
 import { AllotError, createAllot, importAllot } from '../../lib/index.ts'
 import { collections } from '../../lib/records/schema/index.ts'
 import { rawOf } from '../records/raw.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { exported, inChunks, populate } from './instance.ts'
 import { sealed } from './sealed.ts'
 
@@ -35,7 +35,7 @@ const MORE: Record<string, Record_> = {
 /** A record of each collection that has texts, as an instance writes it. */
 const samples = new Map<string, Record_>(Object.entries(MORE))
 let lines: string[]
-const folder = aFolder()
+const folder = temporaryDirectory()
 const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
 before(async () => {
   const allot = await createAllot({ driver: memory(), ...directories })

@@ -6,12 +6,12 @@ import { AllotError, createAllot, importAllot, type StorageDriver } from '../../
 import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import { checkExport } from '../../lib/transfer/format.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { exported, inChunks } from './instance.ts'
 import { sealed } from './sealed.ts'
 
 /** A small instance: every byte of its export can be tried. */
-const folder = aFolder()
+const folder = temporaryDirectory()
 const repositories = { directory: `${folder}/source` }
 const source = memory()
 let file: Buffer

@@ -9,11 +9,11 @@ import { folderOf } from '../../lib/git/disk.ts'
 import { type Allot, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
 import { rawOf } from '../records/raw.ts'
 import { assertError } from '../support/expectations.ts'
-import { aFolder } from '../support/folder.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
 import { git, inChunks, pushInto } from './instance.ts'
 
-const folder = aFolder()
+const folder = temporaryDirectory()
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Entries that change in every round, among others that fill the export. */
