@@ -1,5 +1,5 @@
 import { metadata } from '../records/metadata.ts'
-import { requireCurrentLayout } from '../records/migrate.ts'
+import { requireMigrated } from '../records/schema/migrations.ts'
 import type { Bytes, ReadTransaction } from '../storage/driver.ts'
 import type { IntegrityChecks } from './checks.ts'
 import { type Comparison, ExactComparison, FingerprintComparison } from './comparison.ts'
@@ -38,7 +38,7 @@ export const verifyRecords = async (
   domains: readonly IntegrityChecks[],
   { onFault, onProgress, afterFault }: VerifyOptions,
 ): Promise<Totals> => {
-  await requireCurrentLayout(tx)
+  await requireMigrated(tx)
   const onRead = onProgress === undefined ? () => undefined : await progressMeter(tx, onProgress)
   const find = await readLookups(tx, domains, onRead)
   const derivations = [

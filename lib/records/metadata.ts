@@ -2,7 +2,7 @@ import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage
 import { decodeValue, encodeValue } from './codec.ts'
 import { encodeKey, rangeBelow } from './key-codec.ts'
 
-/** A fact about the store itself. Marks stay where they are: they are no records, and are not carried elsewhere. */
+/** A fact about the store itself, which is neither exported nor part of its contents. */
 export interface MetadataEntry<T> {
   readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
@@ -25,31 +25,31 @@ const metadataEntry = <T>(name: string): MetadataEntry<T> => {
 
 /** How far a migration has come. */
 export interface MigrationProgress {
-  /** The pass that it is in, counted from 0, and the last key that this has done, in hex. */
-  pass: number
+  /** Index of the current scan, and the last key that it visited, in hex. */
+  scan: number
   after?: string
-  /** Whether all steps are done, and the passes are those that derive. */
+  /** Whether all steps are done and the scans are those that derive indexes and counters. */
   isDeriving: boolean
-  /** Names of the collections that are still to be derived anew. */
+  /** Names of the collections that must be derived again. */
   derive: readonly string[]
 }
 
-/** The version of the layout of everything in the store. */
+/** Number of the store's layout: see migrate.ts. */
 export const schemaVersion = metadataEntry<number>('schema')
 export const migrating = metadataEntry<MigrationProgress>('migrating')
-/** There while an import goes on: what is in the store is not the whole of it. */
+/** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('importing')
 
 export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing]
 
-/** Keys of this program begin with a letter. */
+/** All keys begin with a letter. */
 const EVERYTHING = { start: new Uint8Array(), end: Uint8Array.of(0xff) }
 
-/** What is in the store besides marks. */
+/** Every entry of the store but the metadata. */
 export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {
-  const marks = rangeBelow(['mark'])
-  yield* tx.range({ ...EVERYTHING, end: marks.start })
-  yield* tx.range({ ...EVERYTHING, start: marks.end })
+  const { start, end } = rangeBelow(['mark'])
+  yield* tx.range({ ...EVERYTHING, end: start })
+  yield* tx.range({ ...EVERYTHING, start: end })
 }
 
 export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {

@@ -1,133 +1,185 @@
 import { AllotError } from '../errors.ts'
-import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
-import { type BatchScan, derivationScans, scanBatch } from './batch-scan.ts'
+import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import { decodeValue } from './codec.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 import { importing, isEmpty, type MigrationProgress, migrating, schemaVersion } from './metadata.ts'
-import { LAYOUT_VERSION, type MigrationStep, steps } from './migrations.ts'
-
-export interface MigrationPlan {
-  steps: readonly MigrationStep[]
-  /** Entries that one transaction goes through. */
-  batchSize: number
-}
-const DEFAULT_PLAN: MigrationPlan = { steps, batchSize: 256 }
 
 /**
- * Sees to it that an open store has the layout of this program: an empty one is marked with it, an older one migrated.
- * @param onProgress of a migration that begins, or goes on
- * @throws AllotError unavailable for a newer layout, and for a store that holds a part of an import.
+ * Brings a store to the current layout when it is opened. The layout says which keys exist and what their values mean; its
+ * number is stored in every store. Layout 1 is the first; step 1 leads from it to layout 2, and so on.
+ *
+ * A migration runs in transactions of a bounded number of entries. Each writes, together with its changes, how far the
+ * migration has come, so a process that was killed continues where it stopped, and several processes may migrate one store
+ * at the same time. After the last step, the indexes and counters of the changed collections are derived from the records.
  */
-export const migrateStore = async (
+export interface MigrationPlan {
+  /** Step n leads from layout n to layout n + 1. */
+  steps: readonly MigrationStep[]
+  collections: readonly StoredCollection[]
+  /** Entries per transaction. */
+  batchSize: number
+}
+
+interface StoredCollection {
+  readonly options: { readonly name: string }
+  save(tx: WriteTransaction, record: never): Promise<unknown>
+}
+
+export interface MigrationStep {
+  /** Changes the stored records. */
+  scans: readonly BatchScan[]
+  /** Names of the collections whose indexes or counters must be derived again. */
+  derive?: readonly string[]
+}
+
+/** Visits each entry of a range exactly once, in batches, including when the process is killed in between. */
+export interface BatchScan {
+  /** All keys that begin with a tuple, or those between two keys. */
+  range: KeyTuple | KeyBounds
+  visit(tx: WriteTransaction, key: Bytes, value: Bytes): unknown
+}
+
+interface KeyBounds {
+  start: Bytes
+  end: Bytes
+}
+
+export const newestLayout = ({ steps }: Pick<MigrationPlan, 'steps'>): number => 1 + steps.length
+
+/**
+ * Marks an empty store with the newest layout, and migrates an older one.
+ * @param onProgress called with a message when a migration begins or continues
+ * @throws AllotError unavailable for an unknown layout, and for a store that holds part of an import
+ */
+export const migrate = async (
   driver: StorageDriver,
-  onProgress: (words: string) => void = () => undefined,
-  plan = DEFAULT_PLAN,
+  plan: MigrationPlan,
+  onProgress: (message: string) => void = () => undefined,
 ): Promise<void> => {
-  const newest = newestOf(plan)
-  const { version, isDone } = await driver.read((tx) => stateOf(tx, newest))
-  if (isDone) return
-  if (version === undefined && (await driver.write((tx) => markEmpty(tx, newest)))) return
-  onProgress(`the store has the layout ${version ?? 0} and is brought to ${newest}: this happens once`)
+  const newest = newestLayout(plan)
+  if (await driver.read(isNew)) await driver.write((tx) => markNew(tx, newest))
+  const { layout, isCurrent } = await driver.read((tx) => layoutState(tx, newest))
+  if (isCurrent) return
+  onProgress(`migrating the store from layout ${layout} to layout ${newest}`)
   while (!(await driver.write((tx) => advance(tx, plan))));
 }
 
-const newestOf = ({ steps }: MigrationPlan): number => steps.at(-1)!.to
+const isNew = async (tx: ReadTransaction): Promise<boolean> =>
+  (await schemaVersion.get(tx)) === undefined &&
+  (await importing.get(tx)) === undefined &&
+  (await isEmpty(tx))
+
+const markNew = async (tx: WriteTransaction, newest: number): Promise<void> => {
+  if (await isNew(tx)) schemaVersion.set(tx, newest)
+}
 
 interface LayoutState {
-  /** Undefined when there is no mark of it. */
-  version: number | undefined
+  layout: number
   progress: MigrationProgress | undefined
-  isDone: boolean
+  isCurrent: boolean
 }
 
-const stateOf = async (tx: ReadTransaction, newest: number): Promise<LayoutState> => {
-  const begun = await importing.get(tx)
-  if (begun !== undefined)
+const layoutState = async (tx: ReadTransaction, newest: number): Promise<LayoutState> => {
+  const unfinished = await importing.get(tx)
+  if (unfinished !== undefined)
     throw new AllotError(
       'unavailable',
-      `this store holds a part of an import that began at ${begun.since} and did not end: begin it again with \`allot import\``,
+      `the store holds part of an import that began at ${unfinished.since} and did not finish: run \`allot import\` again`,
     )
-  const version = await schemaVersion.get(tx)
-  requireKnownLayout(version, newest)
+  const layout = await schemaVersion.get(tx)
+  if (layout === undefined)
+    throw new AllotError(
+      'unavailable',
+      'the store has no layout number: no released version of Allot wrote it',
+    )
+  requireKnownLayout(layout, newest)
   const progress = await migrating.get(tx)
-  return { version, progress, isDone: version === newest && progress === undefined }
+  return { layout, progress, isCurrent: layout === newest && progress === undefined }
 }
 
-/** @throws AllotError unavailable when a store is not ready to be recounted: it is of an older layout, say. */
-export const requireCurrentLayout = async (tx: ReadTransaction): Promise<void> => {
-  const { version, isDone } = await stateOf(tx, LAYOUT_VERSION)
-  if (isDone || (version === undefined && (await isEmpty(tx)))) return
+/** @throws AllotError unavailable for a layout that this version does not know */
+export const requireKnownLayout = (layout: number, newest: number): void => {
+  if (layout >= 1 && layout <= newest) return
   throw new AllotError(
     'unavailable',
-    `the layout of this store is ${version ?? 'not written down'}, and this Allot knows ${LAYOUT_VERSION}: start it once, or run \`allot verify --repair\`, which brings the store up to date`,
+    `the store has layout ${layout}, but this version of Allot reads layouts 1 to ${newest}: start the newer version that wrote the store; a store written before the first release must be created again`,
   )
 }
 
-/** @throws AllotError unavailable for a layout that this program does not know yet. */
-export const requireKnownLayout = (version: number | undefined, newest = LAYOUT_VERSION): void => {
-  if (version === undefined || version <= newest) return
+/** @throws AllotError unavailable for a store that must be migrated first, or whose layout is unknown */
+export const requireCurrentLayout = async (tx: ReadTransaction, newest: number): Promise<void> => {
+  if (await isNew(tx)) return
+  const { layout, isCurrent } = await layoutState(tx, newest)
+  if (isCurrent) return
   throw new AllotError(
     'unavailable',
-    `this store was written by a newer Allot (its layout is ${version}, this one knows ${newest}): start the newer one`,
+    `the store has layout ${layout} and must be migrated to layout ${newest} first: start the server once, or run \`allot verify --repair\``,
   )
 }
 
-const markEmpty = async (tx: WriteTransaction, newest: number): Promise<boolean> => {
-  if ((await schemaVersion.get(tx)) !== undefined || !(await isEmpty(tx))) return false
-  schemaVersion.set(tx, newest)
-  return true
+/** Runs one batch. @returns whether the migration is complete */
+const advance = async (tx: WriteTransaction, plan: MigrationPlan): Promise<boolean> => {
+  const { layout, progress, isCurrent } = await layoutState(tx, newestLayout(plan))
+  if (isCurrent) return true
+  const step = plan.steps[layout - 1]
+  const derive = progress?.derive ?? []
+  const scans = step?.scans ?? derivationScans(plan, derive)
+  // A newer version may add steps while the last one was deriving: it runs them, and derives everything again after them.
+  const isDeriving = step === undefined
+  const position = progress?.isDeriving === isDeriving ? progress : { scan: 0 }
+  const next = await runBatch(tx, scans, position, plan.batchSize)
+  if (next !== undefined) migrating.set(tx, { ...next, isDeriving, derive })
+  else if (isDeriving) migrating.clear(tx)
+  else {
+    schemaVersion.set(tx, layout + 1)
+    migrating.set(tx, {
+      scan: 0,
+      isDeriving: true,
+      derive: [...new Set([...derive, ...(step.derive ?? [])])],
+    })
+  }
+  return next === undefined && isDeriving
 }
 
-const BEGINNING: MigrationProgress = { pass: 0, isDeriving: false, derive: [] }
+type Position = Pick<MigrationProgress, 'scan' | 'after'>
 
-/**
- * One bounded piece of the way. What is done and how far it has come are written together, so that a kill costs nothing
- * but the piece, and several processes may go the way at the same time.
- * @returns whether it has come to its end
- */
-const advance = async (tx: WriteTransaction, way: MigrationPlan): Promise<boolean> => {
-  const { version = 0, progress = BEGINNING, isDone } = await stateOf(tx, newestOf(way))
-  if (isDone) return true
-  if (version < newestOf(way)) return runMigrationStep(tx, version, progress, way)
-  const at = progress.isDeriving ? progress : { ...BEGINNING, isDeriving: true, derive: progress.derive }
-  const { progress: next, isDone: isDerived } = await runScans(
-    tx,
-    derivationScans(at.derive),
-    at,
-    way.batchSize,
-  )
-  if (isDerived) migrating.clear(tx)
-  else migrating.set(tx, next)
-  return isDerived
-}
-
-/** A step that comes after records have been derived changes them again, so all of them are derived again too. */
-const runMigrationStep = async (
+/** Visits the next entries of a scan. @returns where to continue; undefined after the last scan */
+const runBatch = async (
   tx: WriteTransaction,
-  version: number,
-  progress: MigrationProgress,
-  { steps, batchSize }: MigrationPlan,
-): Promise<false> => {
-  const step = steps.find(({ from }) => from === version)
-  if (step === undefined) throw new AllotError('unavailable', `there is no way from the layout ${version}`)
-  const at = progress.isDeriving ? { ...BEGINNING, derive: progress.derive } : progress
-  const { progress: next, isDone } = await runScans(tx, step.migrate, at, batchSize)
-  if (isDone) {
-    schemaVersion.set(tx, step.to)
-    migrating.set(tx, { ...BEGINNING, derive: [...new Set([...next.derive, ...(step.derive ?? [])])] })
-  } else migrating.set(tx, next)
-  return false
+  scans: readonly BatchScan[],
+  { scan, after }: Position,
+  batchSize: number,
+): Promise<Position | undefined> => {
+  const current = scans[scan]
+  if (current === undefined) return undefined
+  const { range, visit } = current
+  const { start, end } = 'start' in range ? range : rangeBelow(range)
+  // The first key after a key is the same with a zero byte at its end.
+  const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
+  const entries: Entry[] = []
+  for await (const entry of tx.range({ start: from, end, limit: batchSize })) entries.push(entry)
+  for (const [key, value] of entries) await visit(tx, key, value)
+  if (entries.length === batchSize) return { scan, after: Buffer.from(entries.at(-1)![0]).toString('hex') }
+  return scan + 1 < scans.length ? { scan: scan + 1 } : undefined
 }
 
-/** @returns how far the passes have come, and whether all of them are done */
-const runScans = async (
-  tx: WriteTransaction,
-  passes: readonly BatchScan[],
-  { pass, after, ...rest }: MigrationProgress,
-  atOnce: number,
-): Promise<{ progress: MigrationProgress; isDone: boolean }> => {
-  const current = passes[pass]
-  if (current === undefined) return { progress: { ...rest, pass }, isDone: true }
-  const { last, derive: more } = await scanBatch(tx, current, after, atOnce)
-  const derive = [...new Set([...rest.derive, ...more])]
-  if (last !== undefined) return { progress: { ...rest, derive, pass, after: last }, isDone: false }
-  return { progress: { ...rest, derive, pass: pass + 1 }, isDone: pass + 1 >= passes.length }
-}
+/** Removes all indexes and counters of the collections, and saves each record as if it were new. */
+const derivationScans = ({ collections }: MigrationPlan, names: readonly string[]): BatchScan[] =>
+  collections
+    .filter(({ options }) => names.includes(options.name))
+    .flatMap((collection) => {
+      const { name } = collection.options
+      // A semicolon is the character after a colon, so these are the keys of all counters `name:…`.
+      const counters = { start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) }
+      const derived = [[name, 'u'], [name, 'o'], [name, 'p'], [name, 'g'], counters]
+      return [
+        ...derived.map((range): BatchScan => ({ range, visit: (tx, key) => tx.delete(key) })),
+        {
+          range: [name, 'r'],
+          visit(tx, key, value) {
+            tx.delete(key)
+            return collection.save(tx, decodeValue<never>(value))
+          },
+        },
+      ]
+    })

@@ -33,7 +33,7 @@ export interface CompactionLimits {
   blockSize: number
 }
 
-const DEFAULT_LIMITS: CompactionLimits = {
+export const DEFAULT_LIMITS: CompactionLimits = {
   minLoose: MIN_COMPACTED,
   maxLoose: 1000,
   maxBlocks: 32,

@@ -1,8 +1,8 @@
 import { AllotError } from '../errors.ts'
 import { contents, importing, isEmpty, schemaVersion } from '../records/metadata.ts'
 import { requireKnownLayout } from '../records/migrate.ts'
-import { LAYOUT_VERSION } from '../records/migrations.ts'
 import { files, repositories } from '../records/schema/index.ts'
+import { LAYOUT_VERSION } from '../records/schema/migrations.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import {
   createFileImport,
@@ -127,7 +127,8 @@ export const resetStore = async (moved: TransferParts): Promise<void> => {
 }
 
 const claim = async (tx: WriteTransaction, since: string): Promise<boolean> => {
-  requireKnownLayout(await schemaVersion.get(tx))
+  const layout = await schemaVersion.get(tx)
+  if (layout !== undefined) requireKnownLayout(layout, LAYOUT_VERSION)
   const isPart = (await importing.get(tx)) !== undefined
   if (!isPart && !(await isEmpty(tx)))
     throw new AllotError('conflict', 'the store is not empty: an import needs one that has nothing in it')

@@ -22,7 +22,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/workers': { rank: 1 },
   drivers: { rank: 2 },
   'lib/records/schema': { rank: 2, imports: ['lib/records', 'lib/search'] },
-  'lib/records': { rank: 2, imports: ['lib/records/schema'] },
+  'lib/records': { rank: 2 },
   'lib/search': { rank: 2, imports: ['lib/records'] },
   'lib/integrity': { rank: 2, imports: ['lib/records/schema', 'lib/records', 'lib/search'] },
   'lib/quota': { rank: 3 },

@@ -3,7 +3,6 @@ import { level } from '../../drivers/level/index.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { sequenceKey } from '../../lib/records/keys.ts'
 import { schemaVersion } from '../../lib/records/metadata.ts'
-import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
 import {
   accounts,
   ledgerEntries,
@@ -13,6 +12,7 @@ import {
   repositoryUsages,
   stars,
 } from '../../lib/records/schema/index.ts'
+import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 import { Filler } from './filler.ts'
 
 const WHEN = 1_700_000_000

@@ -127,7 +127,7 @@ describe('An import that is killed', () => {
     await once(child, 'close')
     const refused = await allot(['serve', '--port', '0', '--data', killed])
     assert.deepEqual([refused.code, refused.out], [1, ''])
-    assert.match(refused.err, /^allot: this store holds a part of an import .* `allot import`\n$/)
+    assert.match(refused.err, /^allot: the store holds part of an import .* `allot import` again\n$/)
     assert.equal((await allot(['import', file, '--data', killed])).code, 0)
     assert.equal((await allot(['verify', '--data', killed])).code, 0)
   })

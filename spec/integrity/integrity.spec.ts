@@ -371,7 +371,8 @@ describe('verify names', () => {
     await put(['mark', 'schema'], encodeValue(0))(driver)
     await assert.rejects(
       verify(driver),
-      (error) => error instanceof AllotError && /layout of this store is 0.*--repair/.test(error.message),
+      (error) =>
+        error instanceof AllotError && /store has layout 0, but .* reads layouts 1/.test(error.message),
     )
   })
 

@@ -24,8 +24,8 @@ export const repository = (id: number, name: string, audience: Audience): Reposi
 
 export const fail = (error: unknown) => assert.fail(String(error))
 
-/** Says of every list that it has grown, and packs them all. */
-export const packAll = async (store: Store): Promise<void> => {
+/** Marks every list, and compacts them all. */
+export const packAll = async (store: Store, limits = TINY): Promise<void> => {
   await store.write(async (tx) => {
     const lists = new Set<string>()
     for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'grams'])))
@@ -33,7 +33,7 @@ export const packAll = async (store: Store): Promise<void> => {
     for (const list of lists)
       tx.put(compactionMarkKey('repository', 'grams', JSON.parse(list)), COMPACTION_START)
   })
-  const compactor = createCompactor(store, [repositoryNames], fail, TINY)
+  const compactor = createCompactor(store, [repositoryNames], fail, limits)
   while (await compactor.step());
 }
 

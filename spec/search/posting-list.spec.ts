@@ -4,21 +4,15 @@ import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { repairRecords } from '../../lib/integrity/repair.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
+import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
 import { recordKey, sequenceKey } from '../../lib/records/keys.ts'
-import { schemaVersion } from '../../lib/records/metadata.ts'
-import { migrateStore } from '../../lib/records/migrate.ts'
-import {
-  type Audience,
-  type Repository,
-  repositories,
-  repositoryNames,
-} from '../../lib/records/schema/index.ts'
+import { type Audience, type Repository, repositories } from '../../lib/records/schema/index.ts'
+import { migrateStore } from '../../lib/records/schema/migrations.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
-import { createCompactor } from '../../lib/search/compactor.ts'
+import { DEFAULT_LIMITS } from '../../lib/search/compactor.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { exactly } from '../records/raw.ts'
-import { agrees, fail, faultsOf, packAll, repository } from './posting-fixture.ts'
+import { agrees, faultsOf, packAll, repository } from './posting-fixture.ts'
 
 type Step =
   | { do: 'save'; id: number; name: string; audience: Audience }
@@ -136,21 +130,17 @@ describe('A list that is kept in packs', () => {
   })
 })
 
-describe('A store of the layout before there were packs', () => {
-  it('has its long lists packed, and no others, and finds what it found', async () => {
+describe('A compaction with the limits of a server', () => {
+  it('packs the long lists, and no others, and finds what it found', async () => {
     const store = await opened()
     const known = Array.from({ length: 400 }, (_, at) =>
       repository(at + 1, at < 300 ? `long-${at}` : `short-${at}`, 0),
     )
     await store.write(async (tx) => {
       for (const one of known) await repositories.save(tx, one)
-      for await (const [key] of tx.range(rangeBelow(['repository', 'g']))) tx.delete(key)
       tx.put(sequenceKey('repository'), encodeValue(1000))
-      schemaVersion.set(tx, 3)
     })
-    await migrateStore(store.driver)
-    const compactor = createCompactor(store, [repositoryNames], fail)
-    while (await compactor.step());
+    await packAll(store, DEFAULT_LIMITS)
     const packed = new Set<string>()
     for (const [key] of await exactly(store.driver)) {
       const [collection, letter, , trigram] = decodeKey(Buffer.from(key, 'hex'))

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
-import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 import { checkExport } from '../../lib/transfer/format.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -238,7 +238,7 @@ describe('An import that was interrupted', () => {
       const given = { driver, repositories: { directory: `${folder}/interrupted` } }
       const some = file.subarray(0, Math.floor(file.length * share))
       await assert.rejects(importAllot(given, broken(some)), /the network is gone/)
-      await assert.rejects(createAllot(given), { code: 'unavailable', message: /a part of an import/ })
+      await assert.rejects(createAllot(given), { code: 'unavailable', message: /holds part of an import/ })
       await importAllot(given, inChunks(file))
       const allot = await createAllot(given)
       assert.deepEqual(await contentOf(driver), await contentOf(source))

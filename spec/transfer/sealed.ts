@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { LAYOUT_VERSION } from '../../lib/records/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 
 /** Lines with a first and a last one that are right for them, as whoever forges a file would make them. */
 export const sealed = (lines: readonly (object | string)[], first: object = {}): Buffer => {

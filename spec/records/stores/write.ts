@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { memory } from '../../../drivers/memory/index.ts'
+import { createAllot } from '../../../lib/index.ts'
+import { LAYOUT_VERSION } from '../../../lib/records/schema/migrations.ts'
+import { createStore } from '../../../lib/records/store.ts'
+import { packAll } from '../../search/posting-fixture.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
+import { populate } from '../../transfer/instance.ts'
+import { exactly } from '../raw.ts'
+
+/** Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released layout. */
+const driver = memory()
+const folder = temporaryDirectory()
+const allot = await createAllot({
+  driver,
+  repositories: { directory: join(folder, 'repositories') },
+  files: { directory: join(folder, 'files') },
+})
+await populate(allot)
+await allot.close()
+await driver.open()
+await packAll(createStore(driver))
+const lines = (await exactly(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
+writeFileSync(new URL(`./layout-${LAYOUT_VERSION}.ndjson`, import.meta.url), lines.join(''))
+await driver.close()
