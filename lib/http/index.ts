@@ -28,6 +28,6 @@ export {
   type StreamRoute,
   streamsFor,
 } from './route.ts'
-export { checkScopes } from './scopes.ts'
-export { createStreamDispatcher, type StreamDispatcher } from './stream-dispatcher.ts'
+export { checkScopes } from './access.ts'
+export { createStreamDispatcher, type StreamDispatcher } from './stream-endpoints.ts'
 export { fileField, type Upload, type UploadedFile } from './upload.ts'

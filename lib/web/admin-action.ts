@@ -1,6 +1,6 @@
 import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes } from '../http/scopes.ts'
+import { checkScopes } from '../http/access.ts'
 import type { NamedPlan } from '../repositories/named-plans.ts'
 import { PREVIEW } from './components.tsx'
 import {

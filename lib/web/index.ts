@@ -1,6 +1,6 @@
 import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
-import { createPageDispatcher, type PageDispatcher } from './dispatcher.ts'
+import { createPageDispatcher, type PageDispatcher } from './page-endpoints.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import { repositoryRoutes } from './repository.tsx'

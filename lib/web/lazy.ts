@@ -1,5 +1,5 @@
 import type { Log, Next } from '../http/index.ts'
-import type { PageDispatcher } from './dispatcher.ts'
+import type { PageDispatcher } from './page-endpoints.ts'
 import type { PagesOptions } from './index.ts'
 import { requestPath } from './request-url.ts'
 

@@ -1,6 +1,6 @@
 import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes } from '../http/scopes.ts'
+import { checkScopes } from '../http/access.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { PageServices } from './route.ts'
 

@@ -2,7 +2,7 @@
 import { AllotError } from '../errors.ts'
 import { Notice, Post, sentence } from './components.tsx'
 import { newSecret } from './csrf.ts'
-import { SIGN_IN } from './dispatcher.ts'
+import { SIGN_IN } from './page-endpoints.ts'
 import { type PageContext, type PageRequest, type PageServices, page, type View } from './route.ts'
 
 export const signInRoutes = [
