@@ -8,25 +8,30 @@ import { documentOf } from './api/openapi.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import {
   createDispatcher,
-  createStreamDispatcher,
+  type Dispatcher,
   type FetchOptions,
   fetchOf,
+  jsonEndpoints,
   type Log,
   type Next,
+  sendEmpty,
+  serveReference,
+  streamEndpoints,
 } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
-import { openLocalStorage, pushedTo } from './local-storage.ts'
-import { createMarkdown } from './markdown/index.ts'
-import { type AllotOptions, checked, Options } from './options.ts'
-import { createQuota } from './quota/index.ts'
-import { createJobRunner } from './records/job-runner.ts'
+import { type LocalStorage, openLocalStorage, pushedTo } from './local-storage.ts'
+import { createMarkdown, type Markdown } from './markdown/index.ts'
+import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
+import { createQuota, type QuotaEngine } from './quota/index.ts'
+import type { ThresholdEvent } from './quota/threshold-events.ts'
+import { createJobRunner, type JobRunner } from './records/job-runner.ts'
 import { createJobs } from './records/jobs.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import { migrateStore } from './records/schema/migrations.ts'
-import { createStore } from './records/store.ts'
+import { createStore, type Store } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-ledger.ts'
 import { keepLfs } from './repositories/repositories.ts'
-import { createCompactor } from './search/index.ts'
+import { type Compactor, createCompactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
 import { type Verification, verify } from './verify.ts'
@@ -72,190 +77,231 @@ export interface Allot {
 }
 
 /** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
-export const createAllot = async ({
-  driver,
-  authenticate,
-  onPush,
-  log = standardError,
-  ...given
-}: AllotOptions): Promise<Allot> => {
-  const options = checked(Options, given)
-  const { git, transport, folders, files } = openLocalStorage(options, log)
+export const createAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<Allot> => {
+  const { driver, authenticate, onPush, ...data } = given
+  const host = { driver, authenticate, onPush, log }
+  const options = checked(Options, data)
+  const storage = openLocalStorage(options, log)
+  const store = await openStore(driver, log)
+  const domain = createDomain(options, host, storage, store)
+  await domain.hosting.sweep().catch(async (error) => {
+    await driver.close()
+    throw error
+  })
+  const markdown = createMarkdown({ deadline: options.markdown.deadline })
+  const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
+  const parts = { options, host, storage, store, markdown, write, ...domain }
+  const api = createApi(parts)
+  const pages = createPages(parts)
+  const resuming = startBackground(parts)
+  const { hosting, quota, events } = domain
+  return {
+    handler: api.handler,
+    page: pages.handler,
+    fetch: fetchOf(api.handler),
+    ledger: hosting.ledger,
+    quota: createHostQuota(quota, hosting),
+    hosting,
+    on: (event, listener) => void events.on(event, listener),
+    off: (event, listener) => void events.off(event, listener),
+    verify: () => verify(driver, storage.files),
+    export: write,
+    async close() {
+      await api.idle()
+      await pages.idle()
+      clearInterval(resuming)
+      await closeParts(parts)
+    },
+  }
+}
+
+/** What the host gave, with the defaults. */
+interface Host {
+  readonly driver: HostParts['driver']
+  readonly authenticate: HostParts['authenticate'] | undefined
+  readonly onPush: HostParts['onPush'] | undefined
+  readonly log: Log
+}
+
+type Events = EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>
+
+interface Domain {
+  readonly quota: QuotaEngine
+  readonly hosting: Hosting
+  readonly events: Events
+  readonly jobRunner: JobRunner
+  readonly compactor: Compactor
+}
+
+/** Everything that a running Allot is made of. */
+interface Parts extends Domain {
+  readonly options: Options
+  readonly host: Host
+  readonly storage: LocalStorage
+  readonly store: Store
+  readonly markdown: Markdown
+  readonly write: Allot['export']
+}
+
+const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> => {
   await driver.open()
   await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
     await driver.close()
     throw error
   })
-  const store = createStore(driver)
-  const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
-  const failing = (what: string) => (error: unknown, fields?: object) =>
-    log.error({ err: error, ...fields }, what)
-  const failed = failing('a listener of quota failed')
-  events.on('error', failed)
-  const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
-  const jobs = createJobs(BOUNDS, () => jobRunner.wake())
+  return createStore(driver)
+}
+
+const createDomain = (options: Options, host: Host, storage: LocalStorage, store: Store): Domain => {
+  const { log } = host
+  const events: Events = new EventEmitter({ captureRejections: true })
+  events.on('error', logError(log, 'a listener of quota failed'))
+  const jobs = createJobs(JOB_LIMITS, () => jobRunner.wake())
   const jobRunner = createJobRunner(store, jobs, (error, job) =>
     log.error({ err: error, errand: job }, 'what a change has left to do failed; it will be tried again'),
   )
   const compactor = createCompactor(
     store,
     searchIndexes,
-    failing('names could not be packed; it will be tried again'),
+    logError(log, 'names could not be packed; it will be tried again'),
   )
+  const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
+  const notify = async ({ owner, ...event }: ThresholdEvent) => {
+    const account = await hosting.accounts.byId(owner)
+    // The account may have been deleted since.
+    if (account !== undefined) events.emit('quota', { owner: account.name, ...event })
+  }
+  const isListening = () => events.listenerCount('quota') > 0
+  const listener = { share, isListening, notify, onError: logError(log, 'a listener of quota failed') }
   const quota = createQuota(store, jobs, {
     defaults: { groups, total },
     owners: accountIds,
-    listener: {
-      share,
-      isListening: () => events.listenerCount('quota') > 0,
-      async notify({ owner, ...event }) {
-        const account = await hosting.accounts.byId(owner)
-        // A deleted owner has no name to notify the host about.
-        if (account !== undefined) events.emit('quota', { owner: account.name, ...event })
-      },
-      onError: failed,
-    },
+    listener,
     lfsChanged: keepLfs,
   })
   const hosting = createHosting({
-    store,
-    quota,
-    jobs,
-    folders,
-    disk: git,
-    files,
-    onError: failing('what lies on the disk could not be made to agree with the records'),
-    authenticate,
+    ...{ store, quota, jobs },
+    ...{ folders: storage.folders, disk: storage.git, files: storage.files },
+    onError: logError(log, 'what lies on the disk could not be made to agree with the records'),
+    authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
     sessionLifetime: Math.ceil(options.page.lifetime / 1000),
   })
-  await hosting.sweep().catch(async (error) => {
-    await driver.close()
-    throw error
-  })
-  const client = (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies)
-  const markdown = createMarkdown({ deadline: options.markdown.deadline })
-  const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
-  const streamed = streamRoutesFor({
-    git: transport !== undefined,
-    // A host that keeps repositories itself has something of its own below their clone_url.
-    lfs: options.lfs !== false && options.repositories !== false,
-    packages: options.packages !== false,
-    issues: options.issues,
-  })
-  const streaming =
-    streamed.length === 0
-      ? undefined
-      : createStreamDispatcher({
-          routes: streamed,
-          services: {
-            store,
-            hosting,
-            transport,
-            largest: {
-              lfs: options.lfs ? options.lfs.largest : undefined,
-              packages: options.packages ? options.packages.largest : undefined,
-            },
-            pushed: pushedTo(onPush, log),
-            failed: (error, fields) =>
-              log.error({ err: error, ...fields }, 'what changed in a repository could not be counted'),
-          },
-          authenticate: hosting.identities.authenticate,
-          clientOf: client,
-          moved: hosting.redirects.find,
-          baseUrl: options.baseUrl,
-          corsOrigins: options.cors.origins,
-          log,
-        })
+  return { quota, hosting, events, jobRunner, compactor }
+}
+
+/** The JSON API, and beside it the routes whose bodies are streams. */
+const createApi = (parts: Parts): Dispatcher => {
+  const { options, host, store, hosting } = parts
+  const common = {
+    authenticate: hosting.identities.authenticate,
+    clientOf: (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies),
+    log: host.log,
+  }
   const routes = routesWith(options)
-  const serving = createDispatcher({
+  const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const json = jsonEndpoints({
+    ...common,
     routes,
     services: {
-      store,
-      hosting,
-      quota,
-      markdown,
-      exportTo: (write) => exportStore({ driver, git, files }, write),
+      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown },
+      exportTo: parts.write,
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
       largestAttachment: options.attachments.largest,
       documentFor: documentOf(routes),
     },
-    authenticate: hosting.identities.authenticate,
-    clientOf: client,
-    moved: hosting.redirects.find,
-    // A host's own login is not to be asked twice, and may make an account.
-    together: driver.shared
-      ? {
-          read: store.readTogether,
-          withCredentials: authenticate === undefined,
-          cacheKeyOf: hosting.identities.cacheKeyOf,
-        }
-      : undefined,
+    credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
     basePath: options.basePath,
-    baseUrl: options.baseUrl,
-    corsOrigins: options.cors.origins,
     notFoundBody: options.dialect === 'forgejo',
     bodyLimit: options.bodyLimit,
     pageLimits,
-    log,
-    ...(streaming === undefined ? {} : { fallback: streaming.handle }),
   })
-  const pages = createLazyPages({
-    services: {
-      store,
-      hosting,
-      quota,
-      settings: { nearAt: share, links: options.page.links, clones: transport !== undefined },
-    },
+  const streams = streamEndpoints({ ...common, ...streamParts(parts) })
+  return createDispatcher<Identity>({
+    endpoints: [json, streams],
     baseUrl: options.baseUrl,
-    hasOwnLogin: authenticate !== undefined,
-    bodyLimit: options.bodyLimit,
-    log,
-  })
-  jobRunner.wake()
-  compactor.start()
-  // What another process has left uncounted when it was killed is not to wait for a start.
-  const resumed = () => hosting.pushJournal.resume().catch(failing('pushes could not be looked for'))
-  const batcher = driver.shared ? setInterval(resumed, HOUR).unref() : undefined
-  return {
-    handler: serving.handler,
-    page: pages.handler,
-    fetch: fetchOf(serving.handler),
-    ledger: hosting.ledger,
-    quota: createHostQuota(quota, hosting),
-    hosting,
-    on: (event, listener) => void events.on(event, listener),
-    off: (event, listener) => void events.off(event, listener),
-    verify: () => verify(driver, files),
-    export: (write, told) => exportStore({ driver, git, files }, write, told),
-    async close() {
-      await serving.idle()
-      await pages.idle()
-      await streaming?.idle()
-      await transport?.close()
-      clearInterval(batcher)
-      await jobRunner.stop()
-      await compactor.stop()
-      await hosting.idle().catch(() => undefined)
-      await hosting.close()
-      await quota.idle()
-      await markdown.close()
-      await driver.close()
+    corsOrigins: options.cors.origins,
+    readTogether: store.readTogether,
+    authenticateFirst: host.authenticate !== undefined,
+    findMoved: hosting.redirects.find,
+    unmatched(req, res, next) {
+      if (serveReference(req, res, options.basePath)) return
+      if (next === undefined) sendEmpty(res, 404)
+      else next()
     },
-  }
+  })
 }
 
-/**
- * A write of 500 ledger entries takes about a tenth of a second, and one of 50 about as long as others notice nothing of.
- */
-const BOUNDS = { maxPerTransaction: 500, batchSize: 50 }
+const streamParts = ({ options, host, storage, store, hosting }: Parts) => ({
+  routes: streamRoutesFor({
+    git: storage.transport !== undefined,
+    // A host that stores repositories itself serves URLs below their clone_url itself.
+    lfs: options.lfs !== false && options.repositories !== false,
+    packages: options.packages !== false,
+    issues: options.issues,
+  }),
+  services: {
+    store,
+    hosting,
+    transport: storage.transport,
+    largest: {
+      lfs: options.lfs ? options.lfs.largest : undefined,
+      packages: options.packages ? options.packages.largest : undefined,
+    },
+    pushed: pushedTo(host.onPush, host.log),
+    failed: logError(host.log, 'what changed in a repository could not be counted'),
+  },
+})
+
+const createPages = ({ options, host, storage, store, hosting, quota }: Parts): Dispatcher =>
+  createLazyPages({
+    services: {
+      ...{ store, hosting, quota },
+      settings: {
+        nearAt: options.quota.nearAt,
+        links: options.page.links,
+        clones: storage.transport !== undefined,
+      },
+    },
+    baseUrl: options.baseUrl,
+    hasOwnLogin: host.authenticate !== undefined,
+    bodyLimit: options.bodyLimit,
+    log: host.log,
+  })
+
+/** Starts what runs between requests. @returns the timer that counts pushes which killed processes left uncounted */
+const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts) => {
+  jobRunner.wake()
+  compactor.start()
+  const onError = logError(host.log, 'pushes could not be looked for')
+  const resume = () => hosting.pushJournal.resume().catch(onError)
+  return store.driver.shared ? setInterval(resume, HOUR).unref() : undefined
+}
+
+/** Closes the parts in the order in which they depend on each other. */
+const closeParts = async ({ host, storage, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
+  await storage.transport?.close()
+  await jobRunner.stop()
+  await compactor.stop()
+  await hosting.idle().catch(() => undefined)
+  await hosting.close()
+  await quota.idle()
+  await markdown.close()
+  await host.driver.close()
+}
+
+/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
+const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
 
 const HOUR = 3_600_000
 
-/** A plugin owns no log, but a failure must not pass unheard. */
+const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
+  log.error({ err: error, ...fields }, message)
+
+/** Used when the host gives no log: errors must not pass unnoticed. */
 const standardError: Log = {
   error: (fields, message) => console.error(message, fields),
   info: () => undefined,

@@ -1,5 +1,5 @@
 /**
- * What can go wrong, in the words of the domain. Every floor throws this one class; `lib/http/error-response.ts` holds the
+ * What can go wrong, in the words of the domain. Every floor throws this one class; `lib/http/failure.ts` holds the
  * table from code to status and is the only place that turns an error into an answer.
  */
 export type ErrorCode =

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Allot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
-import { checkIdentity, checkScopes } from '../../lib/http/access.ts'
+import { checkAccess } from '../../lib/http/access.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { sendText } from '../server/health.ts'
@@ -74,8 +74,7 @@ const authorize = async (
   if (readers === 'loopback' && req.headers.authorization === undefined && isLocal(req)) return
   const identity = await hosting.identities.authenticate(req)
   if (identity === null) throw new AllotError('unauthenticated', 'metrics are for administrators')
-  checkScopes(identity, ADMINISTRATION)
-  checkIdentity(identity, ADMINISTRATION)
+  checkAccess(identity, ADMINISTRATION)
 }
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/

@@ -79,6 +79,6 @@ const routeNamer = (basePath: string): ((method: string, url: string) => string)
     const start = path.indexOf(`${basePath}/`)
     if (start === -1) return gitPaths.find(({ pattern }) => pattern.test(path))?.path ?? 'none'
     const match = router.find(method, path.slice(start + basePath.length))
-    return typeof match === 'object' ? match.served.route.path : 'none'
+    return typeof match === 'object' ? match.route.path : 'none'
   }
 }

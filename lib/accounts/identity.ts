@@ -28,7 +28,7 @@ export interface Identities {
    * @returns null when the request has no credentials
    * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
    */
-  authenticate(req: IncomingMessage): Identity | null | Promise<Identity | null>
+  authenticate(req: IncomingMessage): Promise<Identity | null>
   /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
   cacheKeyOf(req: IncomingMessage): string | undefined
   /**
@@ -86,7 +86,7 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
   const lastOf = new WeakMap<Socket, LastToken>()
   let generation = 0
 
-  const withToken = (secret: string, req: IncomingMessage): Identity | Promise<Identity> => {
+  const withToken = async (secret: string, req: IncomingMessage): Promise<Identity> => {
     const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
     const cached = hash === undefined || shared ? undefined : byToken.get(hash)?.identity
     if (cached === undefined) return readToken(hash, req)
@@ -129,7 +129,7 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
 
   return {
     signIn,
-    authenticate(req) {
+    async authenticate(req) {
       const last = lastOf.get(req.socket)
       if (last !== undefined && last.generation === generation && last.header === req.headers.authorization)
         return last.identity

@@ -35,7 +35,7 @@ const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
 const actAs = async (
   store: Store,
   { method = 'GET' }: IncomingMessage,
-  sender: Identity | null | Promise<Identity | null>,
+  sender: Promise<Identity | null>,
   name: string,
 ): Promise<Identity> => {
   const administrator = await sender

@@ -31,7 +31,7 @@ export const serverRoutes = [
     operationId: 'getVersion',
     summary: 'The running application version',
     responses: { 200: ServerVersion },
-    handle: (_request, services) => reply(200, serverVersion(services)),
+    handle: async (_request, services) => reply(200, serverVersion(services)),
   }),
   route({
     ...open,
@@ -40,7 +40,7 @@ export const serverRoutes = [
     operationId: 'getGeneralAPISettings',
     summary: 'How the lists of this API are paged',
     responses: { 200: GeneralAPISettings },
-    handle: (_request, { pageLimits }) =>
+    handle: async (_request, { pageLimits }) =>
       reply(200, {
         max_response_items: pageLimits.max,
         default_paging_num: pageLimits.default,
@@ -55,7 +55,7 @@ export const serverRoutes = [
     operationId: 'getOpenApiDocument',
     summary: 'This API as an OpenAPI 3.1 document',
     responses: { 200: v.looseObject({ openapi: v.string() }) },
-    handle: ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
+    handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
   }),
 ]
 
@@ -69,6 +69,6 @@ export const exportRoutes = [
     auth: 'admin',
     scope: 'read:secrets',
     responses: { 200: Ndjson, 403: Forbidden },
-    handle: (_request, { exportTo }) => reply(200, exportTo),
+    handle: async (_request, { exportTo }) => reply(200, exportTo),
   }),
 ]

@@ -1,21 +1,57 @@
 import { AllotError } from '../errors.ts'
-import type { Identity, Route } from './route.ts'
 
-/** "`write:x` implies `read:x`. A missing scope gets 403 and says which one is needed." */
-export const checkScopes = ({ scopes }: Identity, { scope }: Pick<Route, 'scope'>): void => {
+/** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */
+export interface Identity {
+  readonly username: string
+  readonly admin: boolean
+  readonly scopes: ReadonlySet<string>
+}
+
+/** `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators. */
+export type Auth = 'optional' | 'required' | 'admin'
+
+/** What a route declares about who may call it. */
+export interface AccessRule {
+  /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
+  readonly auth: Auth | 'none'
+  /** All of them are needed, when the request has credentials at all. */
+  readonly scope?: string | readonly string[]
+}
+
+/** Messages of 401 and 403 for requests that lack a login or administrator rights. */
+export interface AccessMessages {
+  readonly unauthenticated: string
+  readonly notAdmin: string
+}
+
+const API_MESSAGES: AccessMessages = {
+  unauthenticated: 'token is required',
+  notAdmin: 'user should be the site admin',
+}
+
+/**
+ * Checks scopes first, so that a token without the scope gets 403 wherever it is used.
+ * @throws AllotError forbidden, unauthenticated
+ */
+export const checkAccess = (
+  identity: Identity | null,
+  rule: AccessRule,
+  messages: AccessMessages = API_MESSAGES,
+): void => {
+  if (identity !== null) checkScopes(identity, rule)
+  if (rule.auth === 'optional') return
+  if (identity === null) throw new AllotError('unauthenticated', messages.unauthenticated)
+  if (rule.auth === 'admin' && !identity.admin) throw new AllotError('forbidden', messages.notAdmin)
+}
+
+/** @throws AllotError forbidden that names the missing scopes */
+export const checkScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
   if (scope === undefined || scopes.has('all')) return
   const needed = typeof scope === 'string' ? [scope] : scope
-  const missing = needed.filter((one) => !scopes.has(one) && !scopes.has(one.replace(/^read:/, 'write:')))
+  const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
   if (missing.length > 0)
     throw new AllotError(
       'forbidden',
       `token does not have at least one of required scope(s): [${missing.join(', ')}]`,
     )
-}
-
-/** "No credentials where they are needed get 401. Credentials without the right get 403." */
-export const checkIdentity = (identity: Identity | null, { auth }: Pick<Route, 'auth'>): void => {
-  if (auth === 'optional') return
-  if (identity === null) throw new AllotError('unauthenticated', 'token is required')
-  if (auth === 'admin' && !identity.admin) throw new AllotError('forbidden', 'user should be the site admin')
 }

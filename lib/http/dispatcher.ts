@@ -1,254 +1,169 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError } from '../errors.ts'
-import { readBody } from './body.ts'
+import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './access.ts'
 import { trackInFlight } from './connection/in-flight.ts'
 import { inPipelineOrder } from './connection/pipelining.ts'
 import { smugglingFault } from './connection/smuggling-guard.ts'
 import { allowOrigin } from './cors.ts'
-import { createErrorResponses, type Log } from './error-response.ts'
 import { type FindMoved, movedPath, movedStatus } from './redirect.ts'
-import { sendStream } from './ndjson.ts'
-import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
-import { serveReference } from './reference-page.ts'
-import { baseUrlOf, mountOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
-import { Html, Ndjson, type Produce, type Reply, serializeReply } from './responses.ts'
-import type { Identity, RequestContext, Route, RouteRequest } from './route.ts'
-import { createRouter, type Match } from './router.ts'
-import { checkIdentity, checkScopes } from './access.ts'
-import { sendEmpty, sendHtml, sendJson, sendWithETag } from './send.ts'
-import { cacheKeyOf, type SharedReads } from './shared-reads.ts'
-import { coerce, pathParams } from './validate.ts'
+import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
+import type { Match, Routed } from './router.ts'
+import { sendEmpty } from './send.ts'
 
-export interface DispatcherOptions<I extends Identity, S> {
-  routes: readonly Route<I, S>[]
-  services: S
-  /** @throws AllotError unauthenticated for credentials that are sent and are wrong. */
-  authenticate: (req: IncomingMessage) => I | null | Promise<I | null>
-  /** The client whose budgets the request counts against. */
-  clientOf: (req: IncomingMessage, user: I | null) => string
-  /** Where repositories that have moved are now. */
-  moved?: FindMoved<I> | undefined
-  /** Where the data is far away: what a GET reads is read together. */
-  together?: SharedReads | undefined
-  /** Such as `/api/v1`. */
-  basePath: string
-  /** Where the service is, when the Host header does not tell. */
-  baseUrl: string | undefined
-  /** Origins whose pages may read the answers; none: CORS is off. */
-  corsOrigins: readonly string[]
-  /** Whether 404 has a `{message,url}` body. */
-  notFoundBody: boolean
-  /** Bytes that the body of a request may have, where its route does not say otherwise. */
-  bodyLimit: number
-  pageLimits: PageLimits
-  log: Log
-  /** What is served beside the API: answers what it knows, and says false for the rest. */
-  fallback?: (req: IncomingMessage, res: ServerResponse) => boolean
+/**
+ * The request pipeline. Every request of the API, of git and of the pages takes the same way: match a route, authenticate,
+ * check access, read the input and call the handler, send the reply. What differs between JSON, streams and pages is in
+ * three implementations of {@link Endpoints}.
+ */
+
+/** A request on its way through the pipeline. */
+export interface RequestContext<I = unknown, R = unknown> {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly url: RequestUrl
+  readonly route: R
+  readonly params: Match<R>['params']
+  /** URL of the service as this client reaches it, without a slash at the end. */
+  baseUrl: string
+  /** Undefined until the request is authenticated, and for routes that need no authentication. */
+  user: I | null | undefined
+}
+
+/** Routes of one kind: how their requests are matched and authenticated, and how their replies and failures are sent. */
+export interface Endpoints<
+  I = unknown,
+  R extends Routed & AccessRule = Routed & AccessRule,
+  Reply extends object = object,
+> {
+  /** Such as `/api/v1`; requests with other paths are not matched. */
+  readonly basePath: string
+  /** Messages of 401 and 403; those of the API when absent. */
+  readonly accessMessages?: AccessMessages
+  /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
+  readonly readsAreShared: boolean
+  /** @returns undefined for a path that does not belong to these endpoints */
+  match(method: string, path: string): Match<R> | undefined
+  /** @throws AllotError unauthenticated for wrong credentials */
+  authenticate(context: RequestContext<I, R>): Promise<I | null>
+  /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
+  cacheKey?(context: RequestContext<I, R>): string | undefined
+  /** Reads and validates the input, and calls the handler of the route. */
+  handle(context: RequestContext<I, R>): Promise<Reply>
+  send(context: RequestContext<I, R>, reply: Reply): Promise<void>
+  /** Sends the response to a request that failed. It must not throw. */
+  fail(context: RequestContext<I, R>, error: unknown): void
 }
 
 export type Next = (error?: unknown) => void
 
+export interface DispatcherOptions<I extends Identity> {
+  /** The first that matches a request answers it. */
+  endpoints: readonly Endpoints<I>[]
+  /** URL of the service, when it does not follow from the Host header. */
+  baseUrl: string | undefined
+  /** Origins whose pages may read the responses; CORS is off when absent or empty. */
+  corsOrigins?: readonly string[]
+  /** Runs what only reads, in one snapshot, and again if need be. */
+  readTogether: <T>(read: () => Promise<T>, cacheKey?: string) => Promise<T>
+  /** Whether requests are authenticated outside of the snapshot, since the host's own login may create an account. */
+  authenticateFirst: boolean
+  /** Where repositories that have moved are now. */
+  findMoved?: FindMoved<I>
+  /** Answers requests that no endpoints match. */
+  unmatched: (req: IncomingMessage, res: ServerResponse, next: Next | undefined) => void
+}
+
 export interface Dispatcher {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
-  /** Resolves when nothing is in flight. */
+  /** Resolves when the requests in flight are answered. */
   idle(): Promise<void>
 }
 
-/** What the URL of a request asks for. */
-interface Asked extends Pick<RouteRequest, 'params' | 'query' | 'page'> {
-  /** All members of the query, as text; undefined where the route reads none. */
-  readonly members: URLSearchParams | undefined
-}
-
-export const createDispatcher = <I extends Identity, S>(options: DispatcherOptions<I, S>): Dispatcher => {
-  const { services, authenticate, clientOf, together, basePath, corsOrigins } = options
-  const router = createRouter(options.routes)
-  const flights = trackInFlight()
-  const { fail, malformed, notFound, refuseConnection, unmatched } = createErrorResponses(options, router)
+export const createDispatcher = <I extends Identity>(options: DispatcherOptions<I>): Dispatcher => {
+  const { corsOrigins = [], findMoved, readTogether } = options
+  const inFlight = trackInFlight()
 
   const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
-    const location = parseRequestUrl(req, basePath)
-    if (location === undefined) return outside(req, res, next)
-    inPipelineOrder(req, res, () => begin(req, res, location))
+    for (const endpoints of options.endpoints) {
+      const url = parseRequestUrl(req, endpoints.basePath)
+      const match = url && endpoints.match(req.method ?? 'GET', url.path)
+      if (match === undefined) continue
+      const context = { req, res, url: url!, ...match, baseUrl: options.baseUrl ?? '', user: undefined }
+      return inPipelineOrder(req, res, () => begin(endpoints, context))
+    }
+    options.unmatched(req, res, next)
   }
 
-  const begin = (req: IncomingMessage, res: ServerResponse, location: RequestUrl): void => {
-    flights.begin(res)
+  const begin = (endpoints: Endpoints<I>, context: Context<I>): void => {
+    const { req, res } = context
+    inFlight.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-    let context: RequestContext = { req, res, location, baseUrl: options.baseUrl ?? '' }
     const fault = smugglingFault(req)
-    if (fault !== undefined) return refuseConnection(context, fault)
+    if (fault === undefined) return void serve(endpoints, context)
+    // Nothing else on this connection can be trusted.
+    res.shouldKeepAlive = false
+    // node:http may be about to refuse the same request, and then answers itself.
+    setImmediate(() => endpoints.fail(context, fault))
+  }
+
+  const serve = async (endpoints: Endpoints<I>, context: Context<I>): Promise<void> => {
     try {
-      if (options.baseUrl === undefined) context = { ...context, baseUrl: baseUrlOf(req, location.mount) }
-      const match = together?.withCredentials ? router.find(req.method ?? 'GET', location.path) : undefined
-      if (typeof match === 'object' && match.served.route.method === 'GET') return read(context, match)
-      const identity = authenticate(req)
-      if (identity instanceof Promise)
-        identity.then((found) => serve(context, found)).catch((error) => fail(context, error))
-      else serve(context, identity)
+      if (options.baseUrl === undefined) context.baseUrl = baseUrlOf(context.req, context.url.mount)
+      const reply = await replyTo(endpoints, context)
+      if (isMissing(reply) && (await redirect(endpoints, context))) return
+      await endpoints.send(context, reply)
     } catch (error) {
-      fail(context, error)
+      await fail(endpoints, context, error)
     }
   }
 
-  /** All that a GET does before it is answered. */
-  const read = (context: RequestContext, match: Match<I, S>): void => {
-    const { route } = match.served
-    const name = route.cacheable ? cacheKeyOf(together!, context) : undefined
-    let known: Route<I, S> | undefined
-    let viewer: I | null = null
-    const work = async () => {
-      const identity = await authenticate(context.req)
-      known = route
-      viewer = identity
-      if (identity !== null) checkScopes(identity, route)
-      checkIdentity(identity, route)
-      const asked = askedOf(context, match)
-      const reply = await route.handle(requestOf(context, asked, identity, undefined), services)
-      return { asked, reply: name === undefined ? reply : serializeReply(reply) }
+  const replyTo = async (endpoints: Endpoints<I>, context: Context<I>): Promise<object> => {
+    const { route } = context
+    if (route.auth === 'none') return endpoints.handle(context)
+    const isShared = route.method === 'GET' && endpoints.readsAreShared
+    if (!isShared || options.authenticateFirst) {
+      await authenticate(endpoints, context)
+      return isShared ? readTogether(() => endpoints.handle(context)) : endpoints.handle(context)
     }
-    together!
-      .read(work, name)
-      .then(({ asked, reply }) => sendOrRedirect(context, route, reply, asked, viewer))
-      .catch((error) => failOrRedirect(context, error, known, viewer))
+    const read = async () => {
+      await authenticate(endpoints, context)
+      return endpoints.handle(context)
+    }
+    return readTogether(read, endpoints.cacheKey?.(context))
   }
 
-  /** The reference page is at a path of its own; the rest belongs to the host. */
-  const outside = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
-    const isRead = req.method === 'GET' || req.method === 'HEAD'
-    if (isRead && serveReference(req, res, mountOf(req, req.url ?? ''), basePath)) return
-    if (options.fallback?.(req, res) === true) return
-    if (next === undefined) sendEmpty(res, 404)
-    else next()
+  const authenticate = async (endpoints: Endpoints<I>, context: Context<I>): Promise<void> => {
+    const user = await endpoints.authenticate(context)
+    context.user = user
+    checkAccess(user, context.route, endpoints.accessMessages)
   }
 
-  /** Credentials are checked by now: they are wrong wherever they are sent. */
-  const serve = (context: RequestContext, identity: I | null): void => {
-    const { req, location } = context
-    const match = router.find(req.method ?? 'GET', location.path)
-    if (match === 'malformed') return malformed(context)
-    if (match === undefined) return unmatched(context)
-    const { route } = match.served
+  /** Sends the client to the new path of a repository that has moved. @returns whether it has */
+  const redirect = async ({ basePath }: Endpoints<I>, context: Context<I>): Promise<boolean> => {
+    const { req, res, route, url, baseUrl, user } = context
+    if (findMoved === undefined || user === undefined || res.headersSent) return false
+    const path = await movedPath(findMoved, user, route.path, url.path)
+    if (path === undefined) return false
+    const search = url.search === '' ? '' : `?${url.search}`
+    sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])
+    return true
+  }
+
+  const fail = async (endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> => {
     try {
-      if (identity !== null) checkScopes(identity, route)
-      checkIdentity(identity, route)
-      const asked = askedOf(context, match)
-      if (route.body === undefined) return handle(context, route, asked, identity, undefined)
-      checkExists(route, asked.params)
-        .then(() => readBody(req, route, options.bodyLimit))
-        .then((body) => handle(context, route, asked, identity, body))
-        .catch((error) => fail(context, error, route))
-    } catch (error) {
-      fail(context, error, route)
+      if (isNotFound(error) && (await redirect(endpoints, context))) return
+      endpoints.fail(context, error)
+    } catch (failure) {
+      endpoints.fail(context, failure)
     }
   }
 
-  const checkExists = async ({ exists }: Route<I, S>, params: unknown): Promise<void> => {
-    if (exists !== undefined && !(await exists(params, services)))
-      throw new AllotError('not_found', 'there is nothing at this path')
-  }
-
-  const askedOf = ({ location }: RequestContext, { served, params }: Match<I, S>): Asked => {
-    const { paging, query } = served.route
-    const members = query || paging ? new URLSearchParams(location.search) : undefined
-    return {
-      params: served.params ? pathParams(served.params, params) : params,
-      query: served.query && coerce(served.query, (name) => members!.get(name)),
-      page: paging && pageRequest(members!, paging, options.pageLimits),
-      members,
-    }
-  }
-
-  const requestOf = (
-    { req, baseUrl }: RequestContext,
-    { params, query, page }: Asked,
-    user: I | null,
-    body: unknown,
-  ): RouteRequest<I> => ({
-    ...{ user, params, query, body, page, baseUrl, apiUrl: baseUrl + basePath },
-    // Few handlers ask for it, and parsing an address takes time.
-    get client() {
-      return clientOf(req, user)
-    },
-  })
-
-  const handle = (
-    context: RequestContext,
-    route: Route<I, S>,
-    asked: Asked,
-    user: I | null,
-    body: unknown,
-  ): void => {
-    const request = requestOf(context, asked, user, body)
-    const work = () => route.handle(request, services)
-    const answer = together !== undefined && route.method === 'GET' ? together.read(work) : work()
-    if (answer instanceof Promise)
-      answer
-        .then((reply) => sendOrRedirect(context, route, reply, asked, user))
-        .catch((error) => failOrRedirect(context, error, route, user))
-    else sendOrRedirect(context, route, answer, asked, user)
-  }
-
-  const sendOrRedirect = (
-    context: RequestContext,
-    route: Route<I, S>,
-    reply: Reply,
-    asked: Asked,
-    user: I | null,
-  ): void => {
-    if (reply.status === 404) redirect(context, route, user, () => send(context, route, reply, asked))
-    else send(context, route, reply, asked)
-  }
-
-  const failOrRedirect = (
-    context: RequestContext,
-    error: unknown,
-    route: Route<I, S> | undefined,
-    user: I | null,
-  ): void => {
-    const isMissing = error instanceof AllotError && error.code === 'not_found'
-    if (isMissing && route !== undefined && 404 in route.responses)
-      redirect(context, route, user, () => fail(context, error, route))
-    else fail(context, error, route)
-  }
-
-  /** Answers with the new path of a repository that has moved, and otherwise as `notFound` does. */
-  const redirect = (
-    context: RequestContext,
-    route: Route<I, S>,
-    user: I | null,
-    notFound: () => void,
-  ): void => {
-    const { req, res, location, baseUrl } = context
-    if (options.moved === undefined) return notFound()
-    movedPath(options.moved, user, route.path, location.path)
-      .then((path) => {
-        if (path === undefined) return notFound()
-        const search = location.search === '' ? '' : `?${location.search}`
-        sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])
-      })
-      .catch((error) => fail(context, error, route))
-  }
-
-  const send = (
-    context: RequestContext,
-    route: Route<I, S>,
-    { status, body, total }: Reply,
-    { page, query, members }: Asked,
-  ): void => {
-    const { req, res, location, baseUrl } = context
-    if (status === 404) return notFound(context, "The target couldn't be found.")
-    if (body === undefined) return sendEmpty(res, status)
-    if (route.responses[status] === Html) return sendHtml(res, status, body as string)
-    if (route.responses[status] === Ndjson)
-      return void sendStream(req, res, status, body as Produce).catch((error) => fail(context, error, route))
-    const url = baseUrl + basePath + location.path
-    const more =
-      page === undefined || total === undefined ? [] : pageHeaders(page, total, url, members!, query)
-    if (route.method === 'GET') sendWithETag(req, res, status, body, more)
-    else sendJson(res, status, body, more)
-  }
-
-  return { handler, idle: flights.idle }
+  return { handler, idle: inFlight.idle }
 }
+
+type Context<I> = RequestContext<I, Routed & AccessRule>
+
+const isMissing = (reply: { status?: number }): boolean => reply.status === 404
+
+const isNotFound = (error: unknown): boolean => error instanceof AllotError && error.code === 'not_found'

@@ -1,10 +1,13 @@
+export { type Auth, checkAccess, checkScopes, type Identity } from './access.ts'
 export { createDispatcher, type Dispatcher, type Next } from './dispatcher.ts'
-export type { Failure, Log } from './error-response.ts'
+export type { Failure, Log } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { type FileContent, fileReply } from './file-response.ts'
 export { parseJson, recordOf, withoutNulls } from './json.ts'
+export { jsonEndpoints } from './json-endpoints.ts'
 export { type DocumentInfo, impliedStatuses, openApiDocument } from './openapi.ts'
 export type { PageLimits, PageRequest } from './paging.ts'
+export { serveReference } from './reference-page.ts'
 export {
   Empty,
   ErrorBody,
@@ -19,7 +22,6 @@ export {
   ValidationError,
 } from './responses.ts'
 export {
-  type Identity,
   type Method,
   type Route,
   routesFor,
@@ -28,6 +30,6 @@ export {
   type StreamRoute,
   streamsFor,
 } from './route.ts'
-export { checkScopes } from './access.ts'
-export { createStreamDispatcher, type StreamDispatcher } from './stream-endpoints.ts'
+export { sendEmpty } from './send.ts'
+export { streamEndpoints } from './stream-endpoints.ts'
 export { fileField, type Upload, type UploadedFile } from './upload.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { ClientDisconnected } from './error-response.ts'
+import { ClientDisconnected } from './failure.ts'
 import type { Produce } from './responses.ts'
 
 const HEADERS = [

@@ -1,9 +1,10 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import { statusTexts } from './error-response.ts'
+import type { Identity } from './access.ts'
+import { statusTexts } from './failure.ts'
 import { movedStatus, namesRepository } from './redirect.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
-import type { Identity, Route } from './route.ts'
+import type { Route } from './route.ts'
 import { type FileField, isFileField } from './upload.ts'
 import { coercionOf } from './validate.ts'
 

@@ -1,4 +1,4 @@
-/** Where the resource that two segments of a path name has moved; undefined when it has not. */
+/** Finds the new place of a resource that was named by two segments of a path; undefined when it has not moved. */
 export type FindMoved<I> = (
   user: I | null,
   owner: string,
@@ -11,15 +11,15 @@ const REPOSITORY = /\{(owner|username)\}\/\{(repo|reponame)\}/
 /** Whether the path of a route names a repository, which may have moved. */
 export const namesRepository = (path: string): boolean => REPOSITORY.test(path)
 
-/** The two statuses tell a client to send the same method again; it may send GET in the place of others after 301. */
+/** 308 makes clients repeat the method. After 301 they may send GET instead of any other method. */
 export const movedStatus = (method: string | undefined): 301 | 308 =>
   method === 'GET' || method === 'HEAD' ? 301 : 308
 
 /**
- * The path of a request with the new owner and name of the repository in the place of the former ones.
+ * Puts the new owner and name of a repository in the place of the former ones.
  * @param template path of the route, such as `/repos/{owner}/{repo}/issues`
  * @param path path of the request, percent-encoded
- * @returns undefined when the repository has not moved, or the path names none
+ * @returns undefined when the repository has not moved, or when the path does not name a repository
  */
 export const movedPath = async <I>(
   find: FindMoved<I>,

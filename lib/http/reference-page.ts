@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
+import { parseRequestUrl } from './request-url.ts'
 import { sendFile } from './send.ts'
 
 /** The page that describes the API, which error bodies point to: the same on every server of this kind. */
@@ -37,26 +38,18 @@ const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html
 
 let script: Buffer | undefined
 
-/** Answers the page and its script; false for any other path. */
-export const serveReference = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  mount: string,
-  basePath: string,
-): boolean => {
-  const [path] = (req.url ?? '').split('?', 1)
-  if (path !== REFERENCE_PATH && path !== SCRIPT) return false
-  if (path === SCRIPT) {
+/** Answers a GET of the page or of its script. @returns false for any other request */
+export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
+  const url = parseRequestUrl(req, '')
+  if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false
+  if (url.path === SCRIPT) {
     script ??= readFileSync(scriptFile())
     sendFile(res, 'text/javascript;charset=utf-8', script, ['Cache-Control', 'max-age=86400'])
     return true
   }
-  const html = page(`${mount}${basePath}/openapi.json`, `${mount}${SCRIPT}`)
-  sendFile(res, 'text/html;charset=utf-8', Buffer.from(html), [
-    'Content-Security-Policy',
-    POLICY,
-    'Cache-Control',
-    'no-cache',
-  ])
+  if (url.path !== REFERENCE_PATH) return false
+  const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
+  const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
+  sendFile(res, 'text/html;charset=utf-8', Buffer.from(html), headers)
   return true
 }

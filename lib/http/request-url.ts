@@ -3,17 +3,16 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { AllotError } from '../errors.ts'
 
-/** Where a request points. */
 export interface RequestUrl {
   /** Relative to the base path, still percent-encoded. */
   readonly path: string
-  /** What follows the question mark. */
+  /** Query string without its question mark. */
   readonly search: string
-  /** What the host's framework has taken off the front, for the links of the answer. */
+  /** Path at which the host has mounted the listener, without a slash at the end. */
   readonly mount: string
 }
 
-/** The location of a request below the base path; undefined for any other. */
+/** @returns undefined for a URL that is not below the base path */
 export const parseRequestUrl = (req: IncomingMessage, basePath: string): RequestUrl | undefined => {
   const url = originForm(req.url ?? '/')
   if (!url.startsWith(basePath)) return undefined
@@ -28,20 +27,29 @@ export const parseRequestUrl = (req: IncomingMessage, basePath: string): Request
   }
 }
 
-/** "a server MUST accept the absolute-form in requests" (RFC 9112, 3.2.2): proxies send it. */
-export const originForm = (target: string): string =>
+/** Proxies send the absolute form, which servers must accept (RFC 9112 §3.2.2). */
+const originForm = (target: string): string =>
   target.charCodeAt(0) === SLASH ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 
 const SLASH = 47
 const QUESTION_MARK = 63
 
-/** Express and Connect keep the whole URL, and give the listener what follows its mount point. */
-export const mountOf = (req: IncomingMessage, url: string): string => {
+/** Express and Connect keep the whole URL in `originalUrl`, and cut the mount point off `url`. */
+const mountOf = (req: IncomingMessage, url: string): string => {
   const { originalUrl } = req as { originalUrl?: string }
-  return originalUrl?.endsWith(url) ? originForm(originalUrl).slice(0, -url.length) : ''
+  if (originalUrl === undefined) return ''
+  const target = url.startsWith('/') ? url : `/${url}`
+  const original = originForm(originalUrl)
+  const [path] = original.split('?', 1) as [string]
+  // For a listener that is mounted at `/storage`, Express says `/` for `/storage` too.
+  if (/^\/(?:\?|$)/.test(target) && !path.endsWith('/')) return path
+  return original.endsWith(target) ? original.slice(0, -target.length) : ''
 }
 
-/** Where the service is as this client reaches it, without a slash at the end. */
+/**
+ * URL of the service as the client reaches it, without a slash at the end.
+ * @throws AllotError bad_request for a malformed Host header
+ */
 export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   const scheme = (req.socket as TLSSocket).encrypted ? 'https' : 'http'
   const host = req.headers.host ?? hostOf(req.socket)
@@ -49,7 +57,7 @@ export const baseUrlOf = (req: IncomingMessage, mount: string): string => {
   return `${scheme}://${host}${mount}`
 }
 
-/** The one that was found to be well formed last: clients hardly ever name another. */
+/** The last valid host, so that the same one is not checked at each request. */
 let lastHost: string | undefined
 
 const checkedHost = (host: string): string => {
@@ -57,7 +65,7 @@ const checkedHost = (host: string): string => {
   throw new AllotError('bad_request', 'the Host header is malformed')
 }
 
-/** An HTTP/1.0 client need not say whom it speaks to. */
+/** HTTP/1.0 clients may leave out the Host header. */
 const hostOf = ({ localAddress = 'localhost', localPort }: Socket): string => {
   const name = localAddress.includes(':') ? `[${localAddress}]` : localAddress
   return localPort === undefined ? name : `${name}:${localPort}`

@@ -1,28 +1,28 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
-import type { Failure } from './error-response.ts'
+import type { AccessRule, Auth, Identity } from './access.ts'
+import type { Failure } from './failure.ts'
 import type { PageRequest, Paging } from './paging.ts'
-import type { RequestUrl } from './request-url.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson } from './responses.ts'
 import type { FileField, Upload } from './upload.ts'
 
-/** Who sent a request. `all` among the scopes grants everything, and `write:x` implies `read:x`. */
-export interface Identity {
-  readonly username: string
-  readonly admin: boolean
-  readonly scopes: ReadonlySet<string>
-}
+/**
+ * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the service. The router,
+ * the checks, the OpenAPI document and the specs are all made from them. Routes of pages are in `lib/web/route.ts`.
+ */
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `required`: 401 without credentials. `admin`: that, then 403 for whoever is no administrator. */
-export type Auth = 'optional' | 'required' | 'admin'
+/** Names of the parameters in a path template such as `/repos/{owner}/{repo}`. */
+export type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | SegmentsOf<Rest>
+  : never
 
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
-/** What a route says of itself: the router, the checks, the documents and the specs are all made from it. */
-export interface RouteDeclaration {
+/** What a JSON route declares besides its schemas and its handler. */
+export interface RouteDeclaration extends AccessRule {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */
   path: string
@@ -30,35 +30,33 @@ export interface RouteDeclaration {
   tag: string
   summary: string
   auth: Auth
-  /** Every one of them is needed, where the request has credentials at all. */
-  scope?: string | readonly string[]
   paging?: Paging
-  /** JSON when absent; else the body is the text as it came. */
+  /** Content type of the body; JSON when absent. The handler gets any other body as text. */
   accepts?:
     | 'text/plain'
     | 'application/x-ndjson'
     | 'application/x-www-form-urlencoded'
     | 'multipart/form-data'
-  /** Bytes, where the server's own limit does not fit. */
+  /** Bytes of the body; the server's `bodyLimit` when absent. */
   bodyLimit?: number
   /**
-   * Of a GET: the answer follows from the request and the records alone, no clock and no disk, so that the one before may be
-   * given again while the records that it was made of are what they were.
+   * Of a GET: the reply depends on the request and on records only, not on the clock or the disk. It may be sent again while
+   * the records that it was made of are unchanged.
    */
   cacheable?: boolean
-  /** The body of every failure, where it is not the usual one. */
+  /** Members of every error body of this route, in addition to `message` and `url`. */
   failure?: (message: string) => object
 }
 
-/** A declaration as the serving works with it. */
+/** A JSON route as the dispatcher uses it. */
 export interface Route<I extends Identity = Identity, S = unknown> extends RouteDeclaration {
   params?: ObjectSchema
   query?: ObjectSchema
   body?: v.GenericSchema | FileField
   responses: Responses
-  /** Whether what the path names exists. It is checked before the body is read, so 404 precedes every 413, 415 and 422. */
+  /** Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415 and 422. */
   exists?: (params: unknown, services: S) => Promise<boolean>
-  handle: (request: RouteRequest<I>, services: S) => Reply | Promise<Reply>
+  handle: (request: RouteRequest<I>, services: S) => Promise<Reply>
 }
 
 export interface RouteRequest<I extends Identity = Identity> {
@@ -67,17 +65,14 @@ export interface RouteRequest<I extends Identity = Identity> {
   readonly query: unknown
   readonly body: unknown
   readonly page: PageRequest | undefined
-  /** Whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
+  /** Client whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
   readonly client: string
-  /** Where the service is, without a slash at the end. */
+  /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
+  /** URL of the API, without a slash at the end. */
   readonly apiUrl: string
 }
 
-/** Names of the parameters in a path template such as `/repos/{owner}/{repo}`. */
-export type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | SegmentsOf<Rest>
-  : never
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
 
 type Output<Schema, Otherwise> = Schema extends v.GenericSchema
@@ -86,15 +81,13 @@ type Output<Schema, Otherwise> = Schema extends v.GenericSchema
     ? Upload
     : Otherwise
 
-export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> {
-  readonly user: A extends 'optional' ? I | null : I
+/** A request as the handler of a declared route gets it. */
+export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> extends RouteRequest {
+  readonly user: (A extends 'optional' ? I | null : I) & (Identity | null)
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
   readonly body: Output<B, undefined>
   readonly page: G extends Paging ? PageRequest : undefined
-  readonly client: string
-  readonly baseUrl: string
-  readonly apiUrl: string
 }
 
 type Declaration<I, S, Path extends string, A extends Auth, R extends Responses, P, Q, B, G> = Omit<
@@ -109,10 +102,7 @@ type Declaration<I, S, Path extends string, A extends Auth, R extends Responses,
   body?: B
   responses: R
   exists?: (params: TextParams<Path>, services: S) => Promise<boolean>
-  handle: (
-    request: TypedRequest<I, Path, A, P, Q, B, G>,
-    services: S,
-  ) => ReplyOf<NoInfer<R>> | Promise<ReplyOf<NoInfer<R>>>
+  handle: (request: TypedRequest<I, Path, A, P, Q, B, G>, services: S) => Promise<ReplyOf<NoInfer<R>>>
 }
 
 function reply<const N extends number>(status: N): Reply<N, undefined>
@@ -121,9 +111,9 @@ function reply(status: number, body?: unknown): Reply {
   return { status, body }
 }
 
-/** The words to declare routes with, for one kind of identity and one set of services. */
+/** Functions that declare JSON routes for one type of identity and one set of services. */
 export const routesFor = <I extends Identity, S>() => ({
-  /** A reply with an undeclared status, or a body that its schema does not describe, does not compile. */
+  /** A reply with an undeclared status, or with a body that its schema does not describe, does not compile. */
   route: <
     const Path extends string,
     const A extends Auth,
@@ -136,7 +126,7 @@ export const routesFor = <I extends Identity, S>() => ({
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
   ): Route<I, S> => declaration as unknown as Route<I, S>,
   reply,
-  /** A page of a list, and how many items there are in all. */
+  /** A page of a list. @param total items of the whole list */
   pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(items: B, total: number): Reply<200, B> => ({
     status: 200,
     body: items,
@@ -144,21 +134,12 @@ export const routesFor = <I extends Identity, S>() => ({
   }),
 })
 
-/** One request on its way through the steps. */
-export interface RequestContext {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  readonly location: RequestUrl
-  /** Where the service is as this client reaches it, without a slash at the end. */
-  readonly baseUrl: string
-}
-
-/** An answer whose body is a stream, or text. */
+/** A reply whose body is a stream or text. */
 export interface StreamReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readable | string
-  /** Rejects when the body has ended before it was whole, so that nobody takes it for that. */
+  /** Rejects when the body ended before it was complete; then the connection is cut, so that the client notices. */
   readonly completed?: Promise<unknown>
 }
 
@@ -167,36 +148,36 @@ export interface StreamRequest<I extends Identity = Identity, Name extends strin
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  /** Unpacked, where the client has packed it. */
+  /** Decompressed. */
   readonly body: Readable
-  /** Bytes of the body, where the client says so. */
+  /** Bytes of the body, when the client declares them. */
   readonly size: number | undefined
-  /** Whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
+  /** Client whose budgets the request counts against, as in {@link RouteRequest}. */
   readonly client: string
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Where the service is, without a slash at the end. */
+  /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
 }
 
 /**
- * What is served beside the API, at the root of the service, and is no JSON: bodies are streams both ways, so that their
- * size does not matter. Whoever handles one says itself who may.
+ * A route at the root of the service whose bodies are streams in both directions, so that they may have any size. Its
+ * handler authorizes the request itself.
  */
 export interface StreamRoute<I extends Identity = Identity, S = unknown> {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the root of the service; `{x}` marks a segment. */
   readonly path: string
-  /** The content type that the request must have. */
+  /** Content type that the request must have. */
   readonly accepts?: string
-  /** Bytes of the unpacked body; absent: any number. */
+  /** Bytes of the decompressed body; unlimited when absent. */
   readonly bodyLimit?: number
-  /** What a failure is told as, where it is not one line of text. */
+  /** Headers and body of error responses; one line of text when absent. */
   readonly refusal?: (failure: Failure) => { headers: Readonly<Record<string, string>>; body: string }
   handle(request: StreamRequest<I>, services: S): Promise<StreamReply>
 }
 
-/** The word to declare such routes with, for one kind of identity and one set of services. */
+/** Function that declares stream routes for one type of identity and one set of services. */
 export const streamsFor =
   <I extends Identity, S>() =>
   <const Path extends string>(

@@ -1,43 +1,58 @@
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { Identity, Method, Route } from './route.ts'
-import { type Coercion, coercionOf } from './validate.ts'
 
-/** A route with what is worked out of its declaration once. */
-export interface PreparedRoute<I extends Identity, S> {
-  readonly route: Route<I, S>
-  readonly params: Coercion | undefined
-  readonly query: Coercion | undefined
+/** What the router needs to know of a route. `{x}` in the path marks a segment that matches any text. */
+export interface Routed {
+  readonly method: string
+  readonly path: string
 }
 
-export interface Match<I extends Identity, S> {
-  readonly served: PreparedRoute<I, S>
-  readonly params: Record<string, string | undefined>
+export interface Match<R> {
+  readonly route: R
+  /** Decoded segments of the path, by the names in the template. */
+  readonly params: Readonly<Record<string, string | undefined>>
 }
 
-export interface Router<I extends Identity, S> {
-  /** @returns 'malformed' for a path that cannot be decoded. */
-  find(method: string, path: string): Match<I, S> | 'malformed' | undefined
-  /** The methods that a path takes, HEAD and OPTIONS included; empty for an unknown path. */
+export interface Router<R> {
+  /** @returns 'malformed' for a path that cannot be decoded */
+  find(method: string, path: string): Match<R> | 'malformed' | undefined
+  /** Methods that a path takes; empty for an unknown path. */
   allowed(path: string): string[] | 'malformed'
 }
 
-const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+export interface RouterOptions {
+  /** Whether `/a//b/` is the same path as `/a/b`. */
+  readonly ignoreExtraSlashes: boolean
+  /** Characters; a path with a longer parameter is unknown. */
+  readonly maxParamLength: number
+  /** Whether the route of GET answers HEAD too. */
+  readonly headIsGet: boolean
+}
 
-export const createRouter = <I extends Identity, S>(routes: readonly Route<I, S>[]): Router<I, S> => {
-  // The default would answer 404 to any parameter over 100 characters; no key of the store could hold the longest.
+/** Options of the API: the longest key of the store fits into a parameter. */
+const API_OPTIONS: RouterOptions = { ignoreExtraSlashes: true, maxParamLength: 1024, headIsGet: true }
+
+/** In the order in which `Allow` names them. */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+export const createRouter = <R extends Routed>(
+  routes: readonly R[],
+  { ignoreExtraSlashes, maxParamLength, headIsGet }: RouterOptions = API_OPTIONS,
+): Router<R> => {
   const router = findMyWay({
-    ignoreTrailingSlash: true,
-    ignoreDuplicateSlashes: true,
-    maxParamLength: 1024,
+    ignoreTrailingSlash: ignoreExtraSlashes,
+    ignoreDuplicateSlashes: ignoreExtraSlashes,
+    maxParamLength,
     onBadUrl: () => undefined,
   })
-  for (const route of routes) router.on(route.method, waysPath(route.path), () => undefined, served(route))
+  for (const route of routes)
+    router.on(route.method as HTTPMethod, routerPath(route.path), () => undefined, route)
 
-  const find = (method: string, path: string): Match<I, S> | 'malformed' | undefined => {
-    const found = router.find((method === 'HEAD' ? 'GET' : method) as HTTPMethod, path)
+  const find = (method: string, path: string): Match<R> | 'malformed' | undefined => {
+    const found = router.find((headIsGet && method === 'HEAD' ? 'GET' : method) as HTTPMethod, path)
     if (found === null) return undefined
-    const served = found.store as PreparedRoute<I, S> | null
-    return served === null ? 'malformed' : { served, params: found.params }
+    // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
+    const route = found.store as R | null
+    return route === null ? 'malformed' : { route, params: found.params }
   }
 
   return {
@@ -45,18 +60,10 @@ export const createRouter = <I extends Identity, S>(routes: readonly Route<I, S>
     allowed(path) {
       const found = METHODS.map((method) => find(method, path))
       if (found.includes('malformed')) return 'malformed'
-      const taken = METHODS.filter((_method, at) => found[at] !== undefined)
-      if (taken.length === 0) return []
-      return [...taken, ...(taken.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
+      return METHODS.filter((_method, index) => found[index] !== undefined)
     },
   }
 }
 
 /** `{x}` is `:x` to find-my-way, and a literal colon is doubled. */
-const waysPath = (path: string): string => path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
-
-const served = <I extends Identity, S>(route: Route<I, S>): PreparedRoute<I, S> => ({
-  route,
-  params: route.params && coercionOf(route.params),
-  query: route.query && coercionOf(route.query),
-})
+const routerPath = (path: string): string => path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')

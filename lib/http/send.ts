@@ -49,7 +49,7 @@ export const sendWithETag = (
   res: ServerResponse,
   status: number,
   value: unknown,
-  more: string[],
+  more: string[] = [],
 ): void => {
   const { bytes, tag } = readyOf(value)
   const tagged = ['ETag', tag, ...more]

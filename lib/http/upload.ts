@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
-import { ClientDisconnected } from './error-response.ts'
+import { ClientDisconnected } from './failure.ts'
 
 /** A body of `multipart/form-data` with one file, as a route declares it. */
 export interface FileField {

@@ -14,7 +14,7 @@ import {
 import { simulationView } from './simulation.tsx'
 
 /** Declares that a page is for administrators. */
-export const adminPage = { method: 'GET', who: 'admin', scope: 'read:admin' } as const
+export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
 
 /** What a form of an administrator does. */
 export interface AdminAction {
@@ -36,7 +36,7 @@ export const adminForm = <const Path extends string>(
   page({
     method: 'POST',
     // A preview only reads; applying the change checks `write:admin`.
-    ...{ who: 'admin', scope: 'read:admin' },
+    ...{ auth: 'admin', scope: 'read:admin' },
     path,
     async handle(request, services) {
       const action = await prepare(request, services)

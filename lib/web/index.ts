@@ -1,11 +1,13 @@
+import { createDispatcher, type Dispatcher } from '../http/dispatcher.ts'
 import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
-import { createPageDispatcher, type PageDispatcher } from './page-endpoints.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
+import { pageEndpoints } from './page-endpoints.ts'
 import { repositoryRoutes } from './repository.tsx'
 import type { PageServices } from './route.ts'
 import { ruleRoutes } from './rules.tsx'
+import { sendPage } from './send.ts'
 import { signInRoutes } from './sign-in.tsx'
 import { storageRoutes } from './storage.tsx'
 import { icon, style } from './style.ts'
@@ -14,7 +16,9 @@ import { usageListRoutes } from './usage-list.tsx'
 export interface PagesOptions {
   services: PageServices
   baseUrl: string | undefined
+  /** Whether users are authenticated by the host, and not by sessions. */
   hasOwnLogin: boolean
+  /** Bytes of a form. */
   bodyLimit: number
   log: Log
 }
@@ -29,12 +33,21 @@ export const pageRoutes = [
   ...groupRoutes,
 ]
 
-/** The web pages: storage of owners and administration of quotas, from the same functions as the API. */
-export const createPages = (options: PagesOptions): PageDispatcher =>
-  createPageDispatcher({
+/** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
+export const createPages = (options: PagesOptions): Dispatcher => {
+  const { services, hasOwnLogin, baseUrl } = options
+  const pages = pageEndpoints({
     ...options,
-    routes: [...pageRoutes, ...(options.hasOwnLogin ? [] : signInRoutes)],
+    routes: [...pageRoutes, ...(hasOwnLogin ? [] : signInRoutes)],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },
     failureView,
     render: renderDocument,
   })
+  return createDispatcher({
+    endpoints: [pages],
+    baseUrl,
+    readTogether: services.store.readTogether,
+    authenticateFirst: hasOwnLogin,
+    unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
+  })
+}

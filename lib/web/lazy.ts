@@ -1,43 +1,44 @@
-import type { Log, Next } from '../http/index.ts'
-import type { PageDispatcher } from './page-endpoints.ts'
+import type { ServerResponse } from 'node:http'
+import type { Dispatcher } from '../http/dispatcher.ts'
+import type { Log } from '../http/index.ts'
+import { parseRequestUrl } from '../http/request-url.ts'
 import type { PagesOptions } from './index.ts'
-import { requestPath } from './request-url.ts'
 
-/** The pages, which are loaded when the first of them is asked for: a server that shows none starts without them. */
-export const createLazyPages = (facts: PagesOptions): PageDispatcher => {
-  let pages: PageDispatcher | undefined
-  let coming: Promise<PageDispatcher> | undefined
-  const load = async (): Promise<PageDispatcher> => {
+/** The pages, loaded at the first request for one of them, so that a server without visitors starts faster. */
+export const createLazyPages = (options: PagesOptions): Dispatcher => {
+  let pages: Dispatcher | undefined
+  let loading: Promise<Dispatcher> | undefined
+  const load = async (): Promise<Dispatcher> => {
     const { createPages } = await import('./index.ts')
-    pages = createPages(facts)
+    pages = createPages(options)
     return pages
   }
 
   return {
     handler(req, res, next) {
-      if (!isPage(requestPath(req))) return elsewhere(res, next)
+      if (!isPage(parseRequestUrl(req, '')?.path)) {
+        if (next === undefined) sendStatus(res, 404)
+        else next()
+        return
+      }
       if (pages !== undefined) return pages.handler(req, res, next)
-      coming ??= load()
-      coming.then(
+      loading ??= load()
+      loading.then(
         (loaded) => loaded.handler(req, res, next),
-        (error) => unloaded(facts.log, error, res),
+        (error) => failLoading(options.log, error, res),
       )
     },
     idle: async () => pages?.idle(),
   }
 }
 
-type Answer = Parameters<PageDispatcher['handler']>[1]
+/** All pages are at the root, or below `/-/`, which is not a valid owner name. */
+const isPage = (path = ''): boolean => path === '/' || path.startsWith('/-/')
 
-/** Every page is at the root, or below what no owner can be named. */
-const isPage = (path: string): boolean => path === '/' || path.startsWith('/-/')
-
-const elsewhere = (res: Answer, next: Next | undefined): void => {
-  if (next === undefined) res.writeHead(404, { 'Content-Length': 0 }).end()
-  else next()
-}
-
-const unloaded = (log: Log, error: unknown, res: Answer): void => {
+const failLoading = (log: Log, error: unknown, res: ServerResponse): void => {
   log.error({ err: error }, 'the pages could not be loaded')
-  res.writeHead(500, { 'Content-Length': 0 }).end()
+  sendStatus(res, 500)
 }
+
+const sendStatus = (res: ServerResponse, status: number): void =>
+  void res.writeHead(status, { 'Content-Length': 0 }).end()

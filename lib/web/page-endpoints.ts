@@ -1,179 +1,181 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import findMyWay from 'find-my-way'
 import type { Identity } from '../accounts/identity.ts'
-import { AllotError } from '../errors.ts'
-import { trackInFlight } from '../http/connection/in-flight.ts'
-import { inPipelineOrder } from '../http/connection/pipelining.ts'
-import { smugglingFault } from '../http/connection/smuggling-guard.ts'
-import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/error-response.ts'
-import type { Next } from '../http/index.ts'
-import { checkScopes } from '../http/access.ts'
+import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
+import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
+import { baseUrlOf } from '../http/request-url.ts'
+import { createRouter } from '../http/router.ts'
 import { type BrowserSession, browserSessionOf, checkCsrf, csrfToken, sessionCookie } from './csrf.ts'
-import { formOf, readForm } from './form.ts'
-import { type PageUrl, pageUrl, requestPath } from './request-url.ts'
-import type { PageReply, PageRequest, PageRoute, PageServices, View } from './route.ts'
+import { type Form, formOf, readForm } from './form.ts'
+import type { PageContext, PageReply, PageRoute, PageServices, View } from './route.ts'
 import { type Asset, sendAsset, sendPage, sendRedirect } from './send.ts'
 
-export interface PageDispatcher {
-  /** A node:http listener that also fits Express and Connect: `next` is called for what is no page. */
-  handler(req: IncomingMessage, res: ServerResponse, next?: Next): void
-  /** Resolves when nothing is in flight. */
-  idle(): Promise<void>
-}
-
-export interface PageDispatcherOptions {
+export interface PageEndpointsOptions {
   services: PageServices
   routes: readonly PageRoute[]
+  /** By their paths. */
   assets: Readonly<Record<string, Asset>>
-  /** The view of what went wrong. */
   failureView: (status: number, message: string) => View
-  render: (view: View, frame: PageRequest['frame']) => string
+  render: (view: View, frame: PageContext) => string
+  /** URL of the service, when it is configured. */
   baseUrl: string | undefined
-  /** Whether who somebody is comes from the host, and not from a session. */
+  /** Whether users are authenticated by the host, and not by sessions. */
   hasOwnLogin: boolean
   /** Bytes of a form. */
   bodyLimit: number
   log: Log
 }
 
-/** One request on its way. */
-interface Exchange extends PageUrl {
-  req: IncomingMessage
-  res: ServerResponse
-  browser: BrowserSession
+/** How the browser of a request reached the pages. */
+interface Visit {
+  /** Such as `https://git.example.org`. */
+  readonly origin: string
+  readonly isSecure: boolean
+  /** Path at which the pages are mounted, without a slash at the end. */
+  readonly mount: string
+  /** URL of the service; unknown for pages that a host has mounted, unless it is configured. */
+  readonly site: string | undefined
+  readonly browser: BrowserSession
 }
 
-interface Match {
-  route: PageRoute
-  params: Record<string, string>
+interface AssetRoute {
+  readonly method: 'GET'
+  readonly path: string
+  readonly auth: 'none'
+  readonly asset: Asset
 }
 
-export const createPageDispatcher = (options: PageDispatcherOptions): PageDispatcher => {
-  const { services, assets, hasOwnLogin, log } = options
-  const { sessions, identities } = services.hosting
-  const flights = trackInFlight()
-  const router = findMyWay({ maxParamLength: 255, onBadUrl: () => undefined })
-  for (const route of options.routes)
-    router.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), () => undefined, route)
+/** Stands for the route of a request for a known path with a method that the path does not take. */
+const WRONG_METHOD = { method: 'GET', path: '', auth: 'none' } as const
 
-  const find = (method: string | undefined, path: string): Match | undefined => {
-    if (method !== 'GET' && method !== 'POST') return undefined
-    const found = router.find(method, path)
-    const route = found?.store as PageRoute | null | undefined
-    return found && route ? { route, params: found.params as Record<string, string> } : undefined
-  }
+type AnyRoute = PageRoute | AssetRoute | typeof WRONG_METHOD
+type AnyReply = PageReply | Asset | { readonly allow: string }
 
-  const identify = async ({ req, browser }: Exchange): Promise<Identity | null> => {
-    if (hasOwnLogin) return identities.authenticate(req)
-    return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
-  }
-
-  const frameOf = ({ mount, site, browser }: Exchange, user: Identity | null): PageRequest['frame'] => ({
-    at: (path) => `${mount}${path}`,
-    formToken: csrfToken(browser.secret),
-    user,
-    hasSessions: !hasOwnLogin,
-    site,
-  })
-
-  const answer = async (context: Exchange, { route, params }: Match): Promise<void> => {
-    const { req, browser } = context
-    const isForm = route.method === 'POST'
-    const form = isForm ? await readForm(req, options.bodyLimit) : formOf(new URLSearchParams())
-    if (isForm) checkCsrf(req, browser.secret, form.raw('form'), context.origin)
-    const handle = async (user: Identity | null) => {
-      checkWho(user, route)
-      const { query } = context
-      const frame = frameOf(context, user)
-      const request = { user, frame, params, query, form, req, secret: browser.secret }
-      return { user, reply: await route.handle(request, services) }
-    }
-    // A host's own login is not to be asked twice, and may make an account.
-    const asked = hasOwnLogin || isForm ? await identify(context) : undefined
-    const work = async () => handle(asked === undefined ? await identify(context) : asked)
-    const { user, reply } = await (isForm ? work() : services.store.readTogether(work))
-    deliver(context, user, reply)
-  }
-
-  const deliver = (context: Exchange, user: Identity | null, reply: PageReply): void => {
-    const { res, browser, mount } = context
-    if ('to' in reply) {
-      const { secret } = reply
-      const cookie = secret && sessionCookie(context, secret.value, secret.seconds)
-      return sendRedirect(res, `${mount}${reply.to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
-    }
-    const html = options.render(reply, frameOf(context, user))
-    sendPage(res, reply.status ?? 200, html, [
-      ...(browser.isNew ? ['Set-Cookie', sessionCookie(context, browser.secret)] : []),
-      ...(reply.retryAfter === undefined ? [] : ['Retry-After', String(reply.retryAfter)]),
-    ])
-  }
-
-  const fail = (context: Exchange, error: unknown): void => {
-    const { req, res, path, mount } = context
-    if (error instanceof ClientDisconnected) return void res.destroy()
-    try {
-      const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, path))
-      if (res.headersSent) return void res.destroy()
-      // Whoever has a login of their own is sent to nobody else's.
-      if (status === 401 && !hasOwnLogin) return sendRedirect(res, `${mount}${signInFor(context)}`)
-      const shown = status === 401 ? 403 : status
-      deliver(context, null, { ...options.failureView(shown, message), status: shown, retryAfter })
-    } catch {
-      res.destroy()
-    }
-  }
-
-  const begin = (req: IncomingMessage, res: ServerResponse, match: Match): void => {
-    flights.begin(res)
-    try {
-      const place = pageUrl(req, options.baseUrl)
-      const context = { ...place, req, res, browser: browserSessionOf(req, place) }
-      const fault = smugglingFault(req)
-      if (fault === undefined) answer(context, match).catch((error) => fail(context, error))
-      else {
-        res.shouldKeepAlive = false
-        setImmediate(() => fail(context, fault))
-      }
-    } catch (error) {
-      sendPage(res, error instanceof AllotError ? 400 : 500, '')
-    }
-  }
-
-  /** The path of a GET comes along, to go on to it when signed in; of a form that was sent there is no going on. */
-  const signInFor = ({ req, path }: Exchange): string =>
-    req.method === 'POST' || path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
-
-  return {
-    handler(req, res, next) {
-      const path = requestPath(req)
-      const method = req.method === 'HEAD' ? 'GET' : req.method
-      const found = find(method, path)
-      const known = (['GET', 'POST'] as const).filter((one) => find(one, path) !== undefined)
-      const isAsset = Object.hasOwn(assets, path)
-      if (isAsset && method === 'GET')
-        return inPipelineOrder(req, res, () => sendAsset(req, res, assets[path]!))
-      if (found !== undefined) return inPipelineOrder(req, res, () => begin(req, res, found))
-      if (known.length > 0 || isAsset) return sendPage(res, 405, '', ['Allow', allowing(known, isAsset)])
-      if (next === undefined) sendPage(res, 404, '')
-      else next()
-    },
-    idle: flights.idle,
-  }
+/** The request of a page. */
+interface Context extends RequestContext<Identity, AnyRoute> {
+  /** Derived from the request when it is first needed. */
+  visit?: Visit
+  /** Of a POST that is authenticated. */
+  form?: Form
 }
 
 export const SIGN_IN = '/-/sign-in'
 
-const allowing = (known: readonly string[], isAsset: boolean): string =>
-  [
-    ...(isAsset || known.includes('GET') ? ['GET', 'HEAD'] : []),
-    ...known.filter((one) => one !== 'GET'),
-  ].join(', ')
+/** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
+export const pageEndpoints = (options: PageEndpointsOptions): Endpoints<Identity, AnyRoute, AnyReply> => {
+  const { services, hasOwnLogin, log } = options
+  const { sessions, identities } = services.hosting
+  const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
+  const router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
+  const visitOf = (context: Context): Visit => {
+    context.visit ??= newVisit(context, options.baseUrl)
+    return context.visit
+  }
+  const hasVisit = (context: Context): boolean => {
+    try {
+      return visitOf(context) !== undefined
+    } catch {
+      return false
+    }
+  }
 
-const checkWho = (user: Identity | null, { who, scope }: PageRoute): void => {
-  if (who === 'anyone') return
-  if (user === null) throw new AllotError('unauthenticated', 'sign in first')
-  if (scope !== undefined) checkScopes(user, { scope })
-  if (who === 'admin' && !user.admin)
-    throw new AllotError('forbidden', 'this page is for administrators alone')
+  const frameOf = (context: Context, user: Identity | null): PageContext => {
+    const { mount, site, browser } = visitOf(context)
+    return {
+      at: (path) => `${mount}${path}`,
+      formToken: csrfToken(browser.secret),
+      user,
+      hasSessions: !hasOwnLogin,
+      site,
+    }
+  }
+
+  const sendView = (context: Context, view: View, user: Identity | null): void => {
+    const { browser } = visitOf(context)
+    const { status = 200, retryAfter } = view
+    sendPage(context.res, status, options.render(view, frameOf(context, user)), [
+      ...(browser.isNew ? ['Set-Cookie', sessionCookie(visitOf(context), browser.secret)] : []),
+      ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
+    ])
+  }
+
+  return {
+    basePath: '',
+    accessMessages: {
+      unauthenticated: 'sign in first',
+      notAdmin: 'this page is for administrators alone',
+    },
+    readsAreShared: true,
+    match(method, path) {
+      const match = router.find(method, path)
+      if (typeof match === 'object') return match
+      const allowed = router.allowed(path)
+      if (allowed === 'malformed' || allowed.length === 0) return undefined
+      const allow = allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
+      return { route: WRONG_METHOD, params: { allow } }
+    },
+    async authenticate(context: Context) {
+      const { req } = context
+      const { browser, origin } = visitOf(context)
+      if (context.route.method === 'POST') {
+        context.form = await readForm(req, options.bodyLimit)
+        checkCsrf(req, browser.secret, context.form.raw('form'), origin)
+      }
+      if (hasOwnLogin) return identities.authenticate(req)
+      return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
+    },
+    async handle(context: Context) {
+      const { req, route, url, user = null, form = NO_FORM } = context
+      if ('asset' in route) return route.asset
+      if (!('handle' in route)) return { allow: context.params.allow! }
+      const frame = frameOf(context, user)
+      const params = context.params as Record<string, string>
+      const query = new URLSearchParams(url.search)
+      const { secret } = visitOf(context).browser
+      return route.handle({ user, frame, params, query, form, req, secret }, services)
+    },
+    async send(context: Context, reply) {
+      const { req, res, user = null } = context
+      if ('allow' in reply) sendPage(res, 405, '', ['Allow', reply.allow])
+      else if ('tag' in reply) sendAsset(req, res, reply)
+      else if ('to' in reply) {
+        const { mount } = visitOf(context)
+        const { to, secret } = reply
+        const cookie = secret && sessionCookie(visitOf(context), secret.value, secret.seconds)
+        sendRedirect(res, `${mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
+      } else sendView(context, reply, user)
+    },
+    fail(context: Context, error) {
+      const { req, res, url } = context
+      if (error instanceof ClientDisconnected) return void res.destroy()
+      try {
+        const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
+        if (res.headersSent) return void res.destroy()
+        if (!hasVisit(context)) return sendPage(res, status, '')
+        // A host with its own login has no page to sign in at.
+        if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+        const shown = status === 401 ? 403 : status
+        sendView(context, { ...options.failureView(shown, message), status: shown, retryAfter }, null)
+      } catch {
+        // The host's log threw, or the view of the failure failed. The client must not wait for ever.
+        res.destroy()
+      }
+    },
+  }
 }
+
+const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: true }
+
+const NO_FORM = formOf(new URLSearchParams())
+
+const assetRoute = (path: string, asset: Asset): AssetRoute => ({ method: 'GET', path, auth: 'none', asset })
+
+/** @throws AllotError bad_request for a malformed Host header */
+const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {
+  const origin = baseUrl === undefined ? baseUrlOf(req, '') : new URL(baseUrl).origin
+  const place = { mount, origin, isSecure: origin.startsWith('https:') }
+  const site = baseUrl ?? (mount === '' ? origin : undefined)
+  return { ...place, site, browser: browserSessionOf(req, place) }
+}
+
+/** Signing in leads back to the page of a GET; a form cannot be sent again. */
+const signInPath = ({ req, url: { path } }: Context): string =>
+  req.method === 'POST' || path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`

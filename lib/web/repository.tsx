@@ -12,7 +12,7 @@ export const repositoryRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/repositories/{repo}',
-    who: 'user',
+    auth: 'required',
     async handle({ user, frame, params }, services) {
       const { hosting, quota, settings } = services
       const owner = await accessibleOwner(services, user, params.owner)

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
 import type { Identity } from '../accounts/identity.ts'
 import type { Hosting } from '../hosting.ts'
+import type { Auth } from '../http/access.ts'
 import type { SegmentsOf } from '../http/route.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
@@ -69,19 +70,18 @@ export interface PageRoute {
   readonly method: 'GET' | 'POST'
   /** `{x}` marks a segment. */
   readonly path: string
-  /** `admin`: 403 for whoever is no administrator. */
-  readonly who: 'anyone' | 'user' | 'admin'
+  readonly auth: Auth
   readonly scope?: string
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
 
-/** Declares one; whoever handles a page for the signed-in has a user. */
-export const page = <const Path extends string, const Who extends PageRoute['who']>(
-  route: Omit<PageRoute, 'path' | 'who' | 'handle'> & {
+/** Declares the route of a page. */
+export const page = <const Path extends string, const A extends Auth>(
+  route: Omit<PageRoute, 'path' | 'auth' | 'handle'> & {
     path: Path
-    who: Who
+    auth: A
     handle: (
-      request: PageRequest<SegmentsOf<Path>, Who extends 'anyone' ? Identity | null : Identity>,
+      request: PageRequest<SegmentsOf<Path>, A extends 'optional' ? Identity | null : Identity>,
       services: PageServices,
     ) => Promise<PageReply>
   },

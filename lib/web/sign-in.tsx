@@ -9,7 +9,7 @@ export const signInRoutes = [
   page({
     method: 'GET',
     path: SIGN_IN,
-    who: 'anyone',
+    auth: 'optional',
     handle: async ({ frame, query, user }) => {
       const to = targetOf(query.get('to'))
       return user === null ? signInView(frame, { to }) : { to }
@@ -18,7 +18,7 @@ export const signInRoutes = [
   page({
     method: 'POST',
     path: SIGN_IN,
-    who: 'anyone',
+    auth: 'optional',
     async handle(request, services) {
       const { form, frame } = request
       const to = targetOf(form.text('to'))
@@ -35,7 +35,7 @@ export const signInRoutes = [
   page({
     method: 'POST',
     path: '/-/sign-out',
-    who: 'anyone',
+    auth: 'optional',
     async handle({ user, form, secret }, { hosting }) {
       if (user !== null && form.text('everywhere') !== '') await hosting.sessions.endAll(user.id)
       else await hosting.sessions.end(secret)

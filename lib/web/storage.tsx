@@ -19,14 +19,14 @@ export const storageRoutes = [
   page({
     method: 'GET',
     path: '/',
-    who: 'user',
+    auth: 'required',
     handle: ({ user, frame }, services) => showStorage(services, frame, user, user.username),
   }),
   // A form that asks for an owner by name leads here.
   page({
     method: 'GET',
     path: '/-/storage',
-    who: 'user',
+    auth: 'required',
     handle: async ({ query }) => ({
       to: `/-/storage/${encodeURIComponent(query.get('owner')?.trim() || '-')}`,
     }),
@@ -34,7 +34,7 @@ export const storageRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}',
-    who: 'user',
+    auth: 'required',
     handle: ({ user, frame, params }, services) => showStorage(services, frame, user, params.owner),
   }),
 ]

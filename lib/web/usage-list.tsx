@@ -27,7 +27,7 @@ export const usageListRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/{kind}',
-    who: 'user',
+    auth: 'required',
     async handle({ user, frame, params, query }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
       if (!isUsageKind(params.kind)) throw new AllotError('not_found', `there is no list of ${params.kind}`)

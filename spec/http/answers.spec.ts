@@ -4,7 +4,7 @@ import { after, before, describe, it, mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
-import { toFailure } from '../../lib/http/error-response.ts'
+import { toFailure } from '../../lib/http/failure.ts'
 import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
@@ -34,14 +34,14 @@ const routes = [
     path: '/json',
     operationId: 'json',
     responses: { 200: Id },
-    handle: () => reply(200, { id: 1 }),
+    handle: async () => reply(200, { id: 1 }),
   }),
   route({
     ...open,
     path: '/ready',
     operationId: 'ready',
     responses: { 200: Id },
-    handle: () => reply(200, new SerializedJson({ id: 1 })),
+    handle: async () => reply(200, new SerializedJson({ id: 1 })),
   }),
   route({
     ...open,
@@ -55,21 +55,21 @@ const routes = [
     path: '/empty',
     operationId: 'empty',
     responses: { 204: Empty },
-    handle: () => reply(204),
+    handle: async () => reply(204),
   }),
   route({
     ...open,
     path: '/missing',
     operationId: 'missing',
     responses: { 404: NotFound },
-    handle: () => reply(404),
+    handle: async () => reply(404),
   }),
   route({
     ...open,
     path: '/fails/{how}',
     operationId: 'fails',
     responses: { 204: Empty },
-    handle: ({ params }) => {
+    handle: async ({ params }) => {
       throw new AllotError(params.how as ErrorCode, 'as it was asked')
     },
   }),
@@ -78,7 +78,7 @@ const routes = [
     path: '/breaks',
     operationId: 'breaks',
     responses: { 204: Empty },
-    handle: () => {
+    handle: async () => {
       throw new Error('at line 7', { cause: new Error('of the inside') })
     },
   }),
@@ -88,14 +88,14 @@ const routes = [
     operationId: 'breaksLater',
     responses: { 204: Empty },
     failure: (message: string) => ({ ok: false, error: message }),
-    handle: () => Promise.reject('not even an error'),
+    handle: async () => Promise.reject('not even an error'),
   }),
   route({
     ...open,
     path: '/unsayable',
     operationId: 'unsayable',
     responses: { 200: v.any() },
-    handle: () => {
+    handle: async () => {
       const circular: { self?: unknown } = {}
       circular.self = circular
       return reply(200, circular)
@@ -106,7 +106,7 @@ const routes = [
     path: '/gate',
     operationId: 'gate',
     responses: { 200: v.string() },
-    handle: () =>
+    handle: async () =>
       new Promise<void>((resolve) => {
         openGate = resolve
       }).then(() => reply(200, 'through')),

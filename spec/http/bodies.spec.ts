@@ -24,7 +24,7 @@ const routes = [
     auth: 'optional',
     body: Options,
     responses: { 200: Options },
-    handle: ({ body }) => reply(200, body),
+    handle: async ({ body }) => reply(200, body),
   }),
   route({
     ...plain,
@@ -36,7 +36,7 @@ const routes = [
     bodyLimit: 4096,
     body: v.string(),
     responses: { 200: v.string() },
-    handle: ({ body }) => reply(200, body),
+    handle: async ({ body }) => reply(200, body),
   }),
   route({
     ...plain,
@@ -45,7 +45,7 @@ const routes = [
     operationId: 'none',
     auth: 'optional',
     responses: { 200: v.string() },
-    handle: () => reply(200, 'done'),
+    handle: async () => reply(200, 'done'),
   }),
 ]
 

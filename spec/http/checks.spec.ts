@@ -17,7 +17,7 @@ before(async () => {
       params: v.object({ id: v.pipe(v.number(), v.integer()) }),
       body: v.object({ name: v.string() }),
       responses: { 204: Empty, 404: NotFound },
-      handle: ({ params }) => (params.id === 1 ? reply(204) : reply(404)),
+      handle: async ({ params }) => (params.id === 1 ? reply(204) : reply(404)),
     }),
     route({
       ...plain,
@@ -27,7 +27,7 @@ before(async () => {
       auth: 'optional',
       scope: 'read:user',
       responses: { 200: v.string() },
-      handle: ({ user }) => reply(200, user?.username ?? 'nobody'),
+      handle: async ({ user }) => reply(200, user?.username ?? 'nobody'),
     }),
   ])
 })

@@ -16,7 +16,7 @@ const routes = [
     accepts: 'text/plain',
     body: v.string(),
     responses: { 200: v.string() },
-    handle: ({ body }) => reply(200, body),
+    handle: async ({ body }) => reply(200, body),
   }),
 ]
 

@@ -1,7 +1,16 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
-import { createDispatcher, type Identity, type Next, type Route, routesFor } from '../../lib/http/index.ts'
+import {
+  createDispatcher,
+  type Identity,
+  jsonEndpoints,
+  type Next,
+  type Route,
+  routesFor,
+  sendEmpty,
+  serveReference,
+} from '../../lib/http/index.ts'
 
 /** What the handlers of these specs work with: nothing. */
 export type Nothing = Record<string, never>
@@ -29,7 +38,7 @@ export interface HttpFixture {
 }
 
 /** Credentials of these specs: `NAME` or `NAME scope,scope`; `root` administers, and `bad` is refused. */
-const authenticate = ({ headers: { authorization } }: IncomingMessage): Identity | null => {
+const authenticate = async ({ headers: { authorization } }: IncomingMessage): Promise<Identity | null> => {
   if (authorization === undefined) return null
   const [username = '', scopes = 'all'] = authorization.split(' ')
   if (username === 'bad') throw new AllotError('unauthenticated', 'the credentials are wrong')
@@ -37,7 +46,9 @@ const authenticate = ({ headers: { authorization } }: IncomingMessage): Identity
 }
 
 type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
-type Options = Partial<Parameters<typeof createDispatcher<Identity, Nothing>>[0]>
+type Options = Partial<
+  Parameters<typeof jsonEndpoints<Identity, Nothing>>[0] & Parameters<typeof createDispatcher<Identity>>[0]
+>
 
 /** The routes of a spec in a started server, spoken to over a socket. */
 export const serve = async (
@@ -46,18 +57,28 @@ export const serve = async (
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
 ): Promise<HttpFixture> => {
   const told: Told[] = []
-  const { handler, idle } = createDispatcher<Identity, Nothing>({
+  const json = jsonEndpoints<Identity, Nothing>({
     routes,
     services: {},
     authenticate,
     clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
-    baseUrl: undefined,
-    corsOrigins: [],
     notFoundBody: false,
     bodyLimit: 1024,
     pageLimits: { default: 30, max: 50 },
     log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
+    ...options,
+  })
+  const { handler, idle } = createDispatcher<Identity>({
+    endpoints: [json],
+    baseUrl: undefined,
+    readTogether: (read) => read(),
+    authenticateFirst: false,
+    unmatched(req, res, next) {
+      if (serveReference(req, res, '/api/v1')) return
+      if (next === undefined) sendEmpty(res, 404)
+      else next()
+    },
     ...options,
   })
   const server = createServer(mount(handler))

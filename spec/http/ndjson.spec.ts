@@ -5,14 +5,14 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { createStreamDispatcher, streamsFor } from '../../lib/http/index.ts'
+import { createDispatcher, streamEndpoints, streamsFor } from '../../lib/http/index.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
 const reply = (body: Readable | string) => ({ status: 200, headers: { 'Content-Type': 'text/x-echo' }, body })
 
 const logged: string[] = []
-const { handle, idle } = createStreamDispatcher({
+const endpoints = streamEndpoints({
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
     stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),
@@ -31,16 +31,20 @@ const { handle, idle } = createStreamDispatcher({
     }),
   ],
   services: null,
-  authenticate: () => null,
+  authenticate: async () => null,
   clientOf: () => 'address',
-  baseUrl: undefined,
-  corsOrigins: [],
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
-const server = createServer((req, res) => {
-  if (!handle(req, res)) res.end('the host')
+const { handler, idle } = createDispatcher({
+  endpoints: [endpoints],
+  baseUrl: undefined,
+  readTogether: (read) => read(),
+  authenticateFirst: false,
+  unmatched: (_req, res) => res.end('the host'),
 })
+
+const server = createServer((req, res) => handler(req, res))
 let base: string
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

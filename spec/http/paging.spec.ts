@@ -17,7 +17,7 @@ const numbers = <const M extends 'lenient' | 'strict'>(paging: M) =>
     paging,
     params: v.object({ count: v.number() }),
     responses: { 200: v.array(v.number()) },
-    handle: ({ page: { offset, limit }, params: { count } }) => {
+    handle: async ({ page: { offset, limit }, params: { count } }) => {
       const length = Math.max(0, Math.min(limit, count - offset))
       return pageOf(
         Array.from({ length }, (_none, at) => offset + at),
@@ -39,7 +39,7 @@ const searched = route({
     private: v.optional(v.boolean()),
   }),
   responses: { 200: v.array(v.string()) },
-  handle: ({ query }) => pageOf([query.q ?? ''], 90),
+  handle: async ({ query }) => pageOf([query.q ?? ''], 90),
 })
 
 const named = route({
@@ -50,7 +50,7 @@ const named = route({
   auth: 'optional',
   paging: 'lenient',
   responses: { 200: v.array(v.string()) },
-  handle: ({ params }) => pageOf([params.name], 90),
+  handle: async ({ params }) => pageOf([params.name], 90),
 })
 
 let floor: HttpFixture

@@ -16,7 +16,7 @@ before(async () => {
       operationId: 'pair',
       auth: 'optional',
       responses: { 200: Said },
-      handle: ({ params }) => reply(200, { said: [params.one, params.other] }),
+      handle: async ({ params }) => reply(200, { said: [params.one, params.other] }),
     }),
     route({
       ...plain,
@@ -25,7 +25,7 @@ before(async () => {
       operationId: 'literal',
       auth: 'optional',
       responses: { 200: Said },
-      handle: ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
+      handle: async ({ baseUrl, apiUrl }) => reply(200, { said: [baseUrl, apiUrl] }),
     }),
     route({
       ...plain,
@@ -35,7 +35,7 @@ before(async () => {
       auth: 'optional',
       params: v.object({ id: v.pipe(v.number(), v.integer()) }),
       responses: { 200: Said },
-      handle: ({ params }) => reply(200, { said: [typeof params.id, String(params.id)] }),
+      handle: async ({ params }) => reply(200, { said: [typeof params.id, String(params.id)] }),
     }),
   ])
 })

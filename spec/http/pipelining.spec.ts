@@ -26,7 +26,7 @@ const routes = [
     ...answers,
     path: '/big',
     operationId: 'big',
-    handle: () => {
+    handle: async () => {
       handled++
       return reply(200, BIG)
     },

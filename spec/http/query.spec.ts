@@ -24,7 +24,7 @@ before(async () => {
       operationId: 'may',
       query: Asked,
       responses: { 200: Asked },
-      handle: ({ query }) => reply(200, query),
+      handle: async ({ query }) => reply(200, query),
     }),
     route({
       ...open,
@@ -32,7 +32,7 @@ before(async () => {
       operationId: 'must',
       query: Needed,
       responses: { 200: Needed },
-      handle: ({ query }) => reply(200, query),
+      handle: async ({ query }) => reply(200, query),
     }),
   ])
 })

@@ -14,7 +14,7 @@ const routes = [
     operationId: 'text',
     accepts: 'text/plain',
     body: v.string(),
-    handle: ({ body }) => {
+    handle: async ({ body }) => {
       handled.push('/text')
       return reply(200, body)
     },
@@ -24,7 +24,7 @@ const routes = [
     method: 'GET',
     path: '/smuggled',
     operationId: 'smuggled',
-    handle: () => {
+    handle: async () => {
       handled.push('/smuggled')
       return reply(200, 'smuggled')
     },

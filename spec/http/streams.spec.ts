@@ -22,7 +22,7 @@ before(async () => {
       operationId: 'lines',
       auth: 'optional',
       responses: { 200: Ndjson },
-      handle: () => reply(200, produce),
+      handle: async () => reply(200, produce),
     }),
   ]
   floor = await serve(routes)

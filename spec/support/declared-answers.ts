@@ -15,7 +15,7 @@ const ALWAYS = [304, 404, 405, 422]
 export const assertDeclared = (method: string, pathAndQuery: string, answer: Answer): void => {
   const found = router.find(method, pathAndQuery.split('?', 1)[0]!)
   if (typeof found !== 'object' || method === 'HEAD') return
-  const { route } = found.served
+  const { route } = found
   const { status, body, text } = answer
   recordAnswer(route, status)
   const what = `${method} ${route.path} answered ${status}: ${text.slice(0, 300)}`

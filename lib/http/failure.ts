@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AllotError, type ErrorCode } from '../errors.ts'
+
+/** The client closed its connection, so there is no response to send. */
+export class ClientDisconnected extends Error {}
+
+const STATUSES: Record<ErrorCode, number> = {
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  too_many_requests: 429,
+  unavailable: 503,
+  storage_full: 507,
+}
+
+/** Descriptions of statuses in the OpenAPI document. */
+export const statusTexts: Record<number, string> = {
+  200: 'done',
+  201: 'created',
+  202: 'accepted',
+  204: 'done; the body is empty',
+  301: 'the repository has another name or owner now; Location has its URL',
+  308: 'the repository has another name or owner now; Location has its URL',
+  400: 'the request is malformed',
+  401: 'credentials are needed, or those that were sent are wrong',
+  403: 'the credentials do not allow this',
+  404: 'there is no such thing; the body is empty',
+  409: 'what is there already is in the way',
+  413: 'the body is too large',
+  415: 'the content type is not taken',
+  422: 'input fails validation',
+  429: 'too many logins have failed; Retry-After has the seconds to wait',
+  500: 'internal failure',
+  503: 'the service is down for the moment',
+  507: 'the disk is full',
+}
+
+/** The host's log; pino and console both fit. */
+export interface Log {
+  error(fields: object, message: string): void
+  info(fields: object, message: string): void
+}
+
+/** What the client is told of an error. */
+export interface Failure {
+  status: number
+  message: string
+  /** Seconds after which the client should try again. */
+  retryAfter?: number | undefined
+}
+
+/** The fields of a log line about a failed request. */
+export interface FailedRequest {
+  method: string
+  /** Without the query string, which may hold secrets. */
+  path: string
+  /** The host's id of the request, so that its log and Allot's name the same one. */
+  requestId?: string | undefined
+}
+
+export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: string): FailedRequest => {
+  const requestId = res.getHeader('x-request-id')
+  return { method: req.method ?? '', path, requestId: typeof requestId === 'string' ? requestId : undefined }
+}
+
+/**
+ * Translates an error into a response; the only place that does. An unexpected error becomes a 500 that tells nothing but
+ * the id of its line in the log.
+ */
+export const toFailure = (error: unknown, log: Log, request: FailedRequest): Failure => {
+  if (error instanceof AllotError) {
+    const status = STATUSES[error.code]
+    if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
+    else if (status >= 500) log.error({ err: error, ...request }, error.message)
+    return { status, message: error.message, retryAfter: error.retryAfter }
+  }
+  const id = request.requestId ?? randomUUID()
+  log.error({ err: error, ...request, requestId: id }, 'a request failed')
+  return { status: 500, message: `an internal error occurred; the server's log has it as ${id}` }
+}
+
+/** Clients may retry any 503 after a second. */
+export const retryAfterHeader = ({ status, retryAfter }: Failure): string[] => {
+  const seconds = retryAfter ?? (status === 503 ? 1 : undefined)
+  return seconds === undefined ? [] : ['Retry-After', String(seconds)]
+}
+
+/** Milliseconds between two log lines with the same message about clients that ask for too much. */
+const REFUSAL_INTERVAL = 1000
+
+interface Refusals {
+  loggedAt: number
+  count: number
+}
+
+const refusalsOf = new WeakMap<Log, Map<string, Refusals>>()
+
+/** Refusing clients that ask for too much must not fill the log, nor keep the server busy with logging. */
+const logRefusal = ({ message }: AllotError, log: Log, request: FailedRequest): void => {
+  const byMessage = refusalsOf.get(log) ?? new Map<string, Refusals>()
+  refusalsOf.set(log, byMessage)
+  const refusals = byMessage.get(message) ?? { loggedAt: Number.NEGATIVE_INFINITY, count: 0 }
+  byMessage.set(message, refusals)
+  refusals.count++
+  if (performance.now() - refusals.loggedAt < REFUSAL_INTERVAL) return
+  log.error({ ...request, refused: refusals.count }, message)
+  Object.assign(refusals, { loggedAt: performance.now(), count: 0 })
+}

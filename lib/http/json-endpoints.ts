@@ -1,0 +1,190 @@
+import type { IncomingMessage } from 'node:http'
+import { AllotError } from '../errors.ts'
+import type { Identity } from './access.ts'
+import { readBody } from './body.ts'
+import type { Endpoints, RequestContext } from './dispatcher.ts'
+import { ClientDisconnected, failedRequest, type Log, retryAfterHeader, toFailure } from './failure.ts'
+import { sendStream } from './ndjson.ts'
+import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
+import { REFERENCE_PATH } from './reference-page.ts'
+import { Html, Ndjson, type Produce, type Reply, serializeReply } from './responses.ts'
+import type { Route, RouteRequest } from './route.ts'
+import { createRouter, type Match } from './router.ts'
+import { sendEmpty, sendHtml, sendJson, sendWithETag } from './send.ts'
+import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
+
+export interface JsonEndpointsOptions<I extends Identity, S> {
+  routes: readonly Route<I, S>[]
+  services: S
+  /** @throws AllotError unauthenticated for wrong credentials */
+  authenticate: (req: IncomingMessage) => Promise<I | null>
+  /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
+  credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
+  clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Such as `/api/v1`. */
+  basePath: string
+  /** Whether the response to 404 has a `{message,url}` body. */
+  notFoundBody: boolean
+  /** Bytes of a body, for routes that do not declare a limit. */
+  bodyLimit: number
+  pageLimits: PageLimits
+  log: Log
+}
+
+/** A reply with the headers of its page. */
+interface JsonReply extends Reply {
+  readonly headers?: string[]
+}
+
+/** A route with the coercions of its parameters, which are derived from its schemas once. */
+interface PreparedRoute<I extends Identity, S> extends Route<I, S> {
+  readonly paramsCoercion: Coercion | undefined
+  readonly queryCoercion: Coercion | undefined
+}
+
+type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
+
+/** The JSON API: all paths below the base path, known or not. */
+export const jsonEndpoints = <I extends Identity, S>(
+  options: JsonEndpointsOptions<I, S>,
+): Endpoints<I, PreparedRoute<I, S>, JsonReply> => {
+  const { services, basePath, clientOf, credentialsKey, log } = options
+  const router = createRouter(options.routes.map(prepared))
+  const unmatched = { route: prepared(unmatchedRoute<I, S>()), params: {} }
+
+  const requestOf = ({ req, route, params, url, baseUrl, user = null }: Context<I, S>) => {
+    const members = route.query || route.paging ? new URLSearchParams(url.search) : undefined
+    const request: Writable<RouteRequest<I>> = {
+      user,
+      params: route.paramsCoercion ? pathParams(route.paramsCoercion, params) : params,
+      query: route.queryCoercion && coerce(route.queryCoercion, (name) => members!.get(name)),
+      page: route.paging && pageRequest(members!, route.paging, options.pageLimits),
+      body: undefined,
+      baseUrl,
+      apiUrl: baseUrl + basePath,
+      // Few handlers use it, and parsing an address takes time.
+      get client() {
+        return clientOf(req, user)
+      },
+    }
+    return { request, members }
+  }
+
+  /** The reply to a request that no route takes: 400, 404, 405, or 204 for OPTIONS. */
+  const unmatchedReply = ({ req, url, baseUrl }: Context<I, S>): JsonReply => {
+    const methods = router.allowed(url.path)
+    if (methods === 'malformed') throw new AllotError('bad_request', 'the path is not well encoded')
+    if (methods.length === 0) throw notFound()
+    const allowed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+    const headers = ['Allow', allowed]
+    if (req.method === 'OPTIONS') return { status: 204, body: undefined, headers }
+    const message = `this path takes ${allowed}, not ${req.method}`
+    return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
+  }
+
+  const sendNotFound = ({ res, baseUrl }: Context<I, S>, message: string): void =>
+    options.notFoundBody
+      ? sendJson(res, 404, { message, url: baseUrl + REFERENCE_PATH })
+      : sendEmpty(res, 404)
+
+  return {
+    basePath,
+    readsAreShared: true,
+    match(method, path) {
+      const match = router.find(method, path)
+      return typeof match === 'object' ? (match as Match<PreparedRoute<I, S>>) : unmatched
+    },
+    authenticate: ({ req }) => options.authenticate(req),
+    cacheKey({ req, route, url, baseUrl }) {
+      const credentials = route.cacheable ? credentialsKey?.(req) : undefined
+      return credentials && `GET ${baseUrl} ${url.path}?${url.search} ${credentials}`
+    },
+    async handle(context) {
+      const { req, route, url, baseUrl } = context
+      if (route === unmatched.route) return unmatchedReply(context)
+      const { request, members } = requestOf(context)
+      if (route.body !== undefined) {
+        if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
+        request.body = await readBody(req, route, options.bodyLimit)
+      }
+      const reply = await route.handle(request, services)
+      if (request.page === undefined || reply.total === undefined)
+        return route.cacheable ? serializeReply(reply) : reply
+      const headers = pageHeaders(
+        request.page,
+        reply.total,
+        baseUrl + basePath + url.path,
+        members!,
+        request.query,
+      )
+      return { ...reply, headers }
+    },
+    async send(context, { status, body, headers }) {
+      const { req, res, route } = context
+      if (status === 404) return sendNotFound(context, "The target couldn't be found.")
+      if (body === undefined) return sendEmpty(res, status, headers)
+      const kind = route.responses[status]
+      if (kind === Html) return sendHtml(res, status, body as string)
+      if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
+      if (route.method === 'GET' && status < 300) sendWithETag(req, res, status, body, headers)
+      else sendJson(res, status, body, headers)
+    },
+    fail(context, error) {
+      const { req, res, route, url, baseUrl } = context
+      if (error instanceof ClientDisconnected) return void res.destroy()
+      try {
+        const failure = toFailure(withDeclaredStatus(context, error), log, failedRequest(req, res, url.path))
+        const { status, message } = failure
+        // A response that has begun cannot be taken back; cutting it off tells the client that it is incomplete.
+        if (res.headersSent) return void res.destroy()
+        if (status === 404) return sendNotFound(context, message)
+        const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
+        sendJson(res, status, body, retryAfterHeader(failure))
+      } catch {
+        // The host's log threw. The client must not wait for ever.
+        res.destroy()
+      }
+    },
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere. */
+const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({
+  method: 'GET',
+  path: '',
+  operationId: '',
+  tag: '',
+  summary: '',
+  auth: 'optional',
+  responses: {},
+  handle: () => Promise.reject(notFound()),
+})
+
+const prepared = <I extends Identity, S>(route: Route<I, S>): PreparedRoute<I, S> => ({
+  ...route,
+  paramsCoercion: route.params && coercionOf(route.params),
+  queryCoercion: route.query && coercionOf(route.query),
+})
+
+const notFound = () => new AllotError('not_found', 'there is nothing at this path')
+
+/**
+ * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted during the request:
+ * then the response is 401.
+ */
+const withDeclaredStatus = (
+  { route, user }: RequestContext<Identity, Pick<Route, 'auth' | 'responses'>>,
+  error: unknown,
+): unknown => {
+  if (user === undefined || route.auth === 'optional' || 404 in route.responses) return error
+  const isMissing = error instanceof AllotError && error.code === 'not_found'
+  return isMissing ? new AllotError('unauthenticated', error.message, { cause: error }) : error
+}
+
+/** Failures of the server have the route's own members only. */
+const errorBody = (status: number, own: object | undefined, usual: object): object => {
+  if (own === undefined) return usual
+  return status >= 500 ? own : { ...own, ...usual }
+}
