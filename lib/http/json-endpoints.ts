@@ -75,7 +75,7 @@ export const jsonEndpoints = <I extends Identity, S>(
     const methods = router.allowed(url.path)
     if (methods === 'malformed') throw new AllotError('bad_request', 'the path is not well encoded')
     if (methods.length === 0) throw notFound()
-    const allowed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+    const allowed = [...methods, 'OPTIONS'].join(', ')
     const headers = ['Allow', allowed]
     if (req.method === 'OPTIONS') return { status: 204, body: undefined, headers }
     const message = `this path takes ${allowed}, not ${req.method}`

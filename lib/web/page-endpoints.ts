@@ -109,8 +109,8 @@ export const pageEndpoints = (options: PageEndpointsOptions): Endpoints<Identity
       if (typeof match === 'object') return match
       const allowed = router.allowed(path)
       if (allowed === 'malformed' || allowed.length === 0) return undefined
-      const allow = allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
-      return { route: WRONG_METHOD, params: { allow } }
+      const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
+      return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
     },
     async authenticate(context: Context) {
       const { req } = context
