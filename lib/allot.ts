@@ -1,26 +1,14 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accountIds } from './accounts/accounts.ts'
-import { clientOf } from './accounts/client-address.ts'
-import type { Identity } from './accounts/identity.ts'
-import { routesWith, streamRoutesFor } from './api/index.ts'
-import { documentOf } from './api/openapi.ts'
+import { createFileStore } from './files/index.ts'
+import { createGitStore } from './git/index.ts'
 import { createHosting, type Hosting } from './hosting.ts'
-import {
-  createDispatcher,
-  type Dispatcher,
-  type FetchOptions,
-  fetchOf,
-  jsonEndpoints,
-  type Log,
-  type Next,
-  sendEmpty,
-  serveReference,
-  streamEndpoints,
-} from './http/index.ts'
+import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
-import { type LocalStorage, openLocalStorage, pushedTo } from './local-storage.ts'
-import { createMarkdown, type Markdown } from './markdown/index.ts'
+import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
+import { type LocalStorage, openLocalStorage } from './local-storage.ts'
+import { createMarkdown } from './markdown/index.ts'
 import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
 import { createQuota, type QuotaEngine } from './quota/index.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
@@ -34,45 +22,44 @@ import { keepLfs } from './repositories/repositories.ts'
 import { type Compactor, createCompactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
+import { importStore } from './transfer/import.ts'
 import { type Verification, verify } from './verify.ts'
-import { VERSION } from './version.ts'
-import { createLazyPages } from './web/lazy.ts'
 
 /** A running Allot, to mount in any Node server. */
 export interface Allot {
-  /** A node:http listener, which also fits Express and Connect. */
+  /** A node:http listener that also fits Express and Connect. */
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
-  readonly fetch: (request: Request, facts?: FetchOptions) => Promise<Response>
+  readonly fetch: (request: Request, options?: FetchOptions) => Promise<Response>
   /**
-   * The pages for people, as such a listener: at the root of a server of their own, or wherever the host mounts them
-   * (`app.use('/storage', allot.page)`). `next` is called for what is no page.
+   * The web pages, as such a listener: at the root of a server of their own, or wherever the host mounts them
+   * (`app.use('/storage', allot.page)`). Calls `next` for paths that are not pages.
    */
   readonly page: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
-  /** Records usage from the host's own code: each call is atomic, and durable when its promise resolves. */
+  /** Records usage from the host's own code. Each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
-  /** Answers in process what the HTTP API answers. */
+  /** The quota API, in process. */
   readonly quota: HostQuota
   /** The accounts, repositories, keys and relations behind the API. */
   readonly hosting: Hosting
   /**
-   * `quota`: an owner crossed a rule's limit, or the share of it that `quota.nearAt` sets, in either direction. Told once,
-   * after the change is durable and in the order of the changes. Nothing is told again after a restart: what is over by
-   * then is what `GET /admin/quota/over` lists.
+   * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.nearAt` sets, in either direction. Emitted
+   * once, after the change is durable and in the order of the changes, and not again after a restart: `GET
+   * /admin/quota/over` lists the owners that are over quota.
    */
   on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   /**
-   * Recounts every counter, index and derived number of the store against its records, within one snapshot, while others
-   * read and write: what `allot verify` does with a store that nobody has open.
+   * Recounts every counter, index and derived number of the store against its records, within one snapshot, while requests
+   * go on. `allot verify` does the same with a store that is not in use.
    */
   verify(): Promise<Verification>
   /**
-   * Writes everything as it is at one moment, secrets included, for `importAllot` to read; requests go on meanwhile.
-   * @param write takes bytes, and resolves when it wants more
+   * Exports everything as of one moment, secrets included, for `importAllot`; requests go on meanwhile.
+   * @param write takes bytes, and resolves when it can take more
    */
-  export(write: Write, told?: OnProgress): Promise<LastLine>
-  /** Finishes what is in flight, then closes the store. */
+  export(write: Write, onProgress?: OnProgress): Promise<LastLine>
+  /** Finishes the requests in flight, then closes the store. */
   close(): Promise<void>
 }
 
@@ -115,12 +102,23 @@ export const createAllot = async ({ log = standardError, ...given }: AllotOption
   }
 }
 
-/** What the host gave, with the defaults. */
-interface Host {
-  readonly driver: HostParts['driver']
-  readonly authenticate: HostParts['authenticate'] | undefined
-  readonly onPush: HostParts['onPush'] | undefined
-  readonly log: Log
+/**
+ * Imports what `allot.export` has written into an empty store, on any driver.
+ * @throws AllotError conflict when the store is not empty; invalid, naming the line, when the file is cut short or changed
+ */
+export const importAllot = async (
+  { driver, ...folders }: Pick<AllotOptions, 'driver' | 'repositories' | 'files'>,
+  source: AsyncIterable<Uint8Array>,
+  onProgress?: OnProgress,
+): Promise<LastLine> => {
+  const options = checked(Options, folders)
+  const git = options.repositories === false ? undefined : createGitStore(options.repositories)
+  await driver.open()
+  try {
+    return await importStore({ driver, git, files: createFileStore(options.files) }, source, onProgress)
+  } finally {
+    await driver.close()
+  }
 }
 
 type Events = EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>
@@ -133,15 +131,7 @@ interface Domain {
   readonly compactor: Compactor
 }
 
-/** Everything that a running Allot is made of. */
-interface Parts extends Domain {
-  readonly options: Options
-  readonly host: Host
-  readonly storage: LocalStorage
-  readonly store: Store
-  readonly markdown: Markdown
-  readonly write: Allot['export']
-}
+type Parts = Domain & ListenerParts
 
 const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> => {
   await driver.open()
@@ -191,87 +181,6 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   return { quota, hosting, events, jobRunner, compactor }
 }
 
-/** The JSON API, and beside it the routes whose bodies are streams. */
-const createApi = (parts: Parts): Dispatcher => {
-  const { options, host, store, hosting } = parts
-  const common = {
-    authenticate: hosting.identities.authenticate,
-    clientOf: (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies),
-    log: host.log,
-  }
-  const routes = routesWith(options)
-  const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
-  const json = jsonEndpoints({
-    ...common,
-    routes,
-    services: {
-      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown },
-      exportTo: parts.write,
-      version: VERSION,
-      dialect: options.dialect,
-      pageLimits,
-      largestAttachment: options.attachments.largest,
-      documentFor: documentOf(routes),
-    },
-    credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
-    basePath: options.basePath,
-    notFoundBody: options.dialect === 'forgejo',
-    bodyLimit: options.bodyLimit,
-    pageLimits,
-  })
-  const streams = streamEndpoints({ ...common, ...streamParts(parts) })
-  return createDispatcher<Identity>({
-    endpoints: [json, streams],
-    baseUrl: options.baseUrl,
-    corsOrigins: options.cors.origins,
-    readTogether: store.readTogether,
-    authenticateFirst: host.authenticate !== undefined,
-    findMoved: hosting.redirects.find,
-    unmatched(req, res, next) {
-      if (serveReference(req, res, options.basePath)) return
-      if (next === undefined) sendEmpty(res, 404)
-      else next()
-    },
-  })
-}
-
-const streamParts = ({ options, host, storage, store, hosting }: Parts) => ({
-  routes: streamRoutesFor({
-    git: storage.transport !== undefined,
-    // A host that stores repositories itself serves URLs below their clone_url itself.
-    lfs: options.lfs !== false && options.repositories !== false,
-    packages: options.packages !== false,
-    issues: options.issues,
-  }),
-  services: {
-    store,
-    hosting,
-    transport: storage.transport,
-    largest: {
-      lfs: options.lfs ? options.lfs.largest : undefined,
-      packages: options.packages ? options.packages.largest : undefined,
-    },
-    pushed: pushedTo(host.onPush, host.log),
-    failed: logError(host.log, 'what changed in a repository could not be counted'),
-  },
-})
-
-const createPages = ({ options, host, storage, store, hosting, quota }: Parts): Dispatcher =>
-  createLazyPages({
-    services: {
-      ...{ store, hosting, quota },
-      settings: {
-        nearAt: options.quota.nearAt,
-        links: options.page.links,
-        clones: storage.transport !== undefined,
-      },
-    },
-    baseUrl: options.baseUrl,
-    hasOwnLogin: host.authenticate !== undefined,
-    bodyLimit: options.bodyLimit,
-    log: host.log,
-  })
-
 /** Starts what runs between requests. @returns the timer that counts pushes which killed processes left uncounted */
 const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts) => {
   jobRunner.wake()
@@ -297,9 +206,6 @@ const closeParts = async ({ host, storage, hosting, quota, markdown, jobRunner, 
 const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
 
 const HOUR = 3_600_000
-
-const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
-  log.error({ err: error, ...fields }, message)
 
 /** Used when the host gives no log: errors must not pass unnoticed. */
 const standardError: Log = {

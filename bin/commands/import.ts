@@ -18,7 +18,7 @@ export const addImportCommand = (program: Command): void => {
 const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
   const [{ driverFor, foldersIn, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
     import('../config/store.ts'),
-    import('../../lib/import.ts'),
+    import('../../lib/allot.ts'),
     import('../../lib/transfer/format.ts'),
   ])
   const size = file === '-' ? undefined : await sizeOf(file)

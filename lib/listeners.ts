@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import { clientOf } from './accounts/client-address.ts'
+import type { Identity } from './accounts/identity.ts'
+import { routesWith, streamRoutesFor } from './api/index.ts'
+import { documentOf } from './api/openapi.ts'
+import type { Hosting } from './hosting.ts'
+import {
+  createDispatcher,
+  type Dispatcher,
+  jsonEndpoints,
+  type Log,
+  type Produce,
+  sendEmpty,
+  serveReference,
+  streamEndpoints,
+} from './http/index.ts'
+import { type LocalStorage, pushedTo } from './local-storage.ts'
+import type { Markdown } from './markdown/index.ts'
+import type { HostParts, Options } from './options.ts'
+import type { QuotaEngine } from './quota/index.ts'
+import type { Store } from './records/store.ts'
+import { VERSION } from './version.ts'
+import { createLazyPages } from './web/lazy.ts'
+
+/** The two listeners of a running Allot, `handler` and `page`: routes and their services, put on the dispatcher. */
+
+/** What the host gave besides data. */
+export interface Host {
+  readonly driver: HostParts['driver']
+  readonly authenticate: HostParts['authenticate'] | undefined
+  readonly onPush: HostParts['onPush'] | undefined
+  readonly log: Log
+}
+
+export interface ListenerParts {
+  readonly options: Options
+  readonly host: Host
+  readonly storage: LocalStorage
+  readonly store: Store
+  readonly hosting: Hosting
+  readonly quota: QuotaEngine
+  readonly markdown: Markdown
+  /** Writes an export. */
+  readonly write: Produce
+}
+
+/** The listener of the API: JSON below the base path, and streams at the root of the service. */
+export const createApi = (parts: ListenerParts): Dispatcher => {
+  const { options, host, store, hosting } = parts
+  const common = {
+    authenticate: hosting.identities.authenticate,
+    clientOf: (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies),
+    log: host.log,
+  }
+  const routes = routesWith(options)
+  const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const json = jsonEndpoints({
+    ...common,
+    routes,
+    services: {
+      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown },
+      exportTo: parts.write,
+      version: VERSION,
+      dialect: options.dialect,
+      pageLimits,
+      largestAttachment: options.attachments.largest,
+      documentFor: documentOf(routes),
+    },
+    credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
+    basePath: options.basePath,
+    notFoundBody: options.dialect === 'forgejo',
+    bodyLimit: options.bodyLimit,
+    pageLimits,
+  })
+  const streams = streamEndpoints({ ...common, ...streamParts(parts) })
+  return createDispatcher<Identity>({
+    endpoints: [json, streams],
+    baseUrl: options.baseUrl,
+    corsOrigins: options.cors.origins,
+    readTogether: store.readTogether,
+    authenticateFirst: host.authenticate !== undefined,
+    findMoved: hosting.redirects.find,
+    unmatched(req, res, next) {
+      if (serveReference(req, res, options.basePath)) return
+      if (next === undefined) sendEmpty(res, 404)
+      else next()
+    },
+  })
+}
+
+const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) => ({
+  routes: streamRoutesFor({
+    git: storage.transport !== undefined,
+    // A host that stores repositories itself serves URLs below their clone_url itself.
+    lfs: options.lfs !== false && options.repositories !== false,
+    packages: options.packages !== false,
+    issues: options.issues,
+  }),
+  services: {
+    store,
+    hosting,
+    transport: storage.transport,
+    largest: {
+      lfs: options.lfs ? options.lfs.largest : undefined,
+      packages: options.packages ? options.packages.largest : undefined,
+    },
+    pushed: pushedTo(host.onPush, host.log),
+    failed: logError(host.log, 'what changed in a repository could not be counted'),
+  },
+})
+
+/** The listener of the pages. */
+export const createPages = ({ options, host, storage, store, hosting, quota }: ListenerParts): Dispatcher =>
+  createLazyPages({
+    services: {
+      ...{ store, hosting, quota },
+      settings: {
+        nearAt: options.quota.nearAt,
+        links: options.page.links,
+        clones: storage.transport !== undefined,
+      },
+    },
+    baseUrl: options.baseUrl,
+    hasOwnLogin: host.authenticate !== undefined,
+    bodyLimit: options.bodyLimit,
+    log: host.log,
+  })
+
+export const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
+  log.error({ err: error, ...fields }, message)
