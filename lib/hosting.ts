@@ -41,7 +41,7 @@ import { createRepositories, type Repositories } from './repositories/repositori
 import { createSearch, type Search } from './repositories/search.ts'
 import { createRepositoryStorage, type RepositoryFiles } from './repositories/storage.ts'
 
-/** The domain: accounts and what they have to do with repositories, keys and each other. */
+/** The services of the domain, wired together: accounts, repositories and their contents. */
 export interface Hosting {
   readonly accounts: Accounts
   readonly organizations: Organizations
@@ -72,9 +72,9 @@ export interface Hosting {
   migrated(source: string): MigratedRecords
   /** Deletes a user or an organization: see {@link Removal.remove}. */
   readonly removeAccount: Removal['remove']
-  /** Deletes the folders and files that a kill has left without a record, and counts what it left uncounted; only at the start. */
+  /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
   sweep(): Promise<void>
-  /** Resolves when the folders of the repositories that are gone are, too, and the files of what is gone. */
+  /** Resolves when the folders and files of deleted records are deleted. */
   idle(): Promise<void>
   /** Ends the worker threads. */
   close(): Promise<void>
@@ -84,46 +84,46 @@ export interface HostingOptions {
   store: Store
   quota: QuotaEngine
   jobs: Jobs
-  /** What makes and removes the git data of repositories. */
+  /** Creates and deletes git data; undefined when the host keeps repositories itself. */
   folders: RepositoryFiles | undefined
   disk: RepositoryDisk | undefined
   files: FileStore
-  /** Told of what could not be mended, which is tried again at the next start. */
+  /** Called with errors of the recovery, which the next start tries again. */
   onError: (error: unknown, fields: object) => void
-  /** The host's own login, in the place of tokens and passwords. */
+  /** The host's own login, instead of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
-  /** How many failed logins are taken; false: the host counts elsewhere. */
+  /** Limits of failed logins; false: the host limits them itself. */
   login: LoginLimits | false
-  /** How many reverse proxies say where a request comes from. */
+  /** Number of trusted reverse proxies in front of the server. */
   trustedProxies: number
-  /** Seconds. */
+  /** Seconds from the sign-in until a session expires. */
   sessionLifetime: number
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
   const { store, quota, jobs, disk, onError, authenticate } = options
-  const told = {
-    changed: (account: Account) => identities.onAccountChanged(account),
-    revoked: (hash: string) => identities.onTokenRevoked(hash),
+  const on = {
+    accountChange: (account: Account) => identities.onAccountChanged(account),
+    tokenRevoked: (hash: string) => identities.onTokenRevoked(hash),
   }
-  const accounts = createAccounts(store, jobs, told.changed)
+  const accounts = createAccounts(store, jobs, on.accountChange)
   const identities = withSudo(
     store,
     authenticate === undefined
-      ? createIdentities(store, attemptsIn(options), options.trustedProxies)
+      ? createIdentities(store, loginThrottle(options), options.trustedProxies)
       : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
   )
   const folders = createRepositoryStorage(store, options.folders)
   const files = createHostedFiles({ store, disk: options.files, onError })
   const pushJournal = createPushJournal({ store, quota, disk, onError })
   const parts = { quota, jobs, folders, files }
-  const attached = { store, quota, files }
-  const removal = createRemoval(store, parts, told)
+  const attachmentParts = { store, quota, files }
+  const removal = createRemoval(store, parts, on)
   const keyReader = createKeyReader()
   jobs.handle('owner', removeOwnerJob(parts))
   jobs.handle('relations', updateRelationsJob)
   jobs.handle('follows', updateFollowsJob)
-  registerContentRemoval(jobs, attached)
+  registerContentRemoval(jobs, attachmentParts)
   jobs.handle('files', removeFilesJob(files))
   jobs.handle('package', removePackageJob(files))
 
@@ -142,13 +142,13 @@ export const createHosting = (options: HostingOptions): Hosting => {
     relations: createRelations(store),
     profiles: createProfiles(store),
     search: createSearch(store),
-    issues: createIssues(attached, jobs),
-    comments: createComments(attached),
-    releases: createReleases(attached),
-    attachments: createAttachments(attached, jobs.bounds.maxPerTransaction),
+    issues: createIssues(attachmentParts, jobs),
+    comments: createComments(attachmentParts),
+    releases: createReleases(attachmentParts),
+    attachments: createAttachments(attachmentParts, jobs.bounds.maxPerTransaction),
     sshKeys: createSshKeys(store, keyReader),
     gpgKeys: createGpgKeys(store, keyReader),
-    tokens: createTokens(store, told.revoked),
+    tokens: createTokens(store, on.tokenRevoked),
     sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
@@ -167,5 +167,5 @@ export const createHosting = (options: HostingOptions): Hosting => {
   }
 }
 
-const attemptsIn = ({ login }: HostingOptions) =>
+const loginThrottle = ({ login }: HostingOptions) =>
   login === false ? noLoginThrottle : createLoginThrottle(login)

@@ -26,28 +26,29 @@ import { type RepositoryParts, removeRepository } from '../repositories/reposito
 import type { ReadTransaction } from '../storage/driver.ts'
 import { ownsPackages } from './package-files.ts'
 
+/** @param on called after the commit with each account that was deleted, and the hash of each token that was revoked */
 export const createRemoval = (
   store: Store,
   parts: RepositoryParts,
-  told: { changed: (account: Account) => void; revoked: (hash: string) => void },
+  on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
 ): Removal => {
   const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
     const { id } = account
     if (!purge) await refuseOwner(tx, account)
     await leaveOrganizations(tx, id)
     for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
-      await removeToken(tx, token, told.revoked)
+      await removeToken(tx, token, on.tokenRevoked)
     await endSessions(tx, id)
     for (const key of await sshKeys.list(tx, 'account', { prefix: [id] })) await sshKeys.remove(tx, [key.id])
     for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] })) await gpgKeys.remove(tx, [key.id])
     await parts.quota.unassignOwner(tx, id)
     await accounts.remove(tx, [id])
     await parts.jobs.runNow(tx, 'owner', id)
-    tx.afterCommit(() => told.changed(account))
+    tx.afterCommit(() => on.accountChange(account))
   }
 
-  /** @returns the organizations to delete first, or whether the account existed. */
-  const attempt = (which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
+  /** @returns memberships in the organizations to delete first, or whether the account existed */
+  const tryRemove = (which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
     store.write(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
@@ -58,10 +59,10 @@ export const createRemoval = (
     })
 
   const remove: Removal['remove'] = async (which, { purge = false } = {}) => {
-    let outcome = await attempt(which, purge)
+    let outcome = await tryRemove(which, purge)
     while (typeof outcome !== 'boolean') {
-      for (const membership of outcome) await attempt(stillSolelyOwned(membership), true)
-      outcome = await attempt(which, purge)
+      for (const membership of outcome) await tryRemove(stillSolelyOwned(membership), true)
+      outcome = await tryRemove(which, purge)
     }
     await parts.folders.idle()
     await parts.files.idle()
@@ -70,7 +71,7 @@ export const createRemoval = (
   return { remove }
 }
 
-/** @throws AllotError invalid for an account that owns something */
+/** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */
 const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
   const what = kind === 'user' ? 'this account' : 'this organization'
   if (await ownsRepositories(tx, id))
@@ -88,37 +89,38 @@ const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<
 /** Memberships of an account in the organizations that have no other owner. */
 const solelyOwned = async (tx: ReadTransaction, account: number): Promise<Membership[]> => {
   const found: Membership[] = []
-  for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
-    if (await isSoleOwner(tx, one)) found.push(one)
+  for (const membership of await memberships.list(tx, 'member', { prefix: [account] }))
+    if (await isSoleOwner(tx, membership)) found.push(membership)
   return found
 }
 
 const isSoleOwner = async (tx: ReadTransaction, { organization, owner }: Membership): Promise<boolean> =>
   owner &&
   (await memberships.count(tx, 'owners', [organization])) === 1 &&
-  // The memberships of a deleted organization are removed in steps.
+  // Memberships of deleted organizations are removed in steps, by a job.
   (await accounts.get(tx, [organization])) !== undefined
 
-/** The organization, unless it has another owner by now. */
+/** The organization, unless it has got another owner meanwhile. */
 const stillSolelyOwned =
   ({ organization, member }: Membership): Authorizer<Account> =>
   async (tx) => {
-    const now = await memberships.get(tx, [organization, member])
-    return now !== undefined && (await isSoleOwner(tx, now)) ? accounts.get(tx, [organization]) : undefined
+    const current = await memberships.get(tx, [organization, member])
+    if (current === undefined || !(await isSoleOwner(tx, current))) return undefined
+    return accounts.get(tx, [organization])
   }
 
 const leaveOrganizations = async (tx: WriteContext, account: number): Promise<void> => {
-  for (const one of await memberships.list(tx, 'member', { prefix: [account] }))
-    await memberships.remove(tx, [one.organization, one.member])
+  for (const { organization, member } of await memberships.list(tx, 'member', { prefix: [account] }))
+    await memberships.remove(tx, [organization, member])
 }
 
-/** Removes what is left of an account that is gone. */
+/** Removes the remaining records of a deleted account. */
 export const removeOwnerJob = (parts: RepositoryParts): JobHandler => ({
-  // The folders of the last step.
+  // Waits for the folders that the previous step released.
   prepare: parts.folders.idle,
   async step(tx, id, limit) {
     if ((await accounts.get(tx, [id])) !== undefined) return 0
-    let did = 0
+    let removed = 0
     for (const remove of [
       removeRepositories(parts),
       removePackages(parts),
@@ -128,69 +130,69 @@ export const removeOwnerJob = (parts: RepositoryParts): JobHandler => ({
       removeRedirectsOf,
       parts.quota.removeOwnerEntries,
     ]) {
-      did += await remove(tx, id, limit - did)
-      if (did >= limit) break
+      removed += await remove(tx, id, limit - removed)
+      if (removed >= limit) break
     }
-    return did
+    return removed
   },
 })
 
-type Removing = JobHandler['step']
+type RemovalStep = JobHandler['step']
 
 const removeRepositories =
-  (parts: RepositoryParts): Removing =>
+  (parts: RepositoryParts): RemovalStep =>
   async (tx, owner, limit) => {
-    let did = 0
+    let removed = 0
     const owned = await repositories.list(tx, 'id', { prefix: [owner], limit })
     for await (const { id } of paced(owned)) {
-      did += await removeRepository(tx, parts, id, limit - did)
-      if (did >= limit) break
+      removed += await removeRepository(tx, parts, id, limit - removed)
+      if (removed >= limit) break
     }
-    return did
+    return removed
   }
 
 const removePackages =
-  ({ jobs }: RepositoryParts): Removing =>
+  ({ jobs }: RepositoryParts): RemovalStep =>
   async (tx, owner, limit) => {
-    let did = 0
+    let removed = 0
     const owned = await packageVersions.list(tx, 'created', { prefix: [owner], limit })
     for await (const { id } of paced(owned)) {
       await packageVersions.remove(tx, [id])
-      did += 1 + (await jobs.runNow(tx, 'package', id, limit - did - 1))
-      if (did >= limit) break
+      removed += 1 + (await jobs.runNow(tx, 'package', id, limit - removed - 1))
+      if (removed >= limit) break
     }
-    return did
+    return removed
   }
 
-const removeRelations: Removing = async (tx, account, limit) => {
-  let did = 0
+const removeRelations: RemovalStep = async (tx, account, limit) => {
+  let removed = 0
   for (const [relation, count] of [
     [stars, 'stars'],
     [watches, 'watchers'],
   ] as const) {
-    const set = await relation.list(tx, 'account', { prefix: [account], limit: limit - did })
-    for await (const one of paced(set)) {
-      const repository = await repositories.get(tx, [one.repository])
+    const found = await relation.list(tx, 'account', { prefix: [account], limit: limit - removed })
+    for await (const { repository: id } of paced(found)) {
+      const repository = await repositories.get(tx, [id])
       if (repository !== undefined) await unrelate(tx, relation, count, account, repository)
-      else await relation.remove(tx, [account, one.repository])
+      else await relation.remove(tx, [account, id])
     }
-    did += set.length
+    removed += found.length
   }
-  return did
+  return removed
 }
 
-const removeFollows: Removing = async (tx, account, limit) => {
-  let did = 0
+const removeFollows: RemovalStep = async (tx, account, limit) => {
+  let removed = 0
   for (const index of ['followers', 'following'] as const) {
-    const found = await follows.list(tx, index, { prefix: [account], limit: limit - did })
-    for await (const one of paced(found)) await follows.remove(tx, [one.follower, one.followed])
-    did += found.length
+    const found = await follows.list(tx, index, { prefix: [account], limit: limit - removed })
+    for await (const { follower, followed } of paced(found)) await follows.remove(tx, [follower, followed])
+    removed += found.length
   }
-  return did
+  return removed
 }
 
-const removeMembers: Removing = async (tx, organization, limit) => {
+const removeMembers: RemovalStep = async (tx, organization, limit) => {
   const found = await memberships.list(tx, 'organization', { prefix: [organization], limit })
-  for await (const one of paced(found)) await memberships.remove(tx, [one.organization, one.member])
+  for await (const { member } of paced(found)) await memberships.remove(tx, [organization, member])
   return found.length
 }

@@ -4,14 +4,18 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
 import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
 
-/** What attachments are kept with. */
+/** The services that attachments need. */
 export interface AttachmentParts {
   store: Store
   quota: QuotaEngine
   files: HostedFiles
 }
 
-/** Those of one that is gone go in the same write, or in the steps of a job. */
+/**
+ * Removes the attachments of an issue, comment or release that is being deleted.
+ * @param limit attachments to remove at most; absent: all
+ * @returns how many were removed
+ */
 export const removeAttachments = async (
   tx: WriteContext,
   parts: AttachmentParts,
@@ -36,16 +40,16 @@ export const removeAttachment = async (
   await files.release(tx, filePlaceOf(attachment))
 }
 
-/** Where the file of an attachment lies: by the repository, so that it stays there when that changes hands. */
+/** Place of an attachment's file. It is by repository, so that a transfer does not move the file. */
 export const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
   ({ area: 'attachments', keeper: repository, name: uuid }) as const
 
 const PREFIX = `${RESERVED_PREFIX}attachment/`
 
-/** The key of what counts an attachment, which no host can use for something of its own. */
+/** Key of the ledger entry of an attachment; hosts cannot use keys with this prefix. */
 export const ledgerKey = ({ id }: { id: number }): string => PREFIX + id
 
-/** The id of the attachment that a key counts; undefined for what counts something else. */
+/** Id of the attachment that a ledger key belongs to; undefined for other keys. */
 export const attachmentIdIn = (key: string): number | undefined => {
   const digits = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : ''
   return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined

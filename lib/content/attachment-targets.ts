@@ -21,22 +21,22 @@ import { commentIn } from './comments.ts'
 import { issueIn } from './issues.ts'
 import { releaseIn } from './releases.ts'
 
-/** What attachments hang on, as a path names it: an issue by its number, a comment or a release by its id. */
+/** What an attachment belongs to, as a URL names it: an issue by number, a comment or a release by id. */
 export type AttachmentTargetName = { issue: number } | { comment: number } | { release: number }
 
-/** The same as it was found. */
+/** What an attachment belongs to, as it was read. */
 export interface FoundTarget {
   readonly on: Attachment['on']
   readonly id: number
   readonly author: number
-  /** For those alone who may write to the repository. */
+  /** Drafts are visible to users with write permission only. */
   readonly isDraft: boolean
-  /** What the ledger says of it. */
+  /** Members of the ledger entries of its attachments. */
   readonly counted: Pick<LedgerEntry, 'on' | 'index'>
 }
 export type AttachmentTarget = InRepository<FoundTarget>
 
-/** Undefined for what is not there, and for whoever may not know of it. */
+/** @returns undefined when the target does not exist or the viewer cannot see it */
 export const findTarget = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -45,30 +45,30 @@ export const findTarget = async (
 ): Promise<AttachmentTarget | undefined> => {
   const repository = await readableRepository(tx, viewer, owner, name, readForOf(which))
   const found = repository && (await foundIn(tx, repository, which))
-  return repository && found && shownTo(tx, viewer, { repository, ...found })
+  return repository && found && ifVisible(tx, viewer, { repository, ...found })
 }
 
 /**
- * Where the viewer may attach something, or take it away.
- * @throws AllotError forbidden: to an issue or a comment that may its author, and whoever may write to the repository
+ * A target whose attachments the viewer can change.
+ * @throws AllotError forbidden unless the viewer can write to the repository or is the author of the issue or comment
  */
 export const writableTarget = async (
   tx: ReadTransaction,
   viewer: SignedIn,
-  at: RepositoryName,
+  path: RepositoryName,
   which: AttachmentTargetName,
 ): Promise<AttachmentTarget | undefined> => {
-  const place = await writeAccess(tx, viewer, at, readForOf(which))
-  const found = place && (await foundIn(tx, place.repository, which))
-  if (place === undefined || found === undefined) return undefined
-  const target = await shownTo(tx, viewer, { repository: place.repository, ...found })
+  const access = await writeAccess(tx, viewer, path, readForOf(which))
+  const found = access && (await foundIn(tx, access.repository, which))
+  if (access === undefined || found === undefined) return undefined
+  const target = await ifVisible(tx, viewer, { repository: access.repository, ...found })
   if (target === undefined) return undefined
-  if (found.on === 'release') requireWriter(place)
-  else requireAuthorOrWriter(viewer, place, found.author)
+  if (found.on === 'release') requireWriter(access)
+  else requireAuthorOrWriter(viewer, access, found.author)
   return target
 }
 
-/** What an attachment hangs on, for whoever may know of it; undefined when that is gone. */
+/** The target of an attachment; undefined when it was deleted or the viewer cannot see it. */
 export const targetOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -77,13 +77,13 @@ export const targetOf = async (
   const repository = await repositoryById(tx, attachment.repository)
   const readFor = attachment.on === 'release' ? 'repository' : 'issue'
   if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
-  const found = await holding(tx, attachment)
-  return found && shownTo(tx, viewer, { repository, ...found })
+  const found = await readTarget(tx, attachment)
+  return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
 const readForOf = (which: AttachmentTargetName): ReadFor => ('release' in which ? 'repository' : 'issue')
 
-const shownTo = async (
+const ifVisible = async (
   tx: ReadTransaction,
   viewer: Viewer,
   target: AttachmentTarget,
@@ -100,7 +100,10 @@ const foundIn = async (
   return onRelease(await releaseIn(tx, repository, { id: which.release }))
 }
 
-const holding = async (tx: ReadTransaction, { on, holder }: Attachment): Promise<FoundTarget | undefined> => {
+const readTarget = async (
+  tx: ReadTransaction,
+  { on, holder }: Attachment,
+): Promise<FoundTarget | undefined> => {
   if (on === 'issue') return onIssue(await issues.get(tx, [holder]))
   if (on === 'release') return onRelease(await releases.get(tx, [holder]))
   const comment = await comments.get(tx, [holder])

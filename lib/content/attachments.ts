@@ -20,85 +20,85 @@ import {
 } from './attachment-targets.ts'
 
 export interface NewAttachment {
-  /** What people call the file: it names nothing on the disk. */
+  /** Name to show; it is not used on the disk. */
   name: string
   content: Readable
-  /** The most bytes that are taken. */
+  /** Largest accepted size in bytes. */
   largest: number
 }
 
 /**
- * Files on issues, comments and releases. Each counts toward the owner of the repository, whoever sent it. Undefined answers
- * stand for what is not there, or what the viewer may not know of.
+ * Files on issues, comments and releases. Each counts toward the owner of the repository, whoever uploaded it. Methods
+ * return undefined for what does not exist or the viewer cannot see.
  */
 export interface Attachments {
   /**
-   * Whether there is something to attach to: to be asked before anything is taken in.
-   * @throws AllotError forbidden for others than the author and those who may write to the repository
+   * Whether the target exists. Called before the content is read.
+   * @throws AllotError forbidden unless the viewer is the author or can write to the repository
    */
-  mayAdd(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName): Promise<boolean>
-  /** @throws AllotError too_large, invalid for its name; not_found when what it is for has gone meanwhile */
+  mayAdd(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean>
+  /** @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile */
   add(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     on: AttachmentTargetName,
     file: NewAttachment,
   ): Promise<Attachment>
   list(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     on: AttachmentTargetName,
     slice: Slice,
   ): Promise<Page<Attachment> | undefined>
   find(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     on: AttachmentTargetName,
     id: number,
   ): Promise<Attachment | undefined>
   rename(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     on: AttachmentTargetName,
     id: number,
     name: string,
   ): Promise<Attachment | undefined>
-  remove(viewer: SignedIn, at: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean>
-  /** By the address that a browser has. */
+  remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean>
+  /** The attachment of a download URL. */
   byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined>
   read(attachment: Attachment, range?: ByteRange): Promise<Readable>
   /** Counts a download. */
   downloaded(id: number): Promise<void>
 }
 
-/** @param most attachments of one issue, comment or release: as many as one write may remove with it */
-export const createAttachments = (parts: AttachmentParts, most: number): Attachments => {
+/** @param limit attachments that an issue, comment or release can have: as many as one write can remove with it */
+export const createAttachments = (parts: AttachmentParts, limit: number): Attachments => {
   const { store, files } = parts
   return {
-    mayAdd: (viewer, at, on) =>
-      store.read(async (tx) => (await writableTarget(tx, viewer, at, on)) !== undefined),
-    async add(viewer, at, on, { name, content, largest }) {
+    mayAdd: (viewer, path, on) =>
+      store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined),
+    async add(viewer, path, on, { name, content, largest }) {
       checkFileName(name)
-      const target = await store.read((tx) => writableTarget(tx, viewer, at, on))
-      if (target === undefined) throw gone()
+      const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
+      if (target === undefined) throw targetDeleted()
       const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
       const place = filePlaceOf({ uuid, repository: target.repository.id })
       return files.add(place, content, { largest }, async (tx, { size }) => {
-        const still = await writableTarget(tx, viewer, at, on)
-        if (still?.id !== target.id) throw gone()
-        await refuseFull(tx, still, most)
+        const still = await writableTarget(tx, viewer, path, on)
+        if (still?.id !== target.id) throw targetDeleted()
+        await refuseFull(tx, still, limit)
         const { id: uploader } = await existingAccount(tx, viewer.id)
         const attachment: Attachment = {
           ...{ id, uuid, repository: still.repository.id, on: still.on, holder: still.id },
           ...{ name, size, uploader, downloads: 0, createdAt: now() },
         }
-        await count(tx, parts, still, attachment)
+        await saveAndCount(tx, parts, still, attachment)
         return attachment
       })
     },
-    list: (viewer, at, on, slice) =>
+    list: (viewer, path, on, slice) =>
       store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, at, on)
+        const target = await findTarget(tx, viewer, path, on)
         if (target === undefined) return undefined
         const prefix = [target.on, target.id]
         return {
@@ -106,24 +106,24 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
           total: await attachments.count(tx, 'holder', prefix),
         }
       }),
-    find: (viewer, at, on, id) =>
+    find: (viewer, path, on, id) =>
       store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, at, on)
+        const target = await findTarget(tx, viewer, path, on)
         return target && attachmentOn(await attachments.get(tx, [id]), target)
       }),
-    rename: (viewer, at, on, id, name) =>
+    rename: (viewer, path, on, id, name) =>
       store.write(async (tx) => {
-        const target = await writableTarget(tx, viewer, at, on)
+        const target = await writableTarget(tx, viewer, path, on)
         const before = target && attachmentOn(await attachments.get(tx, [id]), target)
         if (target === undefined || before === undefined) return undefined
         checkFileName(name)
         const attachment = { ...before, name }
-        await count(tx, parts, target, attachment)
+        await saveAndCount(tx, parts, target, attachment)
         return attachment
       }),
-    async remove(viewer, at, on, id) {
+    async remove(viewer, path, on, id) {
       const removed = await store.write(async (tx) => {
-        const target = await writableTarget(tx, viewer, at, on)
+        const target = await writableTarget(tx, viewer, path, on)
         const attachment = target && attachmentOn(await attachments.get(tx, [id]), target)
         if (attachment === undefined) return false
         await removeAttachment(tx, parts, attachment)
@@ -150,8 +150,8 @@ export const createAttachments = (parts: AttachmentParts, most: number): Attachm
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Saves the attachment, and what counts it. */
-const count = async (
+/** Saves the attachment and its ledger entry. */
+const saveAndCount = async (
   tx: WriteContext,
   { quota }: AttachmentParts,
   { repository, counted }: AttachmentTarget,
@@ -169,9 +169,10 @@ const count = async (
 const attachmentOn = (found: Attachment | undefined, { on, id }: AttachmentTarget): Attachment | undefined =>
   found?.on === on && found.holder === id ? found : undefined
 
-const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, most: number): Promise<void> => {
-  if ((await attachments.count(tx, 'holder', [on, id])) >= most)
-    throw invalid(`there are ${most} attachments here already: no more are taken`)
+const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, limit: number): Promise<void> => {
+  if ((await attachments.count(tx, 'holder', [on, id])) >= limit)
+    throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
 }
 
-const gone = () => new AllotError('not_found', 'what this was to be attached to is gone')
+const targetDeleted = () =>
+  new AllotError('not_found', 'the issue, comment or release of the attachment was deleted')

@@ -17,44 +17,44 @@ import { issueIn } from './issues.ts'
 /** A comment with the issue that it is on. */
 export type OnIssue<T> = InRepository<T & { readonly issue: Issue }>
 
-/** Undefined answers stand for what is not there, or what the viewer may not know of. */
+/** Comments of issues. Methods return undefined for what does not exist or the viewer cannot see. */
 export interface Comments {
-  /** Whoever may read the repository may comment. */
+  /** Everyone who can read the repository can comment. */
   create(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     number: number,
     body: string,
   ): Promise<OnIssue<{ comment: Comment }> | undefined>
-  find(viewer: Viewer, at: RepositoryName, id: number): Promise<OnIssue<{ comment: Comment }> | undefined>
-  /** The oldest first. */
+  find(viewer: Viewer, path: RepositoryName, id: number): Promise<OnIssue<{ comment: Comment }> | undefined>
+  /** Comments of an issue, oldest first. */
   list(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     number: number,
     slice: Slice,
   ): Promise<OnIssue<{ page: Page<Comment> }> | undefined>
-  /** @throws AllotError forbidden for others than the author and those who may write to the repository */
+  /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     id: number,
     body: string,
   ): Promise<OnIssue<{ comment: Comment }> | undefined>
-  /** @throws AllotError forbidden, likewise */
-  remove(viewer: SignedIn, at: RepositoryName, id: number): Promise<boolean>
+  /** @throws AllotError forbidden as for `edit` */
+  remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean>
 }
 
 export const createComments = (parts: AttachmentParts): Comments => {
   const { store, files } = parts
   return {
-    async create(viewer, at, number, body) {
+    async create(viewer, path, number, body) {
       checkTexts('comment', { body })
       const id = await store.sequences.next('comment')
       return store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        const before = place && (await issueIn(tx, place.repository, number))
-        if (place === undefined || before === undefined) return undefined
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        const before = access && (await issueIn(tx, access.repository, number))
+        if (access === undefined || before === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
         const comment: Comment = {
           ...{ id, issue: before.id, body, author },
@@ -63,40 +63,40 @@ export const createComments = (parts: AttachmentParts): Comments => {
         const issue = { ...before, updatedAt: now() }
         await comments.save(tx, comment)
         await issues.save(tx, issue)
-        return { repository: place.repository, issue, comment }
+        return { repository: access.repository, issue, comment }
       })
     },
-    find: (viewer, at, id) =>
+    find: (viewer, path, id) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
         const found = repository && (await commentIn(tx, repository.id, id))
         return repository && found && { repository, ...found }
       }),
-    list: (viewer, at, number, slice) =>
+    list: (viewer, path, number, slice) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
         const issue = repository && (await issueIn(tx, repository, number))
         if (repository === undefined || issue === undefined) return undefined
         const items = await comments.list(tx, 'issue', { prefix: [issue.id], ...slice })
         return { repository, issue, page: { items, total: await comments.count(tx, 'issue', [issue.id]) } }
       }),
-    edit: (viewer, at, id, body) =>
+    edit: (viewer, path, id, body) =>
       store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        const found = place && (await commentIn(tx, place.repository.id, id))
-        if (place === undefined || found === undefined) return undefined
-        requireAuthorOrWriter(viewer, place, found.comment.author)
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        const found = access && (await commentIn(tx, access.repository.id, id))
+        if (access === undefined || found === undefined) return undefined
+        requireAuthorOrWriter(viewer, access, found.comment.author)
         checkTexts('comment', { body })
         const comment = { ...found.comment, body, updatedAt: now() }
         await comments.save(tx, comment)
-        return { repository: place.repository, issue: found.issue, comment }
+        return { repository: access.repository, issue: found.issue, comment }
       }),
-    async remove(viewer, at, id) {
+    async remove(viewer, path, id) {
       const removed = await store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        const found = place && (await commentIn(tx, place.repository.id, id))
-        if (place === undefined || found === undefined) return false
-        requireAuthorOrWriter(viewer, place, found.comment.author)
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        const found = access && (await commentIn(tx, access.repository.id, id))
+        if (access === undefined || found === undefined) return false
+        requireAuthorOrWriter(viewer, access, found.comment.author)
         await removeAttachments(tx, parts, { on: 'comment', id })
         await comments.remove(tx, [id])
         return true
@@ -107,7 +107,7 @@ export const createComments = (parts: AttachmentParts): Comments => {
   }
 }
 
-/** A comment is gone with its issue, and that with its repository; what is left of them is removed in steps. */
+/** A comment with its issue. Comments of deleted issues do not count as existing; a job removes them later. */
 export const commentIn = async (
   tx: ReadTransaction,
   repository: number,

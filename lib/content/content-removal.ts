@@ -5,17 +5,17 @@ import { comments, issueSequences, issues, releases } from '../records/schema/in
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 
 /*
- * What a repository or an issue that is gone leaves behind: nobody can reach it any more, for each comment is looked for
- * by its issue, and each issue and release by its repository.
+ * Jobs that remove the contents of deleted repositories and issues. Readers cannot reach them any more, because a comment
+ * is looked up through its issue, and an issue or release through its repository.
  */
 
 export const registerContentRemoval = (jobs: Jobs, parts: AttachmentParts): void => {
-  jobs.handle('comments', removingComments(parts))
-  jobs.handle('contents', removingContents(parts))
+  jobs.handle('comments', commentsJob(parts))
+  jobs.handle('contents', contentsJob(parts))
 }
 
-/** Removes the comments of an issue that is gone. */
-const removingComments = (parts: AttachmentParts): JobHandler => ({
+/** Removes the comments of a deleted issue. */
+const commentsJob = (parts: AttachmentParts): JobHandler => ({
   prepare: parts.files.idle,
   async step(tx, issue, limit) {
     if ((await issues.get(tx, [issue])) !== undefined) return 0
@@ -23,61 +23,61 @@ const removingComments = (parts: AttachmentParts): JobHandler => ({
   },
 })
 
-/** Removes the issues and releases of a repository that is gone. */
-const removingContents = (parts: AttachmentParts): JobHandler => ({
+/** Removes the issues and releases of a deleted repository. */
+const contentsJob = (parts: AttachmentParts): JobHandler => ({
   prepare: parts.files.idle,
   async step(tx, repository, limit) {
     if ((await repositoryById(tx, repository)) !== undefined) return 0
-    let did = 0
+    let removed = 0
     for (const remove of [removeIssues(parts), removeReleases(parts)]) {
-      did += await remove(tx, repository, limit - did)
-      if (did >= limit) return did
+      removed += await remove(tx, repository, limit - removed)
+      if (removed >= limit) return removed
     }
     await issueSequences.remove(tx, [repository])
-    return did
+    return removed
   },
 })
 
-type Removing = (parts: AttachmentParts) => JobHandler['step']
+type RemovalStep = (parts: AttachmentParts) => JobHandler['step']
 
-/** Each with its attachments, and none before those. */
-const removeComments: Removing = (parts) => async (tx, issue, limit) => {
-  let did = 0
+/** Removes each comment after its attachments. */
+const removeComments: RemovalStep = (parts) => async (tx, issue, limit) => {
+  let removed = 0
   for await (const { id } of paced(await comments.list(tx, 'issue', { prefix: [issue], limit }))) {
-    did += await removeAttachments(tx, parts, { on: 'comment', id }, limit - did)
-    if (did >= limit) return did
+    removed += await removeAttachments(tx, parts, { on: 'comment', id }, limit - removed)
+    if (removed >= limit) return removed
     await comments.remove(tx, [id])
-    if (++did >= limit) return did
+    if (++removed >= limit) return removed
   }
-  return did
+  return removed
 }
 
-/** How many other records an issue takes as long as: each word of its title is counted and found. */
-const ISSUE = 2
+/** Cost of removing an issue, in records: each word of its title has index entries and counters. */
+const ISSUE_COST = 2
 
-const removeIssues: Removing = (parts) => async (tx, repository, limit) => {
-  let did = 0
+const removeIssues: RemovalStep = (parts) => async (tx, repository, limit) => {
+  let removed = 0
   for (const state of ['open', 'closed'])
     for await (const { id } of paced(
-      await issues.list(tx, 'state', { prefix: [repository, state], limit: limit - did }),
+      await issues.list(tx, 'state', { prefix: [repository, state], limit: limit - removed }),
     )) {
-      did += await removeComments(parts)(tx, id, limit - did)
-      did += await removeAttachments(tx, parts, { on: 'issue', id }, limit - did)
-      if (did >= limit) return did
+      removed += await removeComments(parts)(tx, id, limit - removed)
+      removed += await removeAttachments(tx, parts, { on: 'issue', id }, limit - removed)
+      if (removed >= limit) return removed
       await issues.remove(tx, [id])
-      did += ISSUE
-      if (did >= limit) return did
+      removed += ISSUE_COST
+      if (removed >= limit) return removed
     }
-  return did
+  return removed
 }
 
-const removeReleases: Removing = (parts) => async (tx, repository, limit) => {
-  let did = 0
+const removeReleases: RemovalStep = (parts) => async (tx, repository, limit) => {
+  let removed = 0
   for await (const { id } of paced(await releases.list(tx, 'time', { prefix: [repository], limit }))) {
-    did += await removeAttachments(tx, parts, { on: 'release', id }, limit - did)
-    if (did >= limit) return did
+    removed += await removeAttachments(tx, parts, { on: 'release', id }, limit - removed)
+    if (removed >= limit) return removed
     await releases.remove(tx, [id])
-    if (++did >= limit) return did
+    if (++removed >= limit) return removed
   }
-  return did
+  return removed
 }

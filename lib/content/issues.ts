@@ -34,40 +34,40 @@ export interface IssueEdit {
   state?: Issue['state'] | undefined
 }
 
-/** Undefined answers stand for what is not there, or what the viewer may not know of. */
+/** Issues of repositories. Methods return undefined for what does not exist or the viewer cannot see. */
 export interface Issues {
-  /** Whoever may read the repository may open one. */
+  /** Everyone who can read the repository can open an issue. */
   create(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     issue: NewIssue,
   ): Promise<InRepository<{ issue: Issue }> | undefined>
   find(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     number: number,
   ): Promise<InRepository<{ issue: Issue }> | undefined>
   /**
-   * The newest first.
-   * @param client whose budget a search for several words counts against
+   * Lists issues, newest first.
+   * @param client client whose budget a search for several words counts against
    * @throws AllotError invalid for too many words, unavailable while too many searches wait
    */
   list(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     query: IssueQuery,
     slice: Slice,
     client?: string,
   ): Promise<InRepository<{ page: Page<Issue> }> | undefined>
-  /** @throws AllotError forbidden for others than the author and those who may write to the repository */
+  /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     number: number,
     edit: IssueEdit,
   ): Promise<InRepository<{ issue: Issue }> | undefined>
-  /** With its comments, whatever their number. @throws AllotError forbidden for whoever does not administer the repository */
-  remove(viewer: SignedIn, at: RepositoryName, number: number): Promise<boolean>
+  /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
+  remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean>
 }
 
 export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
@@ -78,14 +78,14 @@ export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
     message: 'too many searches are running: try again',
   })
   return {
-    async create(viewer, at, { title, body = '', closed = false }) {
+    async create(viewer, path, { title, body = '', closed = false }) {
       checkIssue({ title, body })
       const id = await store.sequences.next('issue')
       return store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        if (place === undefined) return undefined
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        if (access === undefined) return undefined
         const { id: author } = await existingAccount(tx, viewer.id)
-        const { repository } = place
+        const { repository } = access
         const issue: Issue = {
           ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
           ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
@@ -95,41 +95,44 @@ export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
         return { repository, issue }
       })
     },
-    find: (viewer, at, number) =>
+    find: (viewer, path, number) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
         const issue = repository && (await issueIn(tx, repository, number))
         return repository && issue && { repository, issue }
       }),
-    async list(viewer, at, query, slice, client = 'host') {
+    async list(viewer, path, query, slice, client = 'host') {
       const list = () =>
         store.read(async (tx) => {
-          const repository = await readableRepository(tx, viewer, at.owner, at.name, 'issue')
+          const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
           return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
         })
       return isIntersection(query) ? searches.run(client, list) : list()
     },
-    edit: (viewer, at, number, edit) =>
+    edit: (viewer, path, number, edit) =>
       store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        const before = place && (await issueIn(tx, place.repository, number))
-        if (place === undefined || before === undefined) return undefined
-        requireAuthorOrWriter(viewer, place, before.author)
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        const before = access && (await issueIn(tx, access.repository, number))
+        if (access === undefined || before === undefined) return undefined
+        requireAuthorOrWriter(viewer, access, before.author)
         checkIssue(edit)
         const issue = edited(before, edit)
         await issues.save(tx, issue)
-        return { repository: place.repository, issue }
+        return { repository: access.repository, issue }
       }),
-    async remove(viewer, at, number) {
+    async remove(viewer, path, number) {
       const id = await store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at, 'issue')
-        const issue = place && (await issueIn(tx, place.repository, number))
-        if (place === undefined || issue === undefined) return undefined
-        if (!place.permission.admin)
-          throw new AllotError('forbidden', 'only who administers the repository may delete an issue')
+        const access = await writeAccess(tx, viewer, path, 'issue')
+        const issue = access && (await issueIn(tx, access.repository, number))
+        if (access === undefined || issue === undefined) return undefined
+        if (!access.permission.admin)
+          throw new AllotError(
+            'forbidden',
+            'only users with admin permission on the repository can delete an issue',
+          )
         await issues.remove(tx, [issue.id])
-        const did = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })
-        await jobs.runNow(tx, 'comments', issue.id, jobs.bounds.maxPerTransaction - did)
+        const removed = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })
+        await jobs.runNow(tx, 'comments', issue.id, jobs.bounds.maxPerTransaction - removed)
         return issue.id
       })
       if (id === undefined) return false
@@ -153,7 +156,7 @@ const edited = (before: Issue, edit: IssueEdit): Issue => {
   return { ...after, closedAt: after.state === 'closed' ? now() : null }
 }
 
-/** The number of a deleted issue is not given again: what points to it must not lead to another. */
+/** Numbers of deleted issues are not used again, so that a link never leads to another issue. */
 const nextNumber = async (tx: WriteContext, { id: repository }: Repository): Promise<number> => {
   const last = ((await issueSequences.get(tx, [repository]))?.last ?? 0) + 1
   await issueSequences.save(tx, { repository, last })
@@ -165,37 +168,36 @@ export const countOpenIssues = (tx: ReadTransaction, repository: number): Promis
 
 export interface IssueQuery {
   state: Issue['state'] | 'all'
-  /** Words that the title has, in any order and without case: at most 16 different ones. */
+  /** Words that the title contains, in any order, case-insensitive; 16 different words at most. */
   q?: string | undefined
   /** The id of an account. */
   author?: number | undefined
 }
 
-/** Each word costs as many index entries as issues have it. */
-const WORDS_LIMIT = 16
+/** Bounds the cost of a search: a word has as many index entries as issues contain it. */
+const MAX_WORDS = 16
 
 /**
- * Whether several indexes are held against each other, which costs as many entries as they have.
+ * Whether the query intersects several indexes, which reads all of their entries.
  * @throws AllotError invalid for too many words
  */
 export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
   const { length } = tokenize(q)
-  if (length > WORDS_LIMIT)
-    throw invalid(`q: at most ${WORDS_LIMIT} different words are looked for, got ${length}`)
+  if (length > MAX_WORDS) throw invalid(`q: expected at most ${MAX_WORDS} different words, got ${length}`)
   return length + (author === undefined ? 0 : 1) > 1
 }
 
 type States = readonly Issue['state'][]
 
-/** One thing that is asked of an issue: those that have it, the newest first, and how many they are. */
+/** One condition of a query: the index entries that satisfy it, newest first, and their number. */
 interface Condition {
   entries: AsyncIterable<IndexEntry>
   total(): Promise<number>
 }
 
 /**
- * Every condition is an index in the order of the numbers, so several of them are held against each other without
- * loading a record but those of the page.
+ * Every condition is an index that is ordered by issue number, so several of them are intersected without loading records;
+ * only those of the page are loaded.
  */
 export const listIssues = async (
   tx: ReadTransaction,
@@ -205,14 +207,14 @@ export const listIssues = async (
 ): Promise<Page<Issue>> => {
   const states: States = state === 'all' ? ['open', 'closed'] : [state]
   const words = tokenize(q)
-  // What has no word in it is in no title.
+  // A query without a word, such as `!`, matches no title.
   if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
   const conditions = [
     ...(author === undefined ? [] : [byAuthor(tx, repository, states, author)]),
     ...words.map((word) => byWord(tx, repository, states, word)),
   ]
-  const [first = inState(tx, repository, states), ...more] = conditions
-  if (more.length > 0) return pageOfAll(tx, conditions, slice)
+  const [first = inState(tx, repository, states), ...others] = conditions
+  if (others.length > 0) return pageOfAll(tx, conditions, slice)
   return {
     items: await issues.load(tx, await pageOf(first.entries, slice)),
     total: await first.total(),
@@ -224,11 +226,11 @@ const pageOfAll = async (
   conditions: readonly Condition[],
   { offset, limit }: Slice,
 ): Promise<Page<Issue>> => {
-  const both = intersect(
+  const matching = intersect(
     conditions.map(({ entries }) => entries),
     true,
   )
-  const { entries, total } = await firstOf(both, offset + limit)
+  const { entries, total } = await firstOf(matching, offset + limit)
   return { items: await issues.load(tx, entries.slice(offset)), total }
 }
 
@@ -260,4 +262,4 @@ const newest = (listings: AsyncIterable<IndexEntry>[]): AsyncIterable<IndexEntry
   listings.length === 1 ? listings[0]! : merge(listings, true)
 
 const sum = async (counts: readonly Promise<number>[]): Promise<number> =>
-  (await Promise.all(counts)).reduce((one, other) => one + other, 0)
+  (await Promise.all(counts)).reduce((total, count) => total + count, 0)

@@ -10,19 +10,19 @@ import type { HostedFiles } from '../repositories/files.ts'
 import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** What an LFS object is called: the SHA-256 of its content, and its size in bytes. */
+/** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
 export interface LfsObject {
   readonly oid: string
   readonly size: number
 }
 
-/** The LFS objects of repositories. Each is kept and counted once in a repository, however often it is sent. */
+/** LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded. */
 export interface Lfs {
-  /** As many answers as oids, in their order. */
+  /** One result for each oid, in the same order. */
   find(repository: number, oids: readonly string[]): Promise<(StoredFile | undefined)[]>
   /**
-   * Takes an object in; fine when it is there already.
-   * @throws AllotError too_large, invalid when the content is another, not_found when the repository is gone
+   * Stores an object; storing one that exists already changes nothing.
+   * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was deleted
    */
   add(repository: number, object: LfsObject, content: Readable, largest: number | undefined): Promise<void>
 }
@@ -31,18 +31,18 @@ export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles)
   find: (repository, oids) =>
     store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid)))),
   async add(id, { oid, size }, content, largest) {
-    // Several may send the same at once: each writes a file of its own, and the first is kept.
+    // Concurrent uploads of one object write a file each; the first one that is saved is kept.
     const place = { area: 'lfs' as const, keeper: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
     const expected = { largest, size, sha256: oid }
     await hosted
       .add(place, content, expected, async (tx) => {
         const repository = await repositoryById(tx, id)
-        if (repository === undefined) throw new AllotError('not_found', 'the repository is gone')
-        if ((await objectIn(tx, id, oid)) !== undefined) throw new Known()
-        const where = { owner: repository.owner, container: id }
+        if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+        if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
         await quota.ledger.put(tx, {
-          ...nothingElse,
-          ...where,
+          ...LFS_ENTRY,
+          owner: repository.owner,
+          container: id,
           key: lfsKey(id, oid),
           name: oid,
           size,
@@ -50,18 +50,18 @@ export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles)
         })
       })
       .catch((error) => {
-        if (!(error instanceof Known)) throw error
+        if (!(error instanceof AlreadyStored)) throw error
       })
   },
 })
 
-/** The object is there already, so that another file of it is not kept. */
-class Known extends Error {}
+/** Discards the upload of an object that the repository has already. */
+class AlreadyStored extends Error {}
 
 const objectIn = (tx: ReadTransaction, repository: number, oid: string): Promise<StoredFile | undefined> =>
   files.findBy(tx, 'content', [repository, oid])
 
-/** What counts it. */
+/** Key of the ledger entry of an LFS object. */
 export const lfsKey = (repository: number, oid: string): string => `${RESERVED_PREFIX}${repository}/${oid}`
 
-const nothingElse = { kind: 'lfs', on: null, index: null, run: null, type: null, version: null } as const
+const LFS_ENTRY = { kind: 'lfs', on: null, index: null, run: null, type: null, version: null } as const

@@ -11,7 +11,7 @@ import type { WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 
-/** A version of a package as it is asked for. */
+/** A version of a package by names. */
 export interface PackageName {
   readonly owner: string
   readonly type: string
@@ -26,22 +26,22 @@ export const versionIn = async (
   owner: Account,
   { type, name, version }: PackageName,
 ): Promise<PackageVersion | undefined> => {
-  if ([type, name, version].some((one) => one.length > MAX_LENGTH)) return undefined
+  if ([type, name, version].some((text) => text.length > MAX_LENGTH)) return undefined
   return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
 }
 
 export const fileIn = async (
   tx: ReadTransaction,
   owner: Account,
-  at: PackageName,
+  path: PackageName,
   name: string,
 ): Promise<PackageFile | undefined> => {
-  const version = await versionIn(tx, owner, at)
+  const version = await versionIn(tx, owner, path)
   if (version === undefined || name.length > MAX_LENGTH) return undefined
   return packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
 }
 
-/** Removes the files of a version that is gone. */
+/** Removes the files of a deleted version. */
 export const removePackageJob = (hosted: HostedFiles): JobHandler => ({
   prepare: hosted.idle,
   async step(tx, id, limit) {

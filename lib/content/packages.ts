@@ -21,36 +21,36 @@ import type { SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
 
-/** What is there of an owner, with the owner. */
-type Of<T> = T & { readonly owner: Account }
+/** A result with the owner of the package. */
+type WithOwner<T> = T & { readonly owner: Account }
 
 /**
- * Generic packages: files by name and version, below a user or an organization. Whoever may know of the owner may read
- * them; the owner, members of the organization, and administrators may write. Undefined stands for what is not there, or
- * what the viewer may not know of.
+ * Generic packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
+ * the owner, members of the organization, and administrators can write. Methods return undefined for what does not exist
+ * or the viewer cannot see.
  */
 export interface Packages {
-  /** @throws AllotError conflict when there is a file of that name; bad_request for a bad name; forbidden; too_large */
+  /** @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; forbidden; too_large */
   add(
     viewer: SignedIn,
-    at: PackageName,
+    path: PackageName,
     file: string,
     content: Readable,
     largest: number | undefined,
   ): Promise<PackageFile | undefined>
-  file(viewer: Viewer, at: PackageName, file: string): Promise<PackageFile | undefined>
-  /** The last file takes its version with it. */
-  removeFile(viewer: SignedIn, at: PackageName, file: string): Promise<boolean>
-  find(viewer: Viewer, at: PackageName): Promise<Of<{ version: PackageVersion }> | undefined>
-  files(viewer: Viewer, at: PackageName): Promise<PackageFile[] | undefined>
-  remove(viewer: SignedIn, at: PackageName): Promise<boolean>
-  /** The newest first. @param query.q what the names have to hold, in any case */
+  file(viewer: Viewer, path: PackageName, file: string): Promise<PackageFile | undefined>
+  /** Removes a file, and its version with the last file. */
+  removeFile(viewer: SignedIn, path: PackageName, file: string): Promise<boolean>
+  find(viewer: Viewer, path: PackageName): Promise<WithOwner<{ version: PackageVersion }> | undefined>
+  files(viewer: Viewer, path: PackageName): Promise<PackageFile[] | undefined>
+  remove(viewer: SignedIn, path: PackageName): Promise<boolean>
+  /** Versions of an owner's packages, newest first. @param query `q`: part of the name, case-insensitive */
   list(
     viewer: Viewer,
     owner: string,
     query: { type?: string | undefined; q?: string | undefined },
     slice: Slice,
-  ): Promise<Of<{ page: Page<PackageVersion> }> | undefined>
+  ): Promise<WithOwner<{ page: Page<PackageVersion> }> | undefined>
 }
 
 export interface PackageParts {
@@ -60,8 +60,8 @@ export interface PackageParts {
 }
 
 export const createPackages = (store: Store, { quota, jobs, files }: PackageParts): Packages => {
-  /** A version that has changed counts as what it is now. */
-  const count = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
+  /** Saves a new or changed version and its ledger entry. */
+  const saveAndCount = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
     await packageVersions.save(tx, version)
     await quota.ledger.put(tx, {
       ...{ kind: 'packages', key: keyOf(version), owner: version.owner, container: null },
@@ -76,18 +76,19 @@ export const createPackages = (store: Store, { quota, jobs, files }: PackagePart
     await jobs.runNow(tx, 'package', version.id)
   }
 
-  const removed = async (work: (tx: WriteContext) => Promise<boolean>): Promise<boolean> => {
-    const done = await store.write(work)
-    if (done) await files.idle()
-    return done
+  /** Runs a write that can release files, and waits until they are deleted. */
+  const removeIn = async (write: (tx: WriteContext) => Promise<boolean>): Promise<boolean> => {
+    const isRemoved = await store.write(write)
+    if (isRemoved) await files.idle()
+    return isRemoved
   }
 
   return {
-    async add(viewer, at, name, content, largest) {
+    async add(viewer, path, name, content, largest) {
       const owner = await store.read(async (tx) => {
-        const found = await writableBy(tx, viewer, at.owner)
-        checkNames(at, name)
-        if (found !== undefined && (await fileIn(tx, found, at, name))) throw taken(name)
+        const found = await writableBy(tx, viewer, path.owner)
+        checkNames(path, name)
+        if (found !== undefined && (await fileIn(tx, found, path, name))) throw taken(name)
         return found
       })
       if (owner === undefined) return undefined
@@ -100,55 +101,56 @@ export const createPackages = (store: Store, { quota, jobs, files }: PackagePart
         stored,
         content,
         { largest, digests: ['md5', 'sha1', 'sha512'] },
-        async (tx, facts) => {
-          const into = await writableBy(tx, viewer, at.owner)
-          if (into?.id !== owner.id) throw new AllotError('not_found', 'the owner is gone')
-          if ((await fileIn(tx, into, at, name)) !== undefined) throw taken(name)
-          const before = (await versionIn(tx, into, at)) ?? newVersion(ids.version, into, viewer, at)
+        async (tx, contentInfo) => {
+          const current = await writableBy(tx, viewer, path.owner)
+          if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
+          if ((await fileIn(tx, current, path, name)) !== undefined) throw taken(name)
+          const before =
+            (await versionIn(tx, current, path)) ?? newVersion(ids.version, current, viewer, path)
           const file = fileOf(
-            { id: ids.file, version: before.id, owner: into.id, name, stored: stored.name },
-            facts,
+            { id: ids.file, version: before.id, owner: current.id, name, stored: stored.name },
+            contentInfo,
           )
           await packageFiles.save(tx, file)
-          await count(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
+          await saveAndCount(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
           return file
         },
       )
     },
-    file: (viewer, at, name) =>
+    file: (viewer, path, name) =>
       store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, at.owner)
-        return owner && fileIn(tx, owner, at, name)
+        const owner = await visibleAccount(tx, viewer, path.owner)
+        return owner && fileIn(tx, owner, path, name)
       }),
-    removeFile: (viewer, at, name) =>
-      removed(async (tx) => {
-        const owner = await writableBy(tx, viewer, at.owner)
-        const version = owner && (await versionIn(tx, owner, at))
-        const file = owner && (await fileIn(tx, owner, at, name))
+    removeFile: (viewer, path, name) =>
+      removeIn(async (tx) => {
+        const owner = await writableBy(tx, viewer, path.owner)
+        const version = owner && (await versionIn(tx, owner, path))
+        const file = owner && (await fileIn(tx, owner, path, name))
         if (version === undefined || file === undefined) return false
         if (version.files === 1) await removeVersion(tx, version)
         else {
           await removeFile(tx, files, file)
-          await count(tx, { ...version, size: version.size - file.size, files: version.files - 1 })
+          await saveAndCount(tx, { ...version, size: version.size - file.size, files: version.files - 1 })
         }
         return true
       }),
-    find: (viewer, at) =>
+    find: (viewer, path) =>
       store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, at.owner)
-        const version = owner && (await versionIn(tx, owner, at))
+        const owner = await visibleAccount(tx, viewer, path.owner)
+        const version = owner && (await versionIn(tx, owner, path))
         return owner && version && { owner, version }
       }),
-    files: (viewer, at) =>
+    files: (viewer, path) =>
       store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, at.owner)
-        const version = owner && (await versionIn(tx, owner, at))
+        const owner = await visibleAccount(tx, viewer, path.owner)
+        const version = owner && (await versionIn(tx, owner, path))
         return version && packageFiles.list(tx, 'version', { prefix: [version.id] })
       }),
-    remove: (viewer, at) =>
-      removed(async (tx) => {
-        const owner = await writableBy(tx, viewer, at.owner)
-        const version = owner && (await versionIn(tx, owner, at))
+    remove: (viewer, path) =>
+      removeIn(async (tx) => {
+        const owner = await writableBy(tx, viewer, path.owner)
+        const version = owner && (await versionIn(tx, owner, path))
         if (version !== undefined) await removeVersion(tx, version)
         return version !== undefined
       }),
@@ -160,7 +162,7 @@ export const createPackages = (store: Store, { quota, jobs, files }: PackagePart
   }
 }
 
-/** What counts a version. */
+/** Key of the ledger entry of a version. */
 const keyOf = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}${id}`
 
 /** @throws AllotError forbidden */
@@ -172,21 +174,21 @@ const writableBy = async (
   const owner = await visibleAccount(tx, viewer, name)
   if (owner === undefined || viewer.admin || viewer.id === owner.id) return owner
   if ((await membershipOf(tx, owner.id, viewer.id)) === undefined)
-    throw new AllotError('forbidden', `only ${owner.name} may change these packages`)
+    throw new AllotError('forbidden', `only members of ${owner.name} can change its packages`)
   return owner
 }
 
 const checkNames = ({ type, name, version }: PackageName, file: string): void => {
-  if (type !== 'generic') throw new AllotError('not_found', 'only generic packages are kept here')
+  if (type !== 'generic') throw new AllotError('not_found', 'this server stores generic packages only')
   checkPackageName(name)
   checkVersionName(version)
   checkFileName(file)
 }
 
-const taken = (name: string) => new AllotError('conflict', `there is a file ${name} in this version already`)
+const taken = (name: string) => new AllotError('conflict', `this version has a file ${name} already`)
 
-const newVersion = (id: number, owner: Account, viewer: SignedIn, at: PackageName): PackageVersion => ({
-  ...{ id, owner: owner.id, type: 'generic', name: at.name, version: at.version, creator: viewer.id },
+const newVersion = (id: number, owner: Account, viewer: SignedIn, path: PackageName): PackageVersion => ({
+  ...{ id, owner: owner.id, type: 'generic', name: path.name, version: path.version, creator: viewer.id },
   ...{ size: 0, files: 0, createdAt: now() },
 })
 
@@ -215,8 +217,8 @@ const list = async (
 }
 
 /*
- * What may be called what in the generic registry, as Forgejo has it. Names are never paths on the disk; these keep them
- * readable in URLs, and downloads from being written where nobody wants them.
+ * Names in the generic registry, as Forgejo accepts them. They are never paths on this server's disk; the rules keep URLs
+ * readable and downloads from being written to unexpected places.
  */
 const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
 const FILE = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
@@ -229,14 +231,14 @@ export const checkPackageName = (name: string): void => {
 }
 
 export const checkVersionName = (version: string): void => {
-  if (!isPlain(version)) throw refused('version', 'letters, digits, spaces within, and no slash')
+  if (!isPlainName(version)) throw refused('version', 'letters, digits, spaces within, and no slash')
 }
 
 export const checkFileName = (name: string): void => {
-  if (!isPlain(name)) throw refused('file', 'letters, digits, spaces within, and no slash')
+  if (!isPlainName(name)) throw refused('file', 'letters, digits, spaces within, and no slash')
 }
 
-const isPlain = (name: string): boolean => FILE.test(name) && name.trim() === name && !isDots(name)
+const isPlainName = (name: string): boolean => FILE.test(name) && name.trim() === name && !isDots(name)
 
 /** "400: the package name, version or file name are invalid" */
 const refused = (what: string, allowed: string) =>

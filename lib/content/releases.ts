@@ -25,53 +25,53 @@ export interface ReleaseQuery {
   prerelease?: boolean | undefined
 }
 
-/** How a release is asked for; `latest` is the newest that is neither a draft nor a prerelease. */
+/** A release by id or tag; `latest` is the newest that is neither a draft nor a prerelease. */
 export type WhichRelease = { id: number } | { tag: string } | 'latest'
 
 /**
- * Drafts are for those who may write to the repository: to all others they are not there, in no list and no total.
- * Undefined answers stand for what is not there, or what the viewer may not know of.
+ * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
+ * undefined for what does not exist or the viewer cannot see.
  */
 export interface Releases {
-  /** @throws AllotError conflict when the repository has a release of that tag; forbidden for readers. */
+  /** @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission */
   create(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     release: ReleaseEdit & { tag: string },
   ): Promise<InRepository<{ release: Release }> | undefined>
   find(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     which: WhichRelease,
   ): Promise<InRepository<{ release: Release }> | undefined>
-  /** The newest first. */
+  /** Releases, newest first. */
   list(
     viewer: Viewer,
-    at: RepositoryName,
+    path: RepositoryName,
     query: ReleaseQuery,
     slice: Slice,
   ): Promise<InRepository<{ page: Page<Release> }> | undefined>
-  /** @throws AllotError conflict and forbidden, likewise */
+  /** @throws AllotError conflict and forbidden as for `create` */
   edit(
     viewer: SignedIn,
-    at: RepositoryName,
+    path: RepositoryName,
     id: number,
     edit: ReleaseEdit,
   ): Promise<InRepository<{ release: Release }> | undefined>
-  remove(viewer: SignedIn, at: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
+  remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
 }
 
 export const createReleases = (parts: AttachmentParts): Releases => {
   const { store, files } = parts
   return {
-    async create(viewer, at, { tag, target, name, body = '', draft = false, prerelease = false }) {
+    async create(viewer, path, { tag, target, name, body = '', draft = false, prerelease = false }) {
       checkTexts('release', { tag, target, name, body })
       const id = await store.sequences.next('release')
       return store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at)
-        if (place === undefined) return undefined
-        requireWriter(place)
-        const { repository } = place
+        const access = await writeAccess(tx, viewer, path)
+        if (access === undefined) return undefined
+        requireWriter(access)
+        const { repository } = access
         const { id: author } = await existingAccount(tx, viewer.id)
         checkTag(tag)
         await refuseTaken(tx, repository, tag)
@@ -84,44 +84,44 @@ export const createReleases = (parts: AttachmentParts): Releases => {
         return { repository, release }
       })
     },
-    find: (viewer, at, which) =>
+    find: (viewer, path, which) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, path.owner, path.name)
         const release = repository && (await releaseIn(tx, repository, which))
         if (repository === undefined || release === undefined) return undefined
         if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
         return { repository, release }
       }),
-    list: (viewer, at, query, slice) =>
+    list: (viewer, path, query, slice) =>
       store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, at.owner, at.name)
+        const repository = await readableRepository(tx, viewer, path.owner, path.name)
         if (repository === undefined) return undefined
         const { push } = await permissionOn(tx, viewer, repository)
         return { repository, page: await list(tx, repository.id, push, query, slice) }
       }),
-    edit: (viewer, at, id, edit) =>
+    edit: (viewer, path, id, edit) =>
       store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at)
-        const before = place && (await releaseIn(tx, place.repository, { id }))
-        if (place === undefined || before === undefined) return undefined
-        if (before.draft && !place.permission.push) return undefined
-        requireWriter(place)
+        const access = await writeAccess(tx, viewer, path)
+        const before = access && (await releaseIn(tx, access.repository, { id }))
+        if (access === undefined || before === undefined) return undefined
+        if (before.draft && !access.permission.push) return undefined
+        requireWriter(access)
         checkTexts('release', edit)
         const release = edited(before, edit)
         if (release.tag !== before.tag) {
           checkTag(release.tag)
-          await refuseTaken(tx, place.repository, release.tag)
+          await refuseTaken(tx, access.repository, release.tag)
         }
         await releases.save(tx, release)
-        return { repository: place.repository, release }
+        return { repository: access.repository, release }
       }),
-    async remove(viewer, at, which) {
+    async remove(viewer, path, which) {
       const removed = await store.write(async (tx) => {
-        const place = await writeAccess(tx, viewer, at)
-        const release = place && (await releaseIn(tx, place.repository, which))
-        if (place === undefined || release === undefined) return false
-        if (release.draft && !place.permission.push) return false
-        requireWriter(place)
+        const access = await writeAccess(tx, viewer, path)
+        const release = access && (await releaseIn(tx, access.repository, which))
+        if (access === undefined || release === undefined) return false
+        if (release.draft && !access.permission.push) return false
+        requireWriter(access)
         await removeAttachments(tx, parts, { on: 'release', id: release.id })
         await releases.remove(tx, [release.id])
         return true
@@ -146,7 +146,7 @@ export const releaseIn = async (
     return newest
   }
   if ('tag' in which)
-    return which.tag.length > LONGEST_TAG ? undefined : releases.findBy(tx, 'tag', [repository, which.tag])
+    return which.tag.length > MAX_TAG_LENGTH ? undefined : releases.findBy(tx, 'tag', [repository, which.tag])
   const release = await releases.get(tx, [which.id])
   return release?.repository === repository ? release : undefined
 }
@@ -158,27 +158,26 @@ const list = async (
   { draft, prerelease }: ReleaseQuery,
   slice: Slice,
 ): Promise<Page<Release>> => {
-  const drafts = [false, true].filter((one) => (draft ?? one) === one && (seesDrafts || !one))
-  const kinds = drafts.flatMap((one) =>
-    [false, true].filter((pre) => (prerelease ?? pre) === pre).map((pre) => [repository, one, pre]),
-  )
+  const drafts = [false, true].filter((isDraft) => (draft ?? isDraft) === isDraft && (seesDrafts || !isDraft))
+  const prereleases = [false, true].filter((isPre) => (prerelease ?? isPre) === isPre)
+  const kinds = drafts.flatMap((isDraft) => prereleases.map((isPre) => [repository, isDraft, isPre]))
   const counts = await Promise.all(kinds.map((kind) => releases.count(tx, 'kind', kind)))
   const listings = kinds.map((prefix) => releases.entries(tx, 'time', { prefix, reverse: true }))
   return {
     items: await releases.load(tx, await pageOf(merge(listings, true), slice)),
-    total: counts.reduce((sum, one) => sum + one, 0),
+    total: counts.reduce((sum, count) => sum + count, 0),
   }
 }
 
-/** What turns from a draft into a release is published then. */
+/** A draft is published when an edit makes it a release. */
 const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): Release => {
-  // Go's clients send a string without a value as an empty one.
+  // Clients in Go send an empty string for a member that is not set.
   const texts = { tag: tag || undefined, target: target || undefined, name: name || undefined }
   const after = { ...before, ...definedMembers(edit), ...definedMembers(texts) }
   return { ...after, publishedAt: after.draft ? null : (before.publishedAt ?? now()) }
 }
 
-const LONGEST_TAG = 255
+const MAX_TAG_LENGTH = 255
 
 const checkTag = (tag: string): void => {
   if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
@@ -186,10 +185,10 @@ const checkTag = (tag: string): void => {
 
 const refuseTaken = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
   if ((await releaseIn(tx, repository, { tag })) !== undefined)
-    throw new AllotError('conflict', `there is a release of the tag ${tag} already`)
+    throw new AllotError('conflict', `the tag ${tag} has a release already`)
 }
 
-/** How many there are, drafts left out. */
+/** Number of releases without drafts. */
 export const countReleases = async (tx: ReadTransaction, repository: number): Promise<number> => {
   const counts = [false, true].map((prerelease) =>
     releases.count(tx, 'kind', [repository, false, prerelease]),

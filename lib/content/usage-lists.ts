@@ -14,14 +14,14 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 
-/** What counts toward an owner, and the name of the repository that it is in. */
+/** A ledger entry with the present name of its repository. */
 export interface UsedEntry {
   readonly entry: LedgerEntry
-  /** Undefined for a package that belongs to its owner and to no repository. */
+  /** Undefined for a package, which can belong to its owner without a repository. */
   readonly repository: string | undefined
-  /** True for an entry in a repository that the viewer may not read: then only the size is known. */
+  /** True when the viewer cannot read the repository: only kind and size are shown. */
   readonly isHidden?: boolean
-  /** Of an attachment that this server keeps: what it hangs on. */
+  /** Target of an attachment that this server stores. */
   readonly attached?: Attached | undefined
 }
 
@@ -31,12 +31,12 @@ export interface Attached {
   readonly on: Attachment['on']
   /** The number of the issue, or the id of the comment or the release. */
   readonly holder: number
-  /** Of a release. */
+  /** Tag of the release, if it is one. */
   readonly tag: string | undefined
 }
 
 export interface UsageLists {
-  /** Largest first, with the names and the total of one snapshot; the same object while nothing of it has changed. */
+  /** Entries of one kind, largest first, from one snapshot. The page is the same object until one of its records changes. */
   used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
@@ -46,13 +46,13 @@ export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLi
     return store.read(
       async (tx) => {
         const entries = await ledger.list(tx, owner, kind, slice)
-        const containers = await containersOf(tx, entries)
-        const present = async (entry: LedgerEntry): Promise<UsedEntry> => {
-          const container = entry.container === null ? undefined : containers.get(entry.container)
-          if (isBounded && entry.container !== null && !isOpen(container)) return hidden(entry)
-          return { entry, repository: container?.name, attached: await attachedIn(tx, entry) }
+        const found = await repositoriesOf(tx, entries)
+        const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
+          const repository = entry.container === null ? undefined : found.get(entry.container)
+          if (isBounded && entry.container !== null && !isPublic(repository)) return hidden(entry)
+          return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
         }
-        const items = await Promise.all(entries.map(present))
+        const items = await Promise.all(entries.map(usedEntry))
         return { items, total: await ledger.count(tx, owner, kind) }
       },
       `usage of ${owner} in ${kind} from ${slice.offset} to ${slice.limit} ${isBounded ? 'open' : 'own'}`,
@@ -60,17 +60,17 @@ export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLi
   },
 })
 
-const isOpen = (repository: Repository | undefined): boolean =>
+const isPublic = (repository: Repository | undefined): boolean =>
   repository !== undefined && openAudiences(null).includes(repository.audience)
 
-/** An entry counts toward the owner all the same, so the size stays in the list and agrees with the total. */
+/** The size stays in the list, because the entry counts toward the owner and the list must agree with the total. */
 const hidden = (entry: LedgerEntry): UsedEntry => ({
   entry: { ...entry, name: '', ...(entry.kind === 'packages' ? { type: '', version: '' } : {}) },
   repository: undefined,
   isHidden: true,
 })
 
-const containersOf = async (
+const repositoriesOf = async (
   tx: ReadTransaction,
   entries: readonly LedgerEntry[],
 ): Promise<Map<number, Repository>> => {
@@ -79,7 +79,9 @@ const containersOf = async (
     tx,
     ids.map((id) => [id]),
   )
-  return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const])))
+  return new Map(
+    found.flatMap((repository) => (repository === undefined ? [] : [[repository.id, repository] as const])),
+  )
 }
 
 const attachedIn = async (

@@ -29,7 +29,7 @@ describe('A search for issues', () => {
   it('finds by 16 words, and answers 422 to more of them', async () => {
     assertList(await find(WORDS), 'number', [ISSUES], ISSUES)
     assertList(await find([...WORDS, ...WORDS]), 'number', [ISSUES], ISSUES)
-    assertError(await find([...WORDS, 'one']), 422, /^q: at most 16 different words are looked for, got 17$/)
+    assertError(await find([...WORDS, 'one']), 422, /^q: expected at most 16 different words, got 17$/)
     const hundred = Array.from({ length: 100 }, (_, word) => String.fromCodePoint(0x4e00 + word)).join(' ')
     const answer = await allot.as(undefined, 'GET', PATH + encodeURIComponent(hundred))
     assertError(answer, 422, /got 100$/)
