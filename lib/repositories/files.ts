@@ -15,8 +15,7 @@ import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
-import { StorageError } from '../storage/errors.ts'
+import { type ReadTransaction, StorageError } from '../storage/driver.ts'
 
 /**
  * Stored files with their records. A file and its record cannot be written in one transaction, so a record has a state:

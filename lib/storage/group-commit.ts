@@ -1,6 +1,5 @@
-import type { ReadTransaction, WriteTransaction } from './driver.ts'
-import { isFull, StorageError } from './errors.ts'
-import { Mutex } from './mutex.ts'
+import { isFull, type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
+import { Mutex } from './lifecycle.ts'
 import { buffered } from './transactions.ts'
 import type { PendingChange, WriteBuffer } from './write-buffer.ts'
 

@@ -7,10 +7,9 @@ export type {
   StorageDriver,
   WriteTransaction,
 } from './driver.ts'
-export { isFull, StorageError, type StorageReason } from './errors.ts'
+export { isFull, StorageError, type StorageReason } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
-export { Lifecycle } from './lifecycle.ts'
-export { Mutex } from './mutex.ts'
+export { Lifecycle, Mutex } from './lifecycle.ts'
 export { type PageSource, prefetch } from './prefetch.ts'
 export { ReadCache } from './read-cache.ts'
 export { buffered, guarded } from './transactions.ts'

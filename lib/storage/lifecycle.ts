@@ -1,5 +1,15 @@
-import { StorageError } from './errors.ts'
-import { Mutex } from './mutex.ts'
+import { StorageError } from './driver.ts'
+
+/** Runs one thing after another, in the order in which they were asked for; one that fails stops no later one. */
+export class Mutex {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+}
 
 /** The life of one thing that is opened, used by many at once, and closed once nobody uses it any more. */
 export class Lifecycle<T> {

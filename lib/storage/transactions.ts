@@ -1,6 +1,5 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
-import { changesWithin, mergedRange } from './merged-range.ts'
-import { keyText, WriteBuffer } from './write-buffer.ts'
+import { changesWithin, keyText, mergedRange, WriteBuffer } from './write-buffer.ts'
 
 /** A read transaction, with a way to end it: what is used after its work has settled must not pass unnoticed. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
