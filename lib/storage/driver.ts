@@ -1,75 +1,86 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
-/** Sorted as unsigned bytes, on every driver. */
+/**
+ * The contract between Allot and its databases: ordered bytes, snapshot reads and serialisable writes. Every part of it is
+ * required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and any
+ * SQL engine with serialisable transactions.
+ */
+
+/** A key or a value. Keys are ordered by their bytes, which are unsigned. */
 export type Bytes = Uint8Array
 
 export type Entry = readonly [key: Bytes, value: Bytes]
 
-/** start <= key < end. `start` may have no bytes (the first key there is); `limit` counts entries, after `reverse`. */
+/** The keys with `start <= key < end`. */
 export interface KeyRange {
+  /** May be empty, which is before every key. */
   start: Bytes
   end: Bytes
+  /** From the last key to the first. */
   reverse?: boolean
+  /** The number of entries to return at most, counted in the direction of the range. */
   limit?: number
 }
 
 /**
- * A key has at least one byte, a value may have none. Bytes that are returned stay as they are for as long as they are
- * held; they are to be read, not changed. A transaction that is used after its work has settled rejects.
+ * Reads from one snapshot. A key has at least one byte; a value may be empty. Returned bytes must not be changed, and stay
+ * the same for as long as they are referenced. Methods reject after the transaction's callback has settled.
  */
 export interface ReadTransaction {
   get(key: Bytes): Promise<Bytes | undefined>
-  /** In the order of the keys, with undefined for each that is absent. */
+  /** The values in the order of the keys, with undefined for each key that does not exist. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
-  /** May be left early. It shows what is there when its first entry is asked for. */
+  /** Iteration may stop early. It shows the state at the time when the first entry is requested. */
   range(range: KeyRange): AsyncIterable<Entry>
 }
 
-/** The bytes that are handed over are copied, so that the caller may use them again at once. */
+/** Reads include the transaction's own writes. The bytes given to `put` and `delete` are copied. */
 export interface WriteTransaction extends ReadTransaction {
   put(key: Bytes, value: Bytes): void
   delete(key: Bytes): void
 }
 
+/** Hints that a driver may ignore. */
 export interface ReadOptions {
   /**
-   * The work may run again, so it must change nothing outside of itself: a driver far from its data can then begin with
-   * what it read before. False when absent. A driver that has no use for it leaves it alone.
+   * Whether the callback may run again, so it must have no side effects. A driver with a remote database can then begin with
+   * values that it read before, and run the callback again when they turn out to be outdated. False by default.
    */
   again?: boolean
   /**
-   * A name for the work and all that it goes by besides what it reads: its outcome before may be given once more, the same
-   * object, where everything that it read then is still so.
+   * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver may return the
+   * result of an earlier read with the same key, as the same object, while nothing that it read has changed.
    */
   as?: string | undefined
 }
 
 /**
- * Ordered bytes and two kinds of transaction, nothing optional. It fits LevelDB, a map, and any SQL engine with
- * serialisable transactions. `spec/driver-spec.ts` is the whole proof of a driver.
- *
- * `open` and `close` may be called again and in any order: they follow each other. Everything else rejects with a
- * {@link StorageError} of the reason `closed` before `open` has resolved and from the call of `close` on.
+ * A database. `open` and `close` may be called repeatedly and in any order; calls run one after another. All other methods
+ * reject with a {@link StorageError} of the reason `closed` before `open` has resolved, and from the call of `close` on.
  */
 export interface StorageDriver {
   readonly name: string
-  /** Other processes may write: memoize nothing on trust. */
+  /** Whether other processes may write to the database, so that a value in memory may be outdated. */
   readonly shared: boolean
   open(): Promise<void>
-  /** One snapshot of what is durable, from before the work begins; or, where it may run again, from before it ends. */
+  /**
+   * Runs `work` on a snapshot of durable data. The snapshot is taken before `work` begins; if `work` may run again, it may
+   * be taken as late as when `work` ends.
+   */
   read<T>(work: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
-   * Serialisable, reads its own writes, durable when it resolves, may run `work` again. When `work` rejects nothing is
-   * written. Work must not wait for another `write` of the same store: where writes take turns, that turn never comes.
+   * Runs `work` in a serialisable transaction, and resolves when its changes are durable. The driver may run `work` again.
+   * Nothing is written when `work` rejects. `work` must not wait for another `write` of the same driver: drivers that run
+   * writes one at a time would wait for ever.
    */
   write<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T>
-  /** Waits for the work that was begun, so it must not be awaited within such work. */
+  /** Waits for running transactions, so it must not be awaited within one. */
   close(): Promise<void>
 }
 
 /**
- * Why a store cannot do what it is asked; `away` is a database that cannot be reached now, `busy` one that has too much
- * to do. All but `full` are answered with 503: the service is down, not wrong.
+ * Why a store fails: `away` means that the database cannot be reached, `busy` that it is overloaded. All but `full` are
+ * answered with 503.
  */
 export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full' | 'away' | 'busy'
 
@@ -84,7 +95,7 @@ export class StorageError extends AllotError {
   }
 }
 
-/** LevelDB says in words alone why the disk refused; a limit on the size of files is a full disk to the process. */
+/** Whether an error means that the disk is full. LevelDB reports it in the message only; a file size limit counts too. */
 export const isFull = (cause: unknown): boolean =>
   cause instanceof Error &&
   (/ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i.test(cause.message) ||

@@ -3,7 +3,7 @@ import { Mutex } from './lifecycle.ts'
 import { buffered } from './transactions.ts'
 import type { PendingChange, WriteBuffer } from './write-buffer.ts'
 
-/** Writes a batch and resolves when it is on the disk, wholly; rejects when it is not known to be. */
+/** Writes a batch atomically. Resolves when it is durable, and rejects when that is not certain. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>
 
 interface Batch {
@@ -12,35 +12,34 @@ interface Batch {
   readonly settle: (outcome: Promise<void>) => void
 }
 
-/** What a transaction gave, and the batch it must wait for, if any. */
+/** The result of a transaction, and the write that it must wait for. */
 interface Applied<T> {
   outcome: Promise<T>
   written: Promise<void> | undefined
 }
 
 /**
- * Write transactions run one after another, so they are serialisable by being serial; each sees what the ones before it
- * wrote. Those that end while a batch is on its way to the disk share the next batch, and each promise resolves only when
- * the batch that holds its changes is synced. When a batch fails nobody can say what is on the disk, so every later write
- * is refused; nothing is tried again in silence.
+ * Runs write transactions one at a time, which makes them serialisable; each sees the changes of those before it. The
+ * transactions that end while a batch is being written share the next batch, and each resolves when its batch is durable.
+ * After a failed batch the state of the disk is unknown, so every later write is refused, and nothing is retried.
  */
 export class GroupCommit {
   readonly #source: ReadTransaction
   readonly #write: WriteBatch
-  readonly #turns = new Mutex()
+  readonly #mutex = new Mutex()
   #waiting: Batch | undefined
   #writing: Batch | undefined
   #failure: StorageError | undefined
 
-  /** @param source the newest state of the database. */
+  /** @param source reads the current state of the database */
   constructor(source: ReadTransaction, write: WriteBatch) {
     this.#source = source
     this.#write = write
   }
 
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const { outcome, written } = await this.#turns.run(() => this.#apply(work))
-    // Who only read, or failed over what was read, must not answer before what it may have read is durable.
+    const { outcome, written } = await this.#mutex.run(() => this.#apply(work))
+    // A transaction that only read, or failed, may have seen changes that are not durable yet.
     await written
     return outcome
   }
@@ -63,7 +62,7 @@ export class GroupCommit {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** What is not in the database yet, the newest first. */
+  /** Changes that are not in the database yet, the newest first. */
   #layers(): WriteBuffer[] {
     return [this.#waiting, this.#writing].filter((batch) => batch !== undefined).map(({ layer }) => layer)
   }
@@ -74,12 +73,12 @@ export class GroupCommit {
       return this.#waiting
     }
     this.#waiting = newBatch(buffer)
-    // The transactions that are ready in this turn of the event loop join before the batch leaves.
+    // Transactions that end in this turn of the event loop join the batch.
     if (this.#writing === undefined) setImmediate(() => void this.#flush())
     return this.#waiting
   }
 
-  /** One batch is under way at a time; that which has gathered meanwhile follows it. */
+  /** Writes the waiting batch, and then the one that has filled meanwhile. */
   async #flush(): Promise<void> {
     const batch = this.#waiting
     if (batch === undefined) return
@@ -108,7 +107,7 @@ const newBatch = (layer: WriteBuffer): Batch => {
   const written = new Promise<void>((resolve) => {
     settle = resolve
   })
-  // Each transaction hears of a failure itself; a batch that nobody waits for any more must not end the process.
+  // Each transaction handles the failure itself; without a waiting transaction the rejection would be unhandled.
   written.catch(() => undefined)
   return { layer, written, settle }
 }
@@ -117,11 +116,11 @@ const commitFailure = (cause: unknown): StorageError =>
   isFull(cause)
     ? new StorageError(
         'full',
-        'the disk is full: the store takes no more writes until there is room and the server is started again',
+        'the disk is full: free some space and restart the server; until then the store refuses writes',
         { cause },
       )
     : new StorageError(
         'failed',
-        'writing to the disk failed: the store takes no more writes until the server is started again',
+        'writing to the disk failed: restart the server; until then the store refuses writes',
         { cause },
       )

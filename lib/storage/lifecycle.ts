@@ -1,6 +1,6 @@
 import { StorageError } from './driver.ts'
 
-/** Runs one thing after another, in the order in which they were asked for; one that fails stops no later one. */
+/** Runs callbacks one at a time, in the order of the calls. A failure does not affect later callbacks. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -11,34 +11,34 @@ export class Mutex {
   }
 }
 
-/** The life of one thing that is opened, used by many at once, and closed once nobody uses it any more. */
+/** A resource that is opened and closed repeatedly, and used concurrently: it is closed only when it is no longer in use. */
 export class Lifecycle<T> {
-  readonly #begin: () => Promise<T>
-  readonly #finish: (thing: T) => Promise<void>
+  readonly #acquire: () => Promise<T>
+  readonly #release: (resource: T) => Promise<void>
   readonly #changes = new Mutex()
   #current: T | undefined
   #users = 0
   #whenUnused: (() => void) | undefined
 
-  constructor(begin: () => Promise<T>, finish: (thing: T) => Promise<void>) {
-    this.#begin = begin
-    this.#finish = finish
+  constructor(acquire: () => Promise<T>, release: (resource: T) => Promise<void>) {
+    this.#acquire = acquire
+    this.#release = release
   }
 
   open(): Promise<void> {
     return this.#changes.run(async () => {
-      this.#current ??= await this.#begin()
+      this.#current ??= await this.#acquire()
     })
   }
 
   close(): Promise<void> {
-    const ending = this.#take()
-    // Without one it may still be opening: then it is there when the turn comes.
-    return this.#changes.run(async () => this.#end(ending ?? this.#take()))
+    const current = this.#take()
+    // When the resource is still being opened, `current` is undefined now, and set when the mutex is free.
+    return this.#changes.run(async () => this.#end(current ?? this.#take()))
   }
 
-  /** @throws {StorageError} `closed` when it is not open. */
-  async use<R>(work: (thing: T) => Promise<R>): Promise<R> {
+  /** @throws StorageError closed when the resource is not open */
+  async use<R>(work: (resource: T) => Promise<R>): Promise<R> {
     if (this.#current === undefined) throw new StorageError('closed', 'the store is not open')
     this.#users++
     try {
@@ -55,12 +55,12 @@ export class Lifecycle<T> {
     return current
   }
 
-  async #end(ending: T | undefined): Promise<void> {
-    if (ending === undefined) return
+  async #end(resource: T | undefined): Promise<void> {
+    if (resource === undefined) return
     if (this.#users > 0)
       await new Promise<void>((resolve) => {
         this.#whenUnused = resolve
       })
-    await this.#finish(ending)
+    await this.#release(resource)
   }
 }

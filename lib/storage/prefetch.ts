@@ -1,59 +1,60 @@
-/** What comes many at a time; an empty page is the end. */
+/** A source that returns items in pages; an empty page is the end. */
 export interface PageSource<T> {
   next(): Promise<readonly T[]>
   close(): Promise<void>
 }
 
 /**
- * The items of pages, one by one: what an async generator would do, at a third of its cost, which is most of the cost of
- * reading a long range. Begins when the first item is asked for, and closes the pages at the end, on leaving and on failure.
+ * Iterates over the items of pages, and fetches the next page while the current one is read. It costs a third of what an
+ * async generator costs, which is most of the cost of reading a long range. The source is opened when the first item is
+ * requested, and closed at the end, on an early return and on failure.
  */
-export const prefetch = <T>(begin: () => PageSource<T>): AsyncIterable<T> => ({
-  [Symbol.asyncIterator]: () => new PrefetchIterator(begin),
+export const prefetch = <T>(open: () => PageSource<T>): AsyncIterable<T> => ({
+  [Symbol.asyncIterator]: () => new PrefetchIterator(open),
 })
 
-/** Pages after which it is likely that one more is wanted. */
+/** Pages after which a reader probably reads on. */
 const PREFETCH_AFTER = 2
 
 class PrefetchIterator<T> implements AsyncIterator<T, undefined> {
-  readonly #begin: () => PageSource<T>
-  #pages: PageSource<T> | undefined
+  readonly #open: () => PageSource<T>
+  #source: PageSource<T> | undefined
   #page: readonly T[] = []
-  #at = 0
-  /** The page after this one, which is fetched while a reader that reads on goes through this one. */
-  #coming: Promise<readonly T[]> | undefined
-  #turned = 0
+  #index = 0
+  /** The page after this one, while it is being fetched. */
+  #nextPage: Promise<readonly T[]> | undefined
+  #pageCount = 0
   #hasEnded = false
 
-  constructor(begin: () => PageSource<T>) {
-    this.#begin = begin
+  constructor(open: () => PageSource<T>) {
+    this.#open = open
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    return this.#at < this.#page.length
-      ? Promise.resolve({ done: false, value: this.#page[this.#at++]! })
-      : this.#turn()
+    return this.#index < this.#page.length
+      ? Promise.resolve({ done: false, value: this.#page[this.#index++]! })
+      : this.#turnPage()
   }
 
   async return(): Promise<IteratorResult<T, undefined>> {
     if (!this.#hasEnded) {
       this.#hasEnded = true
       this.#page = []
-      await this.#coming?.catch(() => undefined)
-      await this.#pages?.close()
+      await this.#nextPage?.catch(() => undefined)
+      await this.#source?.close()
     }
     return { done: true, value: undefined }
   }
 
-  async #turn(): Promise<IteratorResult<T, undefined>> {
+  async #turnPage(): Promise<IteratorResult<T, undefined>> {
     if (this.#hasEnded) return { done: true, value: undefined }
     try {
-      this.#pages ??= this.#begin()
-      const coming = this.#coming ?? this.#pages.next()
-      this.#coming = undefined
-      this.#page = await coming
-      this.#at = 0
-      if (++this.#turned >= PREFETCH_AFTER && this.#page.length > 0) this.#fetch(this.#pages)
+      this.#source ??= this.#open()
+      const nextPage = this.#nextPage ?? this.#source.next()
+      this.#nextPage = undefined
+      this.#page = await nextPage
+      this.#index = 0
+      if (++this.#pageCount >= PREFETCH_AFTER && this.#page.length > 0) this.#fetch(this.#source)
     } catch (error) {
       await this.return()
       throw error
@@ -61,9 +62,9 @@ class PrefetchIterator<T> implements AsyncIterator<T, undefined> {
     return this.#page.length === 0 ? this.return() : this.next()
   }
 
-  #fetch(pages: PageSource<T>): void {
-    this.#coming = pages.next()
-    // It is told of when its turn comes.
-    this.#coming.catch(() => undefined)
+  #fetch(source: PageSource<T>): void {
+    this.#nextPage = source.next()
+    // The reader gets the error when it reaches this page; until then the rejection must not be unhandled.
+    this.#nextPage.catch(() => undefined)
   }
 }

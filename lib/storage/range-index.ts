@@ -1,4 +1,4 @@
-/** Keys from `start` up to, and without, `end`, each as text of its bytes. */
+/** The keys with `start <= key < end`, each as a string with one character per byte. */
 export interface Range {
   readonly start: string
   readonly end: string
@@ -8,25 +8,25 @@ interface IndexedRange extends Range {
   readonly names: Set<string>
 }
 
-/** Characters of a beginning by which it is first looked for. Keys that are written mostly share them with no range. */
+/** Characters of a prefix that select its bucket. Most written keys share them with no range. */
 const PREFIX_LENGTH = 8
 
-/** The beginnings of one area, and how many there are of each length. */
+/** Ranges by their common prefix, and the number of prefixes of each length. */
 interface Bucket {
   readonly prefixes: Map<string, Map<string, IndexedRange>>
   readonly lengths: Map<number, number>
 }
 
 /**
- * Ranges with names, found by a key within them. Each lies by what its two ends have in common, so that of many thousands
- * those are looked at that begin as the key does: a handful of lengths, and not every range.
+ * Finds the named ranges that contain a key. A range is stored by the common prefix of its ends, so a lookup tries the
+ * key's prefixes of the few lengths that occur, and not every range.
  */
 export class RangeIndex {
-  readonly #areas = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, Bucket>()
 
   add({ start, end }: Range, name: string): void {
     const prefix = commonPrefix(start, end)
-    const { prefixes, lengths } = this.#areaFor(prefix)
+    const { prefixes, lengths } = this.#bucketFor(prefix)
     let ranges = prefixes.get(prefix)
     if (ranges === undefined) {
       ranges = new Map()
@@ -41,29 +41,28 @@ export class RangeIndex {
 
   remove(range: Range, name: string): void {
     const prefix = commonPrefix(range.start, range.end)
-    const area = bucketOf(prefix)
-    const { prefixes, lengths } = this.#areas.get(area) ?? EMPTY_BUCKET
+    const bucket = bucketOf(prefix)
+    const { prefixes, lengths } = this.#buckets.get(bucket) ?? EMPTY_BUCKET
     const [ranges, text] = [prefixes.get(prefix), rangeText(range)]
-    const held = ranges?.get(text)
-    if (ranges === undefined || held === undefined) return
-    held.names.delete(name)
-    if (held.names.size > 0) return
+    const indexed = ranges?.get(text)
+    if (ranges === undefined || indexed === undefined) return
+    indexed.names.delete(name)
+    if (indexed.names.size > 0) return
     ranges.delete(text)
     if (ranges.size > 0) return
     prefixes.delete(prefix)
-    const left = lengths.get(prefix.length)! - 1
-    if (left > 0) lengths.set(prefix.length, left)
+    const remaining = lengths.get(prefix.length)! - 1
+    if (remaining > 0) lengths.set(prefix.length, remaining)
     else lengths.delete(prefix.length)
-    if (prefixes.size === 0) this.#areas.delete(area)
+    if (prefixes.size === 0) this.#buckets.delete(bucket)
   }
 
-  /** The names of all ranges that the key lies in. */
+  /** The names of all ranges that contain the key. */
   namesAt(key: string): string[] {
     const found: string[] = []
-    for (const area of key.length < PREFIX_LENGTH
-      ? [SHORT_PREFIX]
-      : [SHORT_PREFIX, key.slice(0, PREFIX_LENGTH)]) {
-      const { prefixes, lengths } = this.#areas.get(area) ?? EMPTY_BUCKET
+    const buckets = key.length < PREFIX_LENGTH ? [SHORT_PREFIX] : [SHORT_PREFIX, bucketOf(key)]
+    for (const bucket of buckets) {
+      const { prefixes, lengths } = this.#buckets.get(bucket) ?? EMPTY_BUCKET
       for (const length of lengths.keys()) {
         if (length > key.length) continue
         for (const { start, end, names } of prefixes.get(key.slice(0, length))?.values() ?? [])
@@ -73,20 +72,20 @@ export class RangeIndex {
     return found
   }
 
-  #areaFor(prefix: string): Bucket {
+  #bucketFor(prefix: string): Bucket {
     const name = bucketOf(prefix)
-    let area = this.#areas.get(name)
-    if (area === undefined) {
-      area = { prefixes: new Map(), lengths: new Map() }
-      this.#areas.set(name, area)
+    let bucket = this.#buckets.get(name)
+    if (bucket === undefined) {
+      bucket = { prefixes: new Map(), lengths: new Map() }
+      this.#buckets.set(name, bucket)
     }
-    return area
+    return bucket
   }
 }
 
 const EMPTY_BUCKET: Bucket = { prefixes: new Map(), lengths: new Map() }
 
-/** Where beginnings lie that are too short for an area of their own. */
+/** The bucket of prefixes that are too short for a bucket of their own. */
 const SHORT_PREFIX = ''
 
 const bucketOf = (prefix: string): string =>
@@ -98,5 +97,5 @@ const commonPrefix = (start: string, end: string): string => {
   return start.slice(0, length)
 }
 
-/** Tells ranges apart. */
+/** A string that identifies the range. */
 export const rangeText = ({ start, end }: Range): string => `${start.length} ${start}${end}`

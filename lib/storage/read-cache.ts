@@ -3,119 +3,116 @@ import type { Bytes, KeyRange, ReadTransaction } from './driver.ts'
 import { type Range, RangeIndex, rangeText } from './range-index.ts'
 import { keyText, type PendingChange } from './write-buffer.ts'
 
-/** What a read came to, and all that it went by. */
+/** The result of a read, and the keys and ranges that it depends on. */
 interface CachedRead {
   readonly value: unknown
   readonly keys: readonly string[]
   readonly ranges: readonly Range[]
-  /** Bytes of what was read. */
+  /** Bytes of the values that were read. */
   readonly size: number
 }
 
-/** A read that is under way. */
+/** A read in progress. */
 interface ActiveRead {
-  readonly begun: number
+  readonly startedAt: number
   readonly keys: Set<string>
   readonly ranges: Map<string, Range>
   size: number
 }
 
-/** A batch on its way to the database, or one that came there while somebody read who may not have seen it. */
+/** A write in progress, or one that ended during a read in progress, which may not have seen it. */
 interface ActiveWrite {
   readonly keys: ReadonlySet<string>
-  ended: number
+  endedAt: number
 }
 
-/**
- * Bytes that outcomes may take, as far as they can be told: those of keys, what an object takes or so, and twice what was
- * read, for what is made of it.
- */
+/** Estimated memory of the cache: keys, an overhead per object, and twice the bytes read, for the results made of them. */
 const MAX_SIZE = 32 * 1024 * 1024
 const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
 
 /**
- * What named reads came to, kept for as long as nothing that they went by has been written: for a store that only this
- * process writes. A write drops what it touches before it leaves for the database, and what is read while it is under way
- * is not kept, so that no outcome is older than any answer before it.
+ * Caches results of reads by cache key, for a database that only this process writes. A write removes the results that
+ * depend on its keys before it begins, and a result that was read during such a write is not cached. So a read never
+ * returns an older state than a read before it.
  */
 export class ReadCache {
-  readonly #kept = new LRUCache<string, CachedRead>({
+  readonly #results = new LRUCache<string, CachedRead>({
     maxSize: MAX_SIZE,
     sizeCalculation: ({ keys, ranges, size }, name) =>
       ENTRY_OVERHEAD +
       2 * (name.length + size) +
       keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, KEY_OVERHEAD * ranges.length),
-    dispose: (outcome, name) => this.#unlink(outcome, name),
+    dispose: (result, name) => this.#unlink(result, name),
   })
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byRange = new RangeIndex()
-  readonly #readings = new Set<ActiveRead>()
-  readonly #flights = new Set<ActiveWrite>()
+  readonly #reads = new Set<ActiveRead>()
+  readonly #writes = new Set<ActiveWrite>()
   #clock = 0
 
-  /** What the read came to; undefined when that is not known any more. */
+  /** The cached result; undefined when there is none. */
   get(name: string): unknown {
-    return this.#kept.get(name)?.value
+    return this.#results.get(name)?.value
   }
 
   /**
-   * Does the read and keeps what it comes to, if it may be kept.
-   * @param read takes its snapshot before it first waits, and reads by what it is given around its transaction
+   * Runs a read and caches its result, unless a write during the read has changed it.
+   * @param read must take its snapshot synchronously, and read through the transaction that `watch` returns
    */
   async load<T>(
     name: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
-    const reading: ActiveRead = { begun: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
-    this.#readings.add(reading)
+    const reading: ActiveRead = { startedAt: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
+    this.#reads.add(reading)
     try {
       const value = await read((tx) => recordReads(tx, reading))
-      // What anyone may ask for, and is not there, is not worth keeping.
-      if (value !== undefined && this.#holds(reading)) this.#link(name, value, reading)
+      // Requests for what does not exist would fill the cache, so undefined is not cached.
+      if (value !== undefined && this.#isCurrent(reading)) this.#store(name, value, reading)
       return value
     } finally {
-      this.#readings.delete(reading)
-      this.#forgetFlights()
+      this.#reads.delete(reading)
+      this.#forgetWrites()
     }
   }
 
-  /** Drops what goes by any of the keys, and keeps nothing that goes by them until they are written. */
+  /** Removes the results that depend on the changed keys, and caches no such result until the write has ended. */
   async invalidate(changes: Iterable<PendingChange>, write: () => Promise<void>): Promise<void> {
     const keys = new Set<string>()
     for (const [key] of changes) keys.add(keyText(key))
-    const flight: ActiveWrite = { keys, ended: Number.POSITIVE_INFINITY }
-    this.#flights.add(flight)
+    const active: ActiveWrite = { keys, endedAt: Number.POSITIVE_INFINITY }
+    this.#writes.add(active)
     for (const key of keys) this.#drop(key)
     try {
       await write()
     } finally {
-      flight.ended = ++this.#clock
-      this.#forgetFlights()
+      active.endedAt = ++this.#clock
+      this.#forgetWrites()
     }
   }
 
   #drop(key: string): void {
-    for (const name of this.#byKey.get(key) ?? []) this.#kept.delete(name)
-    for (const name of this.#byRange.namesAt(key)) this.#kept.delete(name)
+    for (const name of this.#byKey.get(key) ?? []) this.#results.delete(name)
+    for (const name of this.#byRange.namesAt(key)) this.#results.delete(name)
   }
 
-  /** Whether nothing that the reading went by was written while it went on. */
-  #holds({ begun, keys, ranges }: ActiveRead): boolean {
-    for (const flight of this.#flights) {
-      if (flight.ended < begun) continue
-      for (const key of keys) if (flight.keys.has(key)) return false
+  /** Whether no write during the read has changed what it depends on. */
+  #isCurrent({ startedAt, keys, ranges }: ActiveRead): boolean {
+    for (const write of this.#writes) {
+      if (write.endedAt < startedAt) continue
+      for (const key of keys) if (write.keys.has(key)) return false
       for (const { start, end } of ranges.values())
-        for (const key of flight.keys) if (start <= key && key < end) return false
+        for (const key of write.keys) if (start <= key && key < end) return false
     }
     return true
   }
 
-  #link(name: string, value: unknown, reading: ActiveRead): void {
+  #store(name: string, value: unknown, reading: ActiveRead): void {
     const [keys, ranges] = [[...reading.keys], [...reading.ranges.values()]]
-    this.#kept.set(name, { value, keys, ranges, size: reading.size })
-    // What is too large is not kept.
-    if (this.#kept.peek(name)?.value !== value) return
+    this.#results.set(name, { value, keys, ranges, size: reading.size })
+    // The cache rejects a result that is too large.
+    if (this.#results.peek(name)?.value !== value) return
     for (const key of keys) namesIn(this.#byKey, key).add(name)
     for (const range of ranges) this.#byRange.add(range, name)
   }
@@ -129,12 +126,12 @@ export class ReadCache {
     for (const range of ranges) this.#byRange.remove(range, name)
   }
 
-  /** Those that came to an end before every reading under way began. */
-  #forgetFlights(): void {
-    // In the order of their beginning.
-    const [first] = this.#readings
-    const begun = first?.begun ?? Number.MAX_SAFE_INTEGER
-    for (const flight of this.#flights) if (flight.ended < begun) this.#flights.delete(flight)
+  /** Forgets the writes that ended before the oldest read in progress began. */
+  #forgetWrites(): void {
+    // A set keeps the order of insertion.
+    const [oldest] = this.#reads
+    const startedAt = oldest?.startedAt ?? Number.MAX_SAFE_INTEGER
+    for (const write of this.#writes) if (write.endedAt < startedAt) this.#writes.delete(write)
   }
 }
 
@@ -144,7 +141,7 @@ const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {
   return names
 }
 
-/** Notes all that is read; a range as a whole, however much of it is looked at. */
+/** Records the keys and ranges that are read; a range counts as a whole, even when iteration stops early. */
 const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransaction => {
   const { keys, ranges } = reading
   const measured = (value: Bytes | undefined) => {

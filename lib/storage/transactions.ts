@@ -1,7 +1,7 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
 import { changesWithin, keyText, mergedRange, WriteBuffer } from './write-buffer.ts'
 
-/** A read transaction, with a way to end it: what is used after its work has settled must not pass unnoticed. */
+/** A read transaction that rejects every use after `end`, so that a callback cannot use it after it has settled. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
   const { check, end } = createGuard()
   const tx: ReadTransaction = {
@@ -18,7 +18,7 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
   return { tx, end }
 }
 
-/** Changes are kept in the buffer and seen by the transaction's own reads. */
+/** A write transaction that collects its changes in a buffer, and whose reads include them. */
 export const buffered = (
   source: ReadTransaction,
   layers: readonly WriteBuffer[],
@@ -48,7 +48,7 @@ const createGuard = (): { check: () => void; end: () => void } => {
   let ended = false
   return {
     check() {
-      if (ended) throw new Error('a transaction was used after its work had ended')
+      if (ended) throw new Error('a transaction was used after its callback had settled')
     },
     end() {
       ended = true
@@ -56,7 +56,7 @@ const createGuard = (): { check: () => void; end: () => void } => {
   }
 }
 
-/** Reads through layers, the first being the newest, down to the source. */
+/** Reads from the newest buffer that has the key, and otherwise from the source. */
 const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): ReadTransaction => {
   const pending = (key: Bytes) => {
     const text = keyText(key)
@@ -73,7 +73,7 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
     },
     async getMany(keys) {
       const changes = keys.map(pending)
-      const absent = keys.filter((_, at) => changes[at] === undefined)
+      const absent = keys.filter((_, index) => changes[index] === undefined)
       const older = absent.length === 0 ? [] : await source.getMany(absent)
       let next = 0
       return changes.map((change) => (change === undefined ? older[next++] : change[1]))
@@ -81,14 +81,14 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
     range(range) {
       const changes = changesWithin(layers, range)
       if (changes.length === 0) return source.range(range)
-      // Each change hides one older entry at most, so no more than these are needed.
+      // Each change hides at most one older entry.
       const { limit = Number.POSITIVE_INFINITY } = range
       return mergedRange(changes, source.range({ ...range, limit: limit + changes.length }), range)
     },
   }
 }
 
-/** Not a generator: see prefetch.ts. */
+/** Written by hand since an async generator is slower: see prefetch.ts. */
 const guardedRange = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
   [Symbol.asyncIterator]() {
     let entries: AsyncIterator<Entry> | undefined
@@ -125,5 +125,5 @@ const checkedKey = (key: Bytes): Bytes => {
   return key
 }
 
-/** Not `slice`: a Buffer's shares its bytes. */
+/** Not `slice`, which for a Buffer shares the memory. */
 const copyOf = (bytes: Bytes): Bytes => new Uint8Array(bytes)

@@ -1,19 +1,19 @@
 import type { Bytes, Entry, KeyRange } from './driver.ts'
 
-/** A change that is not in the database yet; a value of undefined is a deletion. */
+/** A change that is not yet in the database; an undefined value is a deletion. */
 export type PendingChange = readonly [key: Bytes, value: Bytes | undefined]
 
-/** Keys as unsigned bytes. */
+/** The order of keys. */
 export const compareKeys = (left: Bytes, right: Bytes): number => Buffer.compare(left, right)
 
-/** A map needs keys that are compared by content: one character for each byte. */
+/** A key as a string with one character per byte, for maps and sets, which compare arrays by identity. */
 export const keyText = (key: Bytes): string =>
   Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 
-/** Puts and deletes over something older: a transaction's own writes, or a batch on its way to the disk. */
+/** Puts and deletes that hide older data: a transaction's own writes, or a batch that is being written to disk. */
 export class WriteBuffer {
   readonly #changes = new Map<string, PendingChange>()
-  /** Kept from the first range on, so that work which puts and ranges in turns does not sort everything each time. */
+  /** Kept sorted from the first range on, so that alternating puts and ranges do not sort everything each time. */
   #sorted: PendingChange[] | undefined
 
   get size(): number {
@@ -28,7 +28,7 @@ export class WriteBuffer {
     return this.#changes.get(text)
   }
 
-  /** Takes over what a newer layer says. */
+  /** Applies the changes of a newer buffer. */
   merge(newer: WriteBuffer): void {
     for (const [text, change] of newer.#changes) this.#set(text, change)
   }
@@ -39,7 +39,7 @@ export class WriteBuffer {
 
   /** The changes with start <= key < end, in order. */
   within({ start, end }: KeyRange): PendingChange[] {
-    this.#sorted ??= [...this.#changes.values()].sort(([one], [other]) => compareKeys(one, other))
+    this.#sorted ??= [...this.#changes.values()].sort(([left], [right]) => compareKeys(left, right))
     return this.#sorted.slice(lowerBound(this.#sorted, start), lowerBound(this.#sorted, end))
   }
 
@@ -60,7 +60,7 @@ const lowerBound = (sorted: readonly PendingChange[], key: Bytes): number => {
   return low
 }
 
-/** What the layers say together, the first of them being the newest; in the order of the range. */
+/** The changes of all buffers within a range, in its order. The first buffer is the newest and wins. */
 export const changesWithin = (layers: readonly WriteBuffer[], range: KeyRange): PendingChange[] => {
   const found = layers.map((layer) => layer.within(range)).filter((changes) => changes.length > 0)
   const changes = found.length > 1 ? merged(found).within(range) : (found[0] ?? [])
@@ -73,16 +73,16 @@ const merged = (newestFirst: readonly PendingChange[][]): WriteBuffer => {
   return layer
 }
 
-/** The entries of a range as they will be once the changes are written. */
+/** The entries of a range as they will be when the changes are written. */
 export async function* mergedRange(
   changes: readonly PendingChange[],
   older: AsyncIterable<Entry>,
   { reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
-  let left = limit
+  let remaining = limit
   for await (const entry of interleave(changes, older, reverse)) {
     yield entry
-    if (--left <= 0) return
+    if (--remaining <= 0) return
   }
 }
 
@@ -91,17 +91,17 @@ async function* interleave(
   older: AsyncIterable<Entry>,
   reverse: boolean,
 ): AsyncIterable<Entry> {
-  let at = 0
+  let index = 0
   for await (const entry of older) {
-    let hidden = false
-    for (; at < changes.length; at++) {
-      const [key, value] = changes[at]!
+    let isHidden = false
+    for (; index < changes.length; index++) {
+      const [key, value] = changes[index]!
       const order = reverse ? compareKeys(entry[0], key) : compareKeys(key, entry[0])
       if (order > 0) break
-      if (order === 0) hidden = true
+      if (order === 0) isHidden = true
       if (value !== undefined) yield [key, value]
     }
-    if (!hidden) yield entry
+    if (!isHidden) yield entry
   }
-  for (const [key, value] of changes.slice(at)) if (value !== undefined) yield [key, value]
+  for (const [key, value] of changes.slice(index)) if (value !== undefined) yield [key, value]
 }

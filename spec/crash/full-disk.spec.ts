@@ -56,7 +56,11 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
   let answer = await write(acknowledged)
   while (answer.status === 200 && acknowledged < 100) answer = await write(++acknowledged)
   assert.ok(acknowledged > 0)
-  assertError(answer, 507, /the disk is full: .* until there is room and the server is started again/)
+  assertError(
+    answer,
+    507,
+    /the disk is full: free some space and restart the server; until then the store refuses writes/,
+  )
   // Whether or not there is room by now, nobody can say what of the failed write is on the disk.
   limitFiles(server, 'unlimited')
   assertError(await ask('PUT', '/user/starred/ops/demo', { token }), 507, /started again/)
