@@ -15,7 +15,6 @@ const BUCKETS = 256
 const PRIMES = [67108859, 67108837, 67108819, 67108777] as const
 const LANES = PRIMES.length
 const ODD = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const
-const REDUCE_ABOVE = 2 ** 52
 
 /**
  * Compares both sides in constant memory: adds the fingerprint of what is expected and subtracts that of what is
@@ -42,19 +41,15 @@ export class FingerprintComparison implements Comparison {
     if (value !== undefined) hashValue(key, value)
     this.#sizes[bucket]!++
     for (let lane = 0; lane < LANES; lane++) {
+      const prime = PRIMES[lane]!
       const index = bucket * LANES + lane
-      const sum = this.#sums[index]! + multiple(amount, fingerprint(lane), PRIMES[lane]!)
-      // A remainder costs more than everything else here, so it waits until the sum may become inexact.
-      this.#sums[index] = sum > REDUCE_ABOVE || sum < -REDUCE_ABOVE ? sum % PRIMES[lane]! : sum
+      this.#sums[index] = (this.#sums[index]! + remainder(amount, prime) * fingerprint(lane)) % prime
     }
   }
 }
 
-const multiple = (amount: Sum, factor: number, prime: number): number => {
-  if (amount === 1 || amount === -1) return amount * factor
-  const remainder = typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
-  return (remainder * factor) % prime
-}
+const remainder = (amount: Sum, prime: number): number =>
+  typeof amount === 'number' ? amount % prime : Number(amount % BigInt(prime))
 
 /** A key with everything that both sides emitted for it. */
 export interface ComparedKey {

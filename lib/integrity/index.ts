@@ -23,8 +23,8 @@
  *                                              ├──▶  256 sums per derivation, one for each bucket of keys
  *      actual     − amount × hash(key, value)  ┘
  *
- * A sum of 0 means that both sides of the bucket are equal, in whatever order they were read (a difference escapes with
- * a probability of about 2^-100). In a sound store this pass is the last one. The derivations and buckets whose sums are
+ * A sum of 0 means that both sides of the bucket are equal, in whatever order they were read (a difference goes unnoticed
+ * with a probability of about 2^-64). In a sound store this pass is the last one. The derivations and buckets whose sums are
  * not 0 are read once more, and compared key by key (comparison.ts):
  *
  *      pass 1: lookups  ──▶  pass 2: fingerprints  ──▶  pass 3, 4, …: keys of the buckets that differ, 150,000 at a time
@@ -48,6 +48,6 @@ export {
 } from './checks.ts'
 export type { Fault, RepairAction } from './faults.ts'
 export { type Find, type Lookup, lookup, pendingJob } from './lookups.ts'
-export type { OnProgress } from './progress.ts'
 export { readIfValid, repairMembers, repairRecords } from './repair.ts'
+export type { OnProgress } from './scan.ts'
 export { type Totals, verifyRecords } from './verify.ts'

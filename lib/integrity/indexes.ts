@@ -5,90 +5,95 @@ import { counterKey, counterName, orderedKey, uniqueKey } from '../records/keys.
 import { decodeVersionedCount, encodeVersionedCount, postingKeysOf } from '../search/inverted-index.ts'
 import type { Bytes } from '../storage/driver.ts'
 import type { ComparedKey } from './comparison.ts'
-import type { Derivation, RecordSource, StoredRange } from './derivations.ts'
+import type { Derivation } from './derivations.ts'
 import { deleteAction, describeKey, type Fault, putAction } from './faults.ts'
-import { postingFault, postingRanges } from './postings.ts'
-import { type CheckedCollection, checkedCollections, type IndexKeys, parseCount } from './records.ts'
+import { compactedIndex } from './postings.ts'
+import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
 
-/** The indexes of each collection, its counters, and the counters of its search indexes. */
+/** The indexes and counters of all collections. */
 export const storeDerivations = (): Derivation[] =>
   checkedCollections.flatMap((collection) => [
-    indexes(collection),
-    counters(collection, Object.keys(collection.counted), PLAIN_COUNT, countsOf(collection)),
-    counters(
-      collection,
-      collection.search.map(({ name }) => name),
-      VERSIONED_COUNT,
-      postingCountsOf(collection),
+    ...Object.entries(collection.unique).map(([name, placeOf]) =>
+      index(collection, 'u', name, onePlace(placeOf)),
     ),
+    ...Object.entries(collection.ordered).map(([name, placeOf]) =>
+      index(collection, 'o', name, onePlace(placeOf)),
+    ),
+    ...Object.entries(collection.counted).map(([name, placeOf]) =>
+      counters(collection, name, PLAIN_COUNT, onePlace(placeOf)),
+    ),
+    ...collection.search.flatMap((options) => {
+      const places: PlacesOf = (record) => postingKeysOf(options, record)
+      const lists: PlacesOf = (record) => places(record).map((place) => place.slice(0, options.listDepth))
+      return [
+        options.isCompacted
+          ? compactedIndex(options, collection.id)
+          : index(collection, 'o', options.name, places),
+        counters(collection, options.name, VERSIONED_COUNT, lists),
+      ]
+    }),
   ])
 
-const indexes = (collection: CheckedCollection): Derivation => {
-  const { name, unique, ordered, search } = collection
-  return {
-    kind: 'index',
-    sources: [{ collection: name, side: 'expected', emitFrom: entriesOf(collection) }],
-    ranges: [
-      ...Object.keys(unique).map((index) => entryRange([name, 'u', index])),
-      ...Object.keys(ordered).map((index) => entryRange([name, 'o', index])),
-      ...search.flatMap((options) =>
-        options.isCompacted ? postingRanges(options) : [entryRange([name, 'o', options.name])],
-      ),
-    ],
-    fault: (difference) => entryFault(name, difference),
-  }
-}
+/** Where a record is in an index, or what it is counted by. */
+type PlacesOf = (record: unknown) => readonly KeyTuple[]
 
-/** Emits each entry with its value, the key of the record. Postings of compacted indexes have no value (postings.ts). */
-const entriesOf =
-  ({ name, id, unique, ordered, search }: CheckedCollection): RecordSource['emitFrom'] =>
-  (record, recordKey, emit) => {
-    for (const [index, place] of placesOf(unique, record)) emit(uniqueKey(name, index, place), 1, recordKey)
-    for (const [index, place] of placesOf(ordered, record))
-      emit(orderedKey(name, index, place, id(record)), 1, recordKey)
-    for (const options of search)
-      for (const place of postingKeysOf(options, record)) {
-        const value = options.isCompacted ? undefined : recordKey
-        emit(orderedKey(name, options.name, place, id(record)), 1, value)
-      }
-  }
-
-const placesOf = function* (keys: IndexKeys, record: unknown): Iterable<[index: string, place: KeyTuple]> {
-  for (const [index, placeOf] of Object.entries(keys)) {
+const onePlace =
+  (placeOf: (record: unknown) => KeyTuple | undefined): PlacesOf =>
+  (record) => {
     const place = placeOf(record)
-    if (place !== undefined) yield [index, place]
+    return place === undefined ? [] : [place]
   }
-}
 
-const entryRange = (prefix: readonly string[]): StoredRange => ({
-  prefix,
-  entry: 'index entry',
-  read: (emit) => (key, value) => {
-    emit(key, 1, value)
-    return 1
-  },
+/** An index whose entries hold the key of their record. */
+const index = (
+  { name: collection, id }: CheckedCollection,
+  letter: 'u' | 'o',
+  name: string,
+  placesOf: PlacesOf,
+): Derivation => ({
+  kind: 'index',
+  sources: [
+    {
+      collection,
+      side: 'expected',
+      emitFrom(record, recordKey, emit) {
+        for (const place of placesOf(record)) {
+          const key =
+            letter === 'u'
+              ? uniqueKey(collection, name, place)
+              : orderedKey(collection, name, place, id(record))
+          emit(key, 1, recordKey)
+        }
+      },
+    },
+  ],
+  ranges: [
+    {
+      prefix: [collection, letter, name],
+      entry: 'index entry',
+      read: (emit) => (key, value) => {
+        emit(key, 1, value)
+        return 1
+      },
+    },
+  ],
+  fault: entryFault,
 })
 
-const entryFault = (collection: string, difference: ComparedKey): Fault => {
-  const { key, expectedValues, actualValue } = difference
+const entryFault = ({ key, expectedValues, actualValue }: ComparedKey): Fault => {
   const [expected, another] = expectedValues
   const entry = `the index entry ${describeKey(key)}`
-  if (expected === undefined)
-    return actualValue === undefined
-      ? postingFault(collection, difference)
-      : { message: `${entry} follows from no record`, repair: deleteAction(key) }
+  if (expected === undefined) return { message: `${entry} follows from no record`, repair: deleteAction(key) }
   if (another !== undefined)
     return {
       message: `${entry} is claimed by several records: ${expectedValues.map(describeKey).join(', ')}`,
     }
   const record = describeKey(expected)
-  return {
-    message:
-      actualValue === undefined
-        ? `${entry} of the record ${record} is missing`
-        : `${entry} must lead to the record ${record}, but leads elsewhere`,
-    repair: putAction(key, expected),
-  }
+  const message =
+    actualValue === undefined
+      ? `${entry} of the record ${record} is missing`
+      : `${entry} must lead to the record ${record}, but leads elsewhere`
+  return { message, repair: putAction(key, expected) }
 }
 
 interface CountCodec {
@@ -103,40 +108,38 @@ const VERSIONED_COUNT: CountCodec = {
 }
 
 const counters = (
-  { name }: CheckedCollection,
-  names: readonly string[],
+  { name: collection }: CheckedCollection,
+  name: string,
   { parse, encode }: CountCodec,
-  emitFrom: RecordSource['emitFrom'],
-): Derivation => ({
-  kind: 'counter',
-  encode,
-  sources: [{ collection: name, side: 'expected', emitFrom }],
-  ranges: names.map((counter) => ({
-    prefix: [counterName(name, counter)],
-    entry: 'counter',
-    read: (emit) => (key, value) => {
-      const count = parse(value)
-      emit(key, count ?? 0)
-      return count === undefined ? undefined : 1
-    },
-  })),
-  fault: ({ key, expected, actual }) => ({
-    message: `the counter ${describeKey(key)} is ${actual}, but the records give ${expected}`,
-    repair: expected === 0 ? deleteAction(key) : putAction(key, encode(expected)),
-  }),
-})
-
-const countsOf =
-  ({ name, counted }: CheckedCollection): RecordSource['emitFrom'] =>
-  (record, _, emit) => {
-    for (const [index, place] of placesOf(counted, record))
-      emit(counterKey(counterName(name, index), place), 1)
+  placesOf: PlacesOf,
+): Derivation => {
+  const counter = counterName(collection, name)
+  return {
+    kind: 'counter',
+    encode,
+    sources: [
+      {
+        collection,
+        side: 'expected',
+        emitFrom(record, _, emit) {
+          for (const place of placesOf(record)) emit(counterKey(counter, place), 1)
+        },
+      },
+    ],
+    ranges: [
+      {
+        prefix: [counter],
+        entry: 'counter',
+        read: (emit) => (key, value) => {
+          const count = parse(value)
+          if (count !== undefined) emit(key, count)
+          return count === undefined ? undefined : 1
+        },
+      },
+    ],
+    fault: ({ key, expected, actual }) => ({
+      message: `the counter ${describeKey(key)} is ${actual}, but the records give ${expected}`,
+      repair: expected === 0 ? deleteAction(key) : putAction(key, encode(expected)),
+    }),
   }
-
-const postingCountsOf =
-  ({ name, search }: CheckedCollection): RecordSource['emitFrom'] =>
-  (record, _, emit) => {
-    for (const options of search)
-      for (const place of postingKeysOf(options, record))
-        emit(counterKey(counterName(name, options.name), place.slice(0, options.listDepth)), 1)
-  }
+}

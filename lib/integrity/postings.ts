@@ -1,5 +1,6 @@
-import { rangeBelow } from '../records/key-codec.ts'
-import type { InvertedIndexOptions } from '../search/inverted-index.ts'
+import { type KeyTuple, rangeBelow } from '../records/key-codec.ts'
+import { orderedKey } from '../records/keys.ts'
+import { type InvertedIndexOptions, postingKeysOf } from '../search/inverted-index.ts'
 import {
   addPosting,
   blocksPrefix,
@@ -11,26 +12,43 @@ import {
 } from '../search/posting-list.ts'
 import type { Bytes } from '../storage/driver.ts'
 import type { ComparedKey } from './comparison.ts'
-import type { StoredRange } from './derivations.ts'
+import type { Derivation, StoredRange } from './derivations.ts'
 import { decodeKeyIfValid, describeKey, type Fault } from './faults.ts'
 
 /**
- * Where a compacted search index is stored (lib/search/index.ts). A posting counts 1, loose or in a block, and a
- * tombstone counts -1: the sum is the number of records that have the posting.
+ * A search index with posting blocks (lib/search/index.ts). A posting counts 1, loose or in a block, and a tombstone
+ * counts -1: the sum is 1 for each posting that follows from a record. The key of a posting ends with the id of its
+ * record, so that values need not be compared.
  */
-export const postingRanges = ({
-  collection,
-  name,
-  listDepth,
-}: InvertedIndexOptions<never>): StoredRange[] => [
-  { prefix: [collection, 'o', name], entry: 'posting', read: readLoose(collection) },
-  { prefix: [collection, 'p', name], entry: 'posting block', read: readBlocks(collection, name) },
-  { prefix: [collection, 'g', name], entry: 'compaction mark', read: readMarks(listDepth) },
-]
+export const compactedIndex = (
+  options: InvertedIndexOptions<unknown>,
+  id: (record: unknown) => KeyTuple,
+): Derivation => {
+  const { collection, name, listDepth } = options
+  return {
+    kind: 'index',
+    sources: [
+      {
+        collection,
+        side: 'expected',
+        emitFrom(record, _, emit) {
+          for (const place of postingKeysOf(options, record))
+            emit(orderedKey(collection, name, place, id(record)), 1)
+        },
+      },
+    ],
+    ranges: [
+      { prefix: [collection, 'o', name], entry: 'posting', read: readLoose(collection) },
+      { prefix: [collection, 'p', name], entry: 'posting block', read: readBlocks(collection, name) },
+      { prefix: [collection, 'g', name], entry: 'compaction mark', read: readMarks(listDepth) },
+    ],
+    fault: (difference) => postingFault(collection, difference),
+  }
+}
 
 const recordsOf = (collection: string): Bytes => rangeBelow([collection, 'r']).start
 
-/** The key of a posting ends with the id of its record, so that the value adds nothing to compare. */
+/** The value must be the key of the record, or empty for a tombstone. */
 const readLoose = (collection: string): StoredRange['read'] => {
   const records = recordsOf(collection)
   return (emit) => (key, value) => {
@@ -84,15 +102,20 @@ const isAscending = (keys: readonly Bytes[]): boolean =>
   keys.every((key, index) => index === 0 || Buffer.compare(keys[index - 1]!, key) < 0)
 
 /** Repairs with a loose posting or a tombstone; blocks stay as they are. */
-export const postingFault = (collection: string, { key, expected, actual }: ComparedKey): Fault => {
-  const isTooMany = actual > expected
-  const state = isTooMany ? 'follows from no record' : actual < 0 ? 'is a tombstone of nothing' : 'is missing'
+const postingFault = (collection: string, { key, expected, actual }: ComparedKey): Fault => {
+  const entry = `the index entry ${describeKey(key)}`
+  if (actual > expected)
+    return {
+      message: `${entry} follows from no record`,
+      async repair(tx) {
+        removePosting(tx, key, await tx.get(key))
+        return true
+      },
+    }
   return {
-    message: `the index entry ${describeKey(key)} ${state}`,
+    message: actual < 0 ? `${entry} is a tombstone, but no block has the posting` : `${entry} is missing`,
     async repair(tx) {
-      const stored = await tx.get(key)
-      if (isTooMany) removePosting(tx, key, stored)
-      else addPosting(tx, key, stored, recordKeyOf(recordsOf(collection), key))
+      addPosting(tx, key, await tx.get(key), recordKeyOf(recordsOf(collection), key))
       return true
     },
   }

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import { decodeValue } from '../records/codec.ts'
+import { decodeValue, encodeValue } from '../records/codec.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import { recordKey } from '../records/keys.ts'
-import { collections } from '../records/schema/index.ts'
+import { recordKey, sequenceKey } from '../records/keys.ts'
+import { collections, numbered } from '../records/schema/index.ts'
 import type { InvertedIndex, InvertedIndexOptions } from '../search/inverted-index.ts'
 import type { Bytes } from '../storage/driver.ts'
-import { describeKey } from './faults.ts'
+import { describeKey, type Fault, putAction } from './faults.ts'
 
-export type IndexKeys = Readonly<Record<string, (record: unknown) => KeyTuple | undefined>>
+type IndexKeys = Readonly<Record<string, (record: unknown) => KeyTuple | undefined>>
 
 /** A collection whose records have no type until they are parsed. */
 export interface CheckedCollection {
@@ -33,7 +33,7 @@ export const parseRecord = (
   { name, schema, id: idOf }: CheckedCollection,
   key: Bytes,
   value: Bytes,
-): { record: unknown; id: KeyTuple } | { message: string } => {
+): { record: unknown } | { message: string } => {
   const broken = (reason: string) => ({ message: `the record ${describeKey(key)} ${reason}` })
   let content: unknown
   try {
@@ -46,7 +46,7 @@ export const parseRecord = (
   const id = idOf(output)
   if (Buffer.compare(recordKey(name, id), key) !== 0)
     return broken(`is stored under the wrong key: its id is ${JSON.stringify(id)}`)
-  return { record: output, id }
+  return { record: output }
 }
 
 const describeIssue = (issue: v.BaseIssue<unknown>): string => {
@@ -61,5 +61,38 @@ export const parseCount = (value: Bytes): number | undefined => {
     return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Checks that each sequence is above every number that a record has, so that no number is given twice. */
+export class SequenceCheck {
+  readonly #sequences = numbered.map((records) => ({
+    ...records,
+    key: sequenceKey(records.sequence),
+    /** The next number that the sequence gives; undefined when what is stored is not a number. */
+    next: 1 as number | undefined,
+    highest: 0,
+  }))
+
+  observeRecord(collection: string, record: unknown): void {
+    for (const sequence of this.#sequences)
+      if (sequence.collection === collection)
+        sequence.highest = Math.max(sequence.highest, ...sequence.numbersOf(record))
+  }
+
+  /** @returns false when the key is not that of a sequence */
+  observeSequence(key: Bytes, value: Bytes): boolean {
+    const sequence = this.#sequences.find((each) => Buffer.compare(each.key, key) === 0)
+    if (sequence !== undefined) sequence.next = parseCount(value)
+    return sequence !== undefined
+  }
+
+  faults(): Fault[] {
+    return this.#sequences
+      .filter(({ next, highest }) => next === undefined || next <= highest)
+      .map(({ key, next, highest }) => ({
+        message: `the sequence ${describeKey(key)} continues at ${next ?? 'no number'}, but ${highest} is already in use`,
+        repair: putAction(key, encodeValue(highest + 1)),
+      }))
   }
 }

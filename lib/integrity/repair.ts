@@ -5,7 +5,7 @@ import type { KeyTuple } from '../records/key-codec.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
 import type { IntegrityChecks } from './checks.ts'
 import type { Fault, RepairAction } from './faults.ts'
-import type { OnProgress } from './progress.ts'
+import type { OnProgress } from './scan.ts'
 import { type OnFault, type Totals, verifyRecords } from './verify.ts'
 
 /** Repairs in one write transaction. */

@@ -7,10 +7,8 @@ import { type Derivation, recountDerivation } from './derivations.ts'
 import { deleteAction, describeKey, type Fault } from './faults.ts'
 import { storeDerivations } from './indexes.ts'
 import { type Find, LookupTable } from './lookups.ts'
-import { type OnProgress, progressMeter } from './progress.ts'
-import { checkedCollections, parseRecord } from './records.ts'
-import { type Section, scanSections, scanStore, section } from './scan.ts'
-import { SequenceCheck } from './sequences.ts'
+import { type CheckedCollection, checkedCollections, parseRecord, SequenceCheck } from './records.ts'
+import { type OnProgress, progressMeter, type Section, scanSections, scanStore, section } from './scan.ts'
 
 /** How much a store has of everything. */
 export interface Totals {
@@ -67,10 +65,9 @@ const readLookups = async (
   const sections = checkedCollections
     .filter(({ name }) => table.readsFrom(name))
     .map((collection) =>
-      section([collection.name, 'r'], (key, value) => {
-        const parsed = parseRecord(collection, key, value)
-        if ('record' in parsed) table.remember(collection.name, parsed.id[0]!, parsed.record)
-      }),
+      recordSection(collection, (record) =>
+        table.remember(collection.name, collection.id(record)[0]!, record),
+      ),
     )
   await scanSections(tx, sections, onRead)
   return table.find
@@ -96,15 +93,16 @@ const checkStore = async (
     const emit = emitterOf(name, comparisons, find)
     const checks = domains.flatMap((domain) => domain.checks).filter((each) => each.collection === name)
     const isDerived = domains.some(({ derivedCollections = [] }) => derivedCollections.includes(name))
-    return section([name, 'r'], (key, value) => {
+    const onRecord = (record: unknown, key: Bytes) => {
       totals.records++
-      const parsed = parseRecord(collection, key, value)
-      if ('message' in parsed)
-        return onFault({ ...parsed, repair: isDerived ? deleteAction(key) : undefined }, true)
-      emit(parsed.record, key)
-      sequences.observeRecord(name, parsed.record)
+      emit(record, key)
+      sequences.observeRecord(name, record)
       for (const { run } of checks)
-        run(parsed.record, find, (message, repair) => onFault({ message, repair }, false))
+        run(record, find, (message, repair) => onFault({ message, repair }, false))
+    }
+    return recordSection(collection, onRecord, (message, key) => {
+      totals.records++
+      onFault({ message, repair: isDerived ? deleteAction(key) : undefined }, true)
     })
   })
   const stored = storedSections(comparisons, (kind, entry, key, count) => {
@@ -141,6 +139,17 @@ const emitterOf = (
   }
 }
 
+const recordSection = (
+  collection: CheckedCollection,
+  onRecord: (record: unknown, key: Bytes) => void,
+  onBroken: (message: string, key: Bytes) => void = () => undefined,
+): Section =>
+  section([collection.name, 'r'], (key, value) => {
+    const parsed = parseRecord(collection, key, value)
+    if ('record' in parsed) onRecord(parsed.record, key)
+    else onBroken(parsed.message, key)
+  })
+
 /** Emits what is stored outside of records. */
 const storedSections = (
   comparisons: Comparisons,
@@ -164,13 +173,7 @@ const comparedSections = (comparisons: Comparisons, find: Find): Section[] => {
   )
   const records = checkedCollections
     .filter(({ name }) => compared.has(name))
-    .map((collection) => {
-      const emit = emitterOf(collection.name, comparisons, find)
-      return section([collection.name, 'r'], (key, value) => {
-        const parsed = parseRecord(collection, key, value)
-        if ('record' in parsed) emit(parsed.record, key)
-      })
-    })
+    .map((collection) => recordSection(collection, emitterOf(collection.name, comparisons, find)))
   return [...records, ...storedSections(comparisons, () => undefined)]
 }
 
