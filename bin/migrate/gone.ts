@@ -1,6 +1,6 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import { followAccount } from './accounts.ts'
-import { dropKeys } from './keys.ts'
+import { dropKeys } from './user-data.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import { copyMembers } from './organizations.ts'
 import { dropRelations } from './relations.ts'

@@ -1,6 +1,6 @@
 import { copyUser } from './accounts.ts'
 import { takeBackGone, takeBackGoneRepositories } from './gone.ts'
-import { copyKeys } from './keys.ts'
+import { copyKeys } from './user-data.ts'
 import { each, type Given, type Migration, reportErrors } from './migration.ts'
 import { copyOrganization } from './organizations.ts'
 import { copyQuota } from './quota.ts'
