@@ -1,91 +1,103 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
-import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import { followGrants } from './grants.ts'
+import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
+import { followGrants } from './follow.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
 import type { SourceUser } from './source-types.ts'
-import { grantsOfAudience, visibilityAt, visibilityWithout } from './visibility.ts'
 
 const NO_PASSWORD =
   'no password comes along: set one (PATCH /admin/users/{username}), or give a token (allot token add)'
-const NO_EMAIL = 'no email: the source does not show it, or somebody else has it here'
-const ELSEWHERE = 'signed in by way of another service, which is not asked here'
+const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
+const EXTERNAL_LOGIN = 'sign-in through another service, which is not used here'
 const RESTRICTED =
-  'restricted users, who are brought inactive, for an active user here sees all that is public'
-const MADE_HERE = 'users made here, who are taken for those of the same name at the source'
+  'restricted users, who are inactive here, because an active user here sees everything that is public'
+const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
+/** Rights of an account. The history stores these texts, so they must not change. */
 const ADMIN = 'administrator'
 const ACTIVE = 'active'
+const EVERYONE = 'everyone may see it'
+const SIGNED_IN = 'everyone signed in may see it'
 
-/** An account that is here stays as it is, except for rights that came from the source and are withdrawn there. */
+/** The right of an audience to see something, as grants that can be revoked one by one. */
+export const audienceGrants = (audience: Audience): string[] => {
+  if (audience === audienceOf.public) return [EVERYONE, SIGNED_IN]
+  return audience === audienceOf.limited ? [SIGNED_IN] : []
+}
+
+/** At a source where everyone must sign in, nothing is public. */
+export const visibilityAt = (source: Source, visibility: Visibility): Visibility =>
+  visibility === 'public' && !source.isOpen ? 'limited' : visibility
+
+/** An organization has only the grants of its visibility. */
+const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string[] => [
+  ...(admin === true ? [ADMIN] : []),
+  ...(kind !== 'organization' && active === true ? [ACTIVE] : []),
+  ...audienceGrants(audienceOf[visibility ?? 'public']),
+]
+
+/** Creates a user. One who exists stays unchanged, except for copied rights that the source has revoked. */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { allot, report, history, source } = migration
     const { accounts } = allot.hosting
     const name = user.login.toLowerCase()
-    const given = accountOf(source, user)
-    const there = await accounts.byName(name)
-    if (isThere(there, 'user')) {
+    const account = newAccount(source, user)
+    const grants = grantsOf(account)
+    const existing = await accounts.byName(name)
+    if (isOfKind(existing, 'user')) {
       report.found('users')
-      if ((await history.get('account', '', name)) === undefined) report.differs(MADE_HERE, user.login)
-      return followAccount(migration, there, grantsOf(given))
+      if ((await history.get('account', '', name)) === undefined) report.differs(CREATED_HERE, user.login)
+      return followAccount(migration, existing, grants)
     }
-    const record = { kind: 'account', scope: '', name, ids: [], grants: grantsOf(given) } as const
+    const record = { kind: 'account', scope: '', name, ids: [], grants } as const
     await history.save([record])
-    const { id, email } = await accounts.createUser(given).catch((error) => {
-      if (!(error instanceof AllotError) || !error.message.startsWith('email:')) throw error
-      return accounts.createUser({ ...given, email: '' })
+    const { id, email } = await accounts.createUser(account).catch((error: unknown) => {
+      const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
+      if (!isEmailRefused) throw error
+      return accounts.createUser({ ...account, email: '' })
     })
     await history.save([{ ...record, ids: [id] }])
     report.copied('users')
-    if (email === '') report.behind(NO_EMAIL, user.login)
+    if (email === '') report.notCopied(NO_EMAIL, user.login)
     if (user.restricted === true) report.leftOut(RESTRICTED, user.login)
-    report.behind(user.source_id === 0 ? NO_PASSWORD : ELSEWHERE, user.login)
+    report.notCopied(user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
   })
 
-/** @param source the rights at the source; none when the account is gone there */
+/** @param source the rights at the source; none when the account was deleted there */
 export const followAccount = (
   migration: Migration,
   account: Account,
   source: readonly string[],
-): Promise<void> =>
-  followGrants(
-    migration,
-    {
-      ...{ kind: 'account', scope: '', name: account.name.toLowerCase(), id: account.id },
-      ...{ label: account.name, here: grantsOf(account), source },
-    },
-    (grants) => migration.allot.hosting.accounts.edit(account.id, editWithout(grants)),
+): Promise<void> => {
+  const { id, name } = account
+  const subject = { kind: 'account', scope: '', name: name.toLowerCase(), id, label: name } as const
+  return followGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
+    migration.allot.hosting.accounts.edit(id, editWithout(grants)),
   )
+}
 
-/** An organization has only its visibility. */
-const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string[] => [
-  ...(admin === true ? [ADMIN] : []),
-  ...(kind !== 'organization' && active === true ? [ACTIVE] : []),
-  ...grantsOfAudience(audienceOf[visibility ?? 'public']),
-]
+const editWithout = (grants: readonly string[]): AccountEdit => {
+  const edit: AccountEdit = {}
+  if (grants.includes(ADMIN)) edit.admin = false
+  if (grants.includes(ACTIVE)) edit.active = false
+  if (grants.includes(SIGNED_IN)) edit.visibility = 'private'
+  else if (grants.includes(EVERYONE)) edit.visibility = 'limited'
+  return edit
+}
 
-const editWithout = (grants: readonly string[]): AccountEdit => ({
-  ...(grants.includes(ADMIN) && { admin: false }),
-  ...(grants.includes(ACTIVE) && { active: false }),
-  ...visibilityWithout(grants),
-})
-
-/** @throws AllotError invalid when the name is that of something else */
-export const isThere = (account: Account | undefined, kind: Account['kind']): account is Account => {
+/** @throws AllotError invalid when the name belongs to an account of the other kind */
+export const isOfKind = (account: Account | undefined, kind: Account['kind']): account is Account => {
   if (account !== undefined && account.kind !== kind)
-    throw invalid(`name: here is ${account.kind === 'user' ? 'a user' : 'an organization'} of that name`)
+    throw invalid(`name: ${account.kind === 'user' ? 'a user' : 'an organization'} here has this name`)
   return account !== undefined
 }
 
-/** What is shown in the place of a hidden email leads nowhere. */
-const emailOf = ({ email }: SourceUser): string => (email && !/@(?:.+\.)?noreply\./i.test(email) ? email : '')
-
-const accountOf = (source: Source, user: SourceUser) =>
+const newAccount = (source: Source, user: SourceUser) =>
   ({
     name: user.login,
-    email: emailOf(user),
+    email: realEmail(user),
     fullName: user.full_name ?? '',
     website: user.website ?? '',
     description: user.description ?? '',
@@ -94,3 +106,7 @@ const accountOf = (source: Source, user: SourceUser) =>
     active: user.active !== false && user.prohibit_login !== true && user.restricted !== true,
     visibility: visibilityAt(source, user.visibility),
   }) satisfies NewAccount
+
+/** A hidden email is shown as an address at `noreply.`, which receives nothing. */
+const realEmail = ({ email }: SourceUser): string =>
+  email && !/@(?:.+\.)?noreply\./i.test(email) ? email : ''

@@ -1,102 +1,162 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
+import type { NewMigrated } from '../../lib/repositories/migrated.ts'
 import { type Migration, reportErrors } from './migration.ts'
+
+/**
+ * Makes this server follow the source. The history has a record for each thing that a migration copied, with the ids of
+ * the records here and the rights (`grants`) that came with it. The record is saved without ids before the thing is
+ * created, and with them afterwards, so that a later migration completes what an interrupted one began.
+ *
+ * Invariant: only what the history knows is removed or revoked. What was created here by other means stays.
+ */
 
 type Kind = Exclude<Migrated['kind'], 'account' | 'repository'>
 
-/** As the report names one and many of a kind. */
-const WORDS: Readonly<Record<Kind, [one: string, many: string]>> = {
-  membership: ['membership', 'memberships'],
-  sshKey: ['SSH key', 'SSH keys'],
-  gpgKey: ['GPG key', 'GPG keys'],
-  follow: ['follow', 'follows'],
-  star: ['star', 'stars'],
-  watch: ['watch', 'watches'],
+/** In the report: a thing of a kind, and several. */
+const LABELS: Readonly<Record<Kind, { one: string; many: string }>> = {
+  membership: { one: 'membership', many: 'memberships' },
+  sshKey: { one: 'SSH key', many: 'SSH keys' },
+  gpgKey: { one: 'GPG key', many: 'GPG keys' },
+  follow: { one: 'follow', many: 'follows' },
+  star: { one: 'star', many: 'stars' },
+  watch: { one: 'watch', many: 'watches' },
 }
 
-/** Things of one kind that belong to one account or organization. */
+/** Things of one kind that belong to one account. */
 export interface Things {
   kind: Kind
-  /** The account or organization, in lower case. */
+  /** Name of the account, in lower case. */
   scope: string
-  /** Ids of the records here that a thing is made of, whether it is here or not; undefined when one of them is missing. */
+  /** Ids of the records that the thing connects, such as a user and a repository; undefined when one doesn't exist. */
   parts(name: string): Promise<number[] | undefined>
-  /** The parts, and the thing's own id where it has one; undefined when it is not here. */
+  /** The parts, and the id of the thing where it has one; undefined when it doesn't exist. */
   find(name: string): Promise<number[] | undefined>
   remove(name: string, ids: readonly number[]): Promise<void>
 }
 
-/** What the source has. */
-export interface Wanted {
-  /** The same name for the same thing in every run. */
+/** A thing that the source has. */
+export interface SourceThing {
+  /** Identifies the thing in every migration. */
   name: string
-  /** As the report names the thing. */
+  /** Its name in the report. */
   label: string
   grants?: string[]
-  /** @returns false when it cannot come, which is then in the report already */
-  bring(): Promise<boolean>
+  /** @returns false when it cannot be created; the report then says why */
+  create(): Promise<boolean>
 }
 
 /**
- * Makes things here follow the source. What is missing here is brought; what was brought earlier and is no longer at the
- * source is removed; what was made here stays. What was brought and then removed here is not brought again.
- * @param isComplete whether `wanted` is all that the source has: otherwise nothing is removed
+ * Creates what is missing here, and removes what an earlier migration created and the source no longer has. What was
+ * removed here after it was copied is not created again.
+ * @param isComplete whether `wanted` is everything that the source has; otherwise nothing is removed
  */
 export const follow = async (
   migration: Migration,
   things: Things,
-  wanted: readonly Wanted[],
+  wanted: readonly SourceThing[],
   isComplete = true,
 ): Promise<void> => {
   const { history, report } = migration
   const { kind, scope } = things
-  const [, words] = WORDS[kind]
-  const known = new Map((await history.list(kind, scope)).map((one) => [one.name, one]))
-  const missing: Wanted[] = []
-  for (const one of wanted) {
-    const [before, ids] = [known.get(one.name), await things.find(one.name)]
+  const label = LABELS[kind].many
+  const known = new Map((await history.list(kind, scope)).map((record) => [record.name, record]))
+  const missing: SourceThing[] = []
+  for (const thing of wanted) {
+    const [before, ids] = [known.get(thing.name), await things.find(thing.name)]
     if (ids !== undefined) {
-      report.found(words)
-      // The run that brought it ended before it noted that.
-      if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: one.grants ?? [] }])
+      report.found(label)
+      // The migration that created it ended before it could save the ids.
+      if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: thing.grants ?? [] }])
     } else if (before !== undefined && (await wasRemovedHere(things, before)))
-      report.differs(`${words} that were removed here, and stay removed`, `${one.label} (${scope})`)
-    else missing.push(one)
+      report.differs(`${label} that were removed here, and stay removed`, `${thing.label} (${scope})`)
+    else missing.push(thing)
   }
   await history.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
-  for (const one of missing) await bring(migration, things, one)
-  if (isComplete)
-    await takeBack(migration, things, new Set(wanted.map(({ name }) => name)), [...known.values()])
+  for (const thing of missing) await createThing(migration, things, thing)
+  if (!isComplete) return
+  const names = new Set(wanted.map(({ name }) => name))
+  for (const [name, record] of known) if (!names.has(name)) await removeThing(migration, things, record)
 }
 
+/** Whether everything that the thing connected still exists. Otherwise it was removed together with one of these. */
 const wasRemovedHere = async ({ parts }: Things, { name, ids }: Migrated): Promise<boolean> => {
   if (ids.length === 0) return false
-  const now = await parts(name)
-  return now?.every((id, index) => id === ids[index]) === true
+  const existing = await parts(name)
+  return existing?.every((id, index) => id === ids[index]) === true
 }
 
-const bring = (migration: Migration, { kind, scope, find }: Things, one: Wanted): Promise<void> =>
-  reportErrors(migration.report, `the ${WORDS[kind][0]} ${one.label} of ${scope}`, async () => {
-    if (!(await one.bring())) return
-    const ids = await find(one.name)
+const createThing = (
+  migration: Migration,
+  { kind, scope, find }: Things,
+  thing: SourceThing,
+): Promise<void> =>
+  reportErrors(migration.report, `the ${LABELS[kind].one} ${thing.label} of ${scope}`, async () => {
+    if (!(await thing.create())) return
+    const ids = await find(thing.name)
     if (ids === undefined) return
-    await migration.history.save([{ kind, scope, name: one.name, ids, grants: one.grants ?? [] }])
-    migration.report.copied(WORDS[kind][1])
+    await migration.history.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
+    migration.report.copied(LABELS[kind].many)
   })
 
-/** Fails as a whole: a right that cannot be taken back must not be taken for one that was. */
-const takeBack = async (
+/** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
+const removeThing = async (
   { history, report }: Migration,
   { kind, scope, find, remove }: Things,
-  wanted: ReadonlySet<string>,
-  known: readonly Migrated[],
+  record: Migrated,
 ): Promise<void> => {
-  for (const one of known.filter(({ name }) => !wanted.has(name))) {
-    const ids = await find(one.name)
-    const isUnnoted = one.ids.length === 0
-    if (ids !== undefined && (isUnnoted || String(ids) === String(one.ids))) {
-      await remove(one.name, ids)
-      if (!isUnnoted) report.tookBack(WORDS[kind][1], `${one.name} (${scope})`)
-    }
-    await history.remove([one])
+  const ids = await find(record.name)
+  const wasInterrupted = record.ids.length === 0
+  if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
+    await remove(record.name, ids)
+    if (!wasInterrupted) report.revoked(LABELS[kind].many, `${record.name} (${scope})`)
   }
+  await history.remove([record])
+}
+
+/** Rights that belong to a record here, such as `administrator` to a user. */
+export interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+  id: number
+  /** Its name in the report. */
+  label: string
+  here: readonly string[]
+  source: readonly string[]
+}
+
+/**
+ * Compares the rights here with those at the source. Revokes a right that was copied and that the source has revoked. A
+ * right that was given here stays. A right that the source has in addition is not given.
+ * @param revoke revokes rights here
+ */
+export const followGrants = async (
+  { history, report }: Migration,
+  { kind, scope, name, id, label, here, source }: GrantSubject,
+  revoke: (grants: readonly string[]) => Promise<unknown>,
+): Promise<void> => {
+  const known = await history.get(kind, scope, name)
+  const copied = copiedGrants(known, id, here)
+  const additional = here.filter((grant) => !source.includes(grant))
+  const revoked = additional.filter((grant) => copied.includes(grant))
+  if (revoked.length > 0) {
+    await revoke(revoked)
+    for (const grant of revoked) report.revoked(grant, label)
+  }
+  if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
+    const grants = copied.filter((grant) => source.includes(grant))
+    await history.save([{ kind, scope, name, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
+  }
+  for (const grant of additional)
+    if (!copied.includes(grant)) report.differs(`${grant} here, not at the source`, label)
+  for (const grant of source)
+    if (!here.includes(grant)) report.differs(`${grant} at the source, not here`, label)
+}
+
+/** A migration that was interrupted after it created the record has copied everything that the record has. */
+const copiedGrants = (
+  known: Migrated | undefined,
+  id: number,
+  here: readonly string[],
+): readonly string[] => {
+  if (known === undefined) return []
+  if (known.ids.length === 0) return here
+  return known.ids.includes(id) ? known.grants : []
 }

@@ -1,49 +1,170 @@
-import { copyUser } from './accounts.ts'
-import { takeBackGone, takeBackGoneRepositories } from './gone.ts'
-import { copyKeys } from './user-data.ts'
-import { each, type Given, type Migration, reportErrors } from './migration.ts'
-import { copyOrganization } from './organizations.ts'
+import type { Account, Visibility } from '../../lib/records/schema/index.ts'
+import { copyUser, followAccount } from './accounts.ts'
+import {
+  collect,
+  each,
+  ifAvailable,
+  type Migration,
+  type MigrationOptions,
+  organizationPath,
+  reportErrors,
+  repositoryPath,
+  userPath,
+} from './migration.ts'
+import { copyMembers, copyOrganization, usersOf } from './organizations.ts'
 import { copyQuota } from './quota.ts'
-import { copyRelations } from './relations.ts'
-import { copyRepository, repositoriesOf } from './repositories.ts'
-import { type Selection, select } from './selection.ts'
+import { copyRepository, followRepository, repositoriesOf } from './repositories.ts'
+import type { Source } from './source.ts'
+import { SourceOrganization, type SourceRepository, SourceUser } from './source-types.ts'
+import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
 
 /**
- * Copies what is chosen, one thing after another, each whole or not at all. What is there already is known by its name, so
- * that another run goes on where this one ended, and changes nothing when it had ended well and the source is the same.
+ * Copies accounts, repositories, keys, relations and quota from the source, one thing after another, each completely or not
+ * at all. It recognises what exists here by name, so running it again continues where a run ended, and changes nothing when
+ * the run was complete and the source is the same.
  *
- * Invariant: what a run gives here is at most what the source gives at that time. What an earlier run gave and the source
- * has withdrawn since is taken back; what was given here by other means stays, and is in the report.
- * @param names users and organizations; none: everything
+ * Invariant: a migration gives no more rights than the source gives at that time. It revokes what an earlier one gave and
+ * the source has revoked since. What was given here by other means stays, and is reported.
+ * @param names users and organizations to copy; none: everything
  */
-export const migrate = async (given: Given, names: readonly string[]): Promise<void> => {
-  const { source, allot } = given
+export const migrate = async (options: MigrationOptions, names: readonly string[]): Promise<void> => {
+  const { source, allot } = options
   const migration: Migration = {
-    ...given,
+    ...options,
     history: allot.hosting.migrated(source.base),
     repositories: new Map(),
   }
-  const chosen = await select(source, names)
-  const { users, organizations, owners } = chosen
+  const { users, organizations, owners } =
+    names.length === 0 ? await selectAll(source) : await selectNamed(source, names)
   const logins = users.map(({ login }) => login)
-  if (names.length === 0) await takeBackGone(migration, chosen)
+  if (names.length === 0)
+    await revokeDeletedAccounts(migration, [...logins, ...organizations.map(({ name }) => name)])
   await each('users', users, (user) => copyUser(migration, user))
-  await each('organizations', organizations, (one) => copyOrganization(migration, one, logins))
+  await each('organizations', organizations, (organization) =>
+    copyOrganization(migration, organization, logins),
+  )
   await copyQuota(migration)
   await each('repositories', owners, (owner) => copyRepositories(migration, owner))
   await each('keys', logins, (login) => copyKeys(migration, login))
-  // Last, for they are to what was copied before.
+  // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
 }
 
-/** Those of an organization whose members are not settled stay away: its members here might do more than at the source. */
-const copyRepositories = (migration: Migration, owner: Selection['owners'][number]): Promise<void> =>
-  reportErrors(migration.report, `the repositories of ${owner.name}`, async () => {
-    const found =
-      owner.kind === 'user'
-        ? await repositoriesOf(migration.source, 'user', owner.name)
-        : migration.repositories.get(owner.name.toLowerCase())
-    if (found === undefined) return
-    await takeBackGoneRepositories(migration, owner.name, found)
-    for (const one of found) await copyRepository(migration, one, owner.visibility)
+/** What a migration copies. */
+interface Selection {
+  users: SourceUser[]
+  organizations: SourceOrganization[]
+  /** Accounts whose repositories are copied. */
+  owners: Owner[]
+}
+
+interface Owner {
+  kind: Account['kind']
+  name: string
+  visibility: Visibility
+}
+
+const selectAll = async (source: Source): Promise<Selection> => {
+  const users = await collect(source.list(SourceUser, '/admin/users'))
+  const organizations = await collect(source.list(SourceOrganization, '/admin/orgs'))
+  return { users, organizations, owners: ownersIn(users, organizations) }
+}
+
+/** The members of a named organization are copied without their repositories. */
+const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
+  const users = new Map<string, SourceUser>()
+  const organizations: SourceOrganization[] = []
+  const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
+  for (const name of names) {
+    const organization = await ifAvailable(source.get(SourceOrganization, organizationPath(name)))
+    if (organization !== undefined) {
+      organizations.push(organization)
+      continue
+    }
+    const user = await ifAvailable(source.get(SourceUser, userPath(name)))
+    if (user === undefined)
+      throw new Error(`there is no user or organization named ${name} at ${source.base}`)
+    add(user)
+  }
+  const owners = ownersIn([...users.values()], organizations)
+  for (const { name } of organizations) (await usersOf(source, name))?.forEach(add)
+  return { users: [...users.values()], organizations, owners }
+}
+
+const ownersIn = (users: readonly SourceUser[], organizations: readonly SourceOrganization[]): Owner[] => [
+  ...users.map(({ login, visibility }) => ({ kind: 'user' as const, name: login, visibility })),
+  ...organizations.map(({ name, visibility }) => ({ kind: 'organization' as const, name, visibility })),
+]
+
+/**
+ * Repositories of an organization are copied only after its members: otherwise members here could do more than at the
+ * source.
+ */
+const copyRepositories = (migration: Migration, { kind, name, visibility }: Owner): Promise<void> =>
+  reportErrors(migration.report, `the repositories of ${name}`, async () => {
+    const repositories =
+      kind === 'user'
+        ? await repositoriesOf(migration.source, kind, name)
+        : migration.repositories.get(name.toLowerCase())
+    if (repositories === undefined) return
+    await revokeDeletedRepositories(migration, name, repositories)
+    for (const repository of repositories) await copyRepository(migration, repository, visibility)
   })
+
+/**
+ * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators
+ * can use or see it any more.
+ * @param names of all accounts at the source
+ */
+const revokeDeletedAccounts = async (migration: Migration, names: readonly string[]): Promise<void> => {
+  const { history, allot, report } = migration
+  const existing = new Set(names.map((name) => name.toLowerCase()))
+  for (const record of await history.list('account')) {
+    if (existing.has(record.name)) continue
+    await reportErrors(report, `the account ${record.name}`, async () => {
+      const account = await allot.hosting.accounts.byName(record.name)
+      if (account === undefined || !record.ids.includes(account.id)) return history.remove([record])
+      const path = account.kind === 'user' ? userPath(record.name) : organizationPath(record.name)
+      if (await isDeleted(migration, path)) await revokeAccount(migration, account)
+    })
+  }
+}
+
+const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
+  await followAccount(migration, account, [])
+  await revokeDeletedRepositories(migration, account.name, [])
+  if (account.kind === 'user') await removeUserData(migration, account)
+  else await copyMembers(migration, account, { owners: new Set(), members: new Set() })
+}
+
+/**
+ * Makes copied repositories that were deleted at the source private and archived.
+ * @param repositories all repositories of the owner at the source
+ */
+const revokeDeletedRepositories = async (
+  migration: Migration,
+  ownerName: string,
+  repositories: readonly SourceRepository[],
+): Promise<void> => {
+  const { history, allot, report } = migration
+  const existing = new Set(repositories.map(({ name }) => name.toLowerCase()))
+  const owner = await allot.hosting.accounts.byName(ownerName)
+  if (owner === undefined) return
+  for (const record of await history.list('repository', ownerName.toLowerCase())) {
+    if (existing.has(record.name)) continue
+    await reportErrors(report, `the repository ${owner.name}/${record.name}`, async () => {
+      const [id] = record.ids
+      const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
+      if (repository === undefined || repository.owner !== owner.id) return history.remove([record])
+      const path = repositoryPath({ owner: { login: ownerName }, name: record.name })
+      if (await isDeleted(migration, path))
+        await followRepository(migration, owner, repository, [], record.name)
+    })
+  }
+}
+
+/** A list can lack something that exists, when another item was deleted between two of its pages: so ask again. */
+const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {
+  const status = await source.status(path)
+  return status === 404 || (status >= 300 && status < 400)
+}

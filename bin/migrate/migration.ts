@@ -7,27 +7,28 @@ import type { Report } from './report.ts'
 import { type Source, SourceError } from './source.ts'
 import type { SourceRepository } from './source-types.ts'
 
-/** What a run is given: from where to where. */
-export interface Given {
+/** From where to where a migration copies. */
+export interface MigrationOptions {
   readonly source: Source
   readonly allot: Allot
   readonly report: Report
-  /** Where git data goes; undefined when the host keeps it elsewhere. */
+  /** Where git data is stored; undefined when repositories are turned off. `largest`: bytes that one push may have. */
   readonly git: { directory: string; git: string; largest: number | undefined } | undefined
 }
 
-export interface Migration extends Given {
-  /** What was copied from this source, in this run and earlier ones. */
+/** What all parts of a migration share. */
+export interface Migration extends MigrationOptions {
+  /** What was copied from this source, by this and earlier migrations. */
   readonly history: MigratedRecords
-  /** Repositories of the organizations whose members are settled, by the organization's name in lower case. */
+  /** Repositories of the organizations whose members were copied, by the name of the organization in lower case. */
   readonly repositories: Map<string, readonly SourceRepository[]>
 }
 
-/** Nothing that is copied is hidden from whoever has the store itself at hand. */
+/** A viewer that sees and may change everything. @param id the account in whose name it acts */
 export const asOperator = (id: number) => ({ id, admin: true })
 
-/** One thing that is not taken, or not given, keeps nothing else from coming. */
-const OF_ONE: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
+/** Errors that concern only one thing: the migration reports them and continues. */
+const REPORTED: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
 
 export const reportErrors = async (
   report: Report,
@@ -37,15 +38,15 @@ export const reportErrors = async (
   try {
     await work()
   } catch (error) {
-    const isOfOne =
-      error instanceof SourceError || (error instanceof AllotError && OF_ONE.includes(error.code))
-    if (!isOfOne) throw error
+    const isReported =
+      error instanceof SourceError || (error instanceof AllotError && REPORTED.includes(error.code))
+    if (!isReported) throw error
     report.failed(what, error.message)
   }
 }
 
-/** What somebody has, for users who are here. */
-export const reportErrorsFor = (
+/** Works on a user who exists here; does nothing for one who doesn't. */
+export const forUserHere = (
   { allot, report }: Migration,
   what: string,
   login: string,
@@ -55,9 +56,6 @@ export const reportErrorsFor = (
     const account = await allot.hosting.accounts.byName(login)
     if (account?.kind === 'user') await work(account)
   })
-
-/** Where the source has a list of what a user has. */
-export const pathOf = (name: string, list: string): string => `/users/${encodeURIComponent(name)}/${list}`
 
 /** Calls `work` for one item after another, and shows the progress. */
 export const each = <T>(
@@ -77,17 +75,30 @@ export const each = <T>(
   )
 
 export const collect = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
-  const all: T[] = []
-  for await (const one of list) all.push(one)
-  return all
+  const items: T[] = []
+  for await (const item of list) items.push(item)
+  return items
 }
 
-/** What the source does not have, or does not tell, is undefined. */
-export const ifAvailable = async <T>(work: Promise<T>): Promise<T | undefined> => {
+/** Undefined when the source doesn't have it, or doesn't show it. */
+export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefined> => {
   try {
-    return await work
+    return await response
   } catch (error) {
     if (error instanceof SourceError && [403, 404, 405].includes(error.status)) return undefined
     throw error
   }
 }
+
+/** Path of a user, or of one of the user's lists, in the API of the source. */
+export const userPath = (name: string, list?: string): string =>
+  `/users/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`
+
+export const organizationPath = (name: string, list?: string): string =>
+  `/orgs/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`
+
+export const repositoryPath = (
+  { owner, name }: Pick<SourceRepository, 'owner' | 'name'>,
+  list?: string,
+): string =>
+  `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`

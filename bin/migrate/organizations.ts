@@ -1,31 +1,39 @@
 import { invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import { followAccount, isThere } from './accounts.ts'
-import { follow, type Things } from './follow.ts'
-import { followGrants } from './grants.ts'
-import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { audienceGrants, followAccount, isOfKind, visibilityAt } from './accounts.ts'
+import { follow, followGrants, type Things } from './follow.ts'
+import {
+  asOperator,
+  collect,
+  ifAvailable,
+  type Migration,
+  organizationPath,
+  reportErrors,
+} from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type Source, SourceError } from './source.ts'
 import { type SourceOrganization, SourceUser } from './source-types.ts'
 import { type MemberRights, teamRights } from './team-rights.ts'
-import { grantsOfAudience, visibilityAt } from './visibility.ts'
 
-const NO_OWNER = 'organizations without an owner, whose owners are not known here: administrators manage them'
+const NO_OWNER =
+  'organizations without an owner, because their owners do not exist here: administrators manage them'
 const LEFT_OUT =
-  'members who may do less at the source than a member here, who writes to every repository and creates new ones, or of whom the source does not show it'
-const STRANGERS = 'members who are not here'
+  'members who may do less at the source than a member here, who writes to every repository and creates new ones, or whose rights the source does not show'
+const NOT_HERE = 'members who do not exist here'
 const TEAMS = 'teams: a member here is an owner, or writes to every repository'
-const MADE_HERE = 'an organization of that name was made here, so nothing of the source goes into it'
+const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
+
+/** The right of an owner. The history stores this text, so it must not change. */
 const OWNER = 'the organization is owned'
 
-/** The users who belong to an organization in any way. */
+/** All members, in whatever team; undefined when the source doesn't show them. */
 export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
-  ifAvailable(collect(source.list(SourceUser, `/orgs/${encodeURIComponent(organization)}/members`)))
+  ifAvailable(collect(source.list(SourceUser, organizationPath(organization, 'members'))))
 
 /**
- * The organization and its members. Its repositories come only after this has succeeded: `moving.repositories` has them
- * then, as they were when the rights of the members were compared.
- * @param users names of those who may be members, for a source that has no list of them
+ * Copies an organization and its members. `migration.repositories` gets its repositories only when this has succeeded, as
+ * they were when the rights of the members were compared.
+ * @param users names of the possible members, for an Allot, which has no teams
  */
 export const copyOrganization = (
   migration: Migration,
@@ -39,8 +47,8 @@ export const copyOrganization = (
     const rights = source.isAllot
       ? await allotRights(source, name, users)
       : await teamRights(source, name, repositories)
-    const here = await accountFor(migration, organization, rights)
-    await copyMembers(migration, here, rights)
+    const account = await accountFor(migration, organization, rights.owners)
+    await copyMembers(migration, account, rights)
     for (const login of rights.leftOut) report.leftOut(LEFT_OUT, `${login} of ${name}`)
     migration.repositories.set(name.toLowerCase(), repositories)
   })
@@ -53,7 +61,7 @@ const allotRights = async (
 ): Promise<MemberRights> => {
   const members = new Set<string>()
   for (const login of users) {
-    const path = `/orgs/${encodeURIComponent(organization)}/members/${encodeURIComponent(login)}`
+    const path = organizationPath(organization, `members/${encodeURIComponent(login)}`)
     const status = await source.status(path)
     if (status >= 300 && status !== 404) throw new SourceError(status, `${path} answered ${status}`)
     if (status !== 404) members.add(login.toLowerCase())
@@ -61,88 +69,93 @@ const allotRights = async (
   return { owners: new Set(), members, leftOut: [] }
 }
 
-/** @throws AllotError invalid when it was made here: its members here have no rights at the source */
+/** @throws AllotError invalid when the organization was created here: its members here have no rights at the source */
 const accountFor = async (
   migration: Migration,
-  given: SourceOrganization,
-  { owners }: MemberRights,
+  organization: SourceOrganization,
+  owners: MemberRights['owners'],
 ): Promise<Account> => {
   const { source, allot, report, history } = migration
   const { accounts } = allot.hosting
-  const name = given.name.toLowerCase()
-  const there = await accounts.byName(name)
-  const visibility = visibilityAt(source, given.visibility)
-  if (!isThere(there, 'organization')) return create(migration, given, owners)
+  const name = organization.name.toLowerCase()
+  const existing = await accounts.byName(name)
+  if (!isOfKind(existing, 'organization')) return createOrganization(migration, organization, owners)
   const known = await history.get('account', '', name)
-  if (known === undefined || (known.ids.length > 0 && !known.ids.includes(there.id))) throw invalid(MADE_HERE)
+  const isCopied = known !== undefined && (known.ids.length === 0 || known.ids.includes(existing.id))
+  if (!isCopied) throw invalid(CREATED_HERE)
   report.found('organizations')
-  await followAccount(migration, there, grantsOfAudience(audienceOf[visibility]))
-  return (await accounts.byId(there.id)) ?? there
+  await followAccount(migration, existing, grantsAt(source, organization))
+  return (await accounts.byId(existing.id)) ?? existing
 }
 
-/** Its first owner is one of those of the source, or there is none. */
-const create = async (
+const grantsAt = (source: Source, { visibility }: SourceOrganization): string[] =>
+  audienceGrants(audienceOf[visibilityAt(source, visibility)])
+
+/** The first of the source's owners who exists here becomes the owner; otherwise the organization has none. */
+const createOrganization = async (
   { source, allot, report, history }: Migration,
-  { name, full_name, website, description, location, ...given }: SourceOrganization,
+  organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
   const { accounts, organizations } = allot.hosting
+  const { name, full_name, website, description, location, visibility } = organization
   const scope = name.toLowerCase()
-  const visibility = visibilityAt(source, given.visibility)
-  const record = {
-    kind: 'account',
-    scope: '',
-    name: scope,
-    ids: [],
-    grants: [],
-  } as const
+  const record = { kind: 'account', scope: '', name: scope, ids: [], grants: [] } as const
   await history.save([record])
   let owner: Account | undefined
   for (const login of owners) {
-    const found = await accounts.byName(login)
-    if (found?.kind === 'user') owner ??= found
+    const account = await accounts.byName(login)
+    if (account?.kind === 'user') owner ??= account
   }
-  const membership = { kind: 'membership', scope, ids: [], grants: [] } as const
-  if (owner !== undefined) await history.save([{ ...membership, name: owner.name.toLowerCase() }])
+  if (owner !== undefined)
+    await history.save([{ kind: 'membership', scope, name: owner.name.toLowerCase(), ids: [], grants: [] }])
   const { id } = await organizations.create(owner?.id, {
-    ...{ name, visibility, fullName: full_name ?? '', website: website ?? '' },
-    ...{ description: description ?? '', location: location ?? '' },
+    name,
+    visibility: visibilityAt(source, visibility),
+    fullName: full_name ?? '',
+    website: website ?? '',
+    description: description ?? '',
+    location: location ?? '',
   })
-  await history.save([{ ...record, ids: [id], grants: grantsOfAudience(audienceOf[visibility]) }])
+  await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
   report.copied('organizations')
-  if (owner === undefined) report.behind(NO_OWNER, name)
-  report.behind(TEAMS, name)
+  if (owner === undefined) report.notCopied(NO_OWNER, name)
+  report.notCopied(TEAMS, name)
   return (await accounts.byId(id))!
 }
 
-/** A membership that came from the source follows it, up and down; one that was made here stays as it is. */
+/** Copied memberships follow the source, to more rights and to fewer. Memberships that were created here stay. */
 export const copyMembers = async (
   migration: Migration,
-  here: Account,
-  { owners, members }: MemberRights,
+  organization: Account,
+  { owners, members }: Pick<MemberRights, 'owners' | 'members'>,
 ): Promise<void> => {
   const { allot, report } = migration
   const { accounts, organizations } = allot.hosting
-  const things = membershipsOf(migration, here)
+  const memberships = membershipsOf(migration, organization)
   const wanted = [...members].map((login) => ({
-    ...{ name: login, label: login, grants: owners.has(login) ? [OWNER] : [] },
-    bring: async () => {
+    name: login,
+    label: login,
+    grants: owners.has(login) ? [OWNER] : [],
+    async create() {
       const member = await accounts.byName(login)
-      if (member?.kind !== 'user') report.behind(STRANGERS, `${login} of ${here.name}`)
-      else await organizations.setMember(here.id, member.id, { owner: owners.has(login) })
-      return member?.kind === 'user'
+      const isUser = member?.kind === 'user'
+      if (isUser) await organizations.setMember(organization.id, member.id, { owner: owners.has(login) })
+      else report.notCopied(NOT_HERE, `${login} of ${organization.name}`)
+      return isUser
     },
   }))
-  await follow(migration, things, wanted)
-  for (const login of members) await followOwnership(migration, here, things, login, owners.has(login))
+  await follow(migration, memberships, wanted)
+  for (const login of members)
+    await followOwnership(migration, organization, memberships, login, owners.has(login))
 }
 
 const followOwnership = async (
   migration: Migration,
-  { name: organization }: Account,
+  organization: Account,
   { kind, scope, find }: Things,
   login: string,
-  isOwnerThere: boolean,
+  isOwnerAtSource: boolean,
 ): Promise<void> => {
   const { history, allot } = migration
   const { organizations } = allot.hosting
@@ -151,20 +164,16 @@ const followOwnership = async (
   const [id, member] = ids as [number, number]
   const isOwner = await organizations.isOwner(id, member)
   const known = await history.get(kind, scope, login)
-  const isBrought = known !== undefined && String(known.ids) === String(ids)
-  // Made an owner at the source since the membership was brought.
-  if (isBrought && isOwnerThere && !isOwner && !known.grants.includes(OWNER)) {
+  const isCopied = known !== undefined && String(known.ids) === String(ids)
+  // The member became an owner at the source after the membership was copied.
+  if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(OWNER)) {
     await organizations.setMember(id, member, { owner: true })
     return history.save([{ ...known, grants: [OWNER] }])
   }
-  await followGrants(
-    migration,
-    {
-      ...{ kind, scope, name: login, id: member, label: `${login} (${organization})` },
-      here: isOwner ? [OWNER] : [],
-      source: isOwnerThere ? [OWNER] : [],
-    },
-    () => organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
+  const subject = { kind, scope, name: login, id: member, label: `${login} (${organization.name})` }
+  const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
+  await followGrants(migration, { ...subject, here, source }, () =>
+    organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
   )
 }
 
@@ -175,7 +184,9 @@ const membershipsOf = ({ allot }: Migration, organization: Account): Things => {
     return member?.kind === 'user' ? [organization.id, member.id] : undefined
   }
   return {
-    ...{ kind: 'membership', scope: organization.name.toLowerCase(), parts },
+    kind: 'membership',
+    scope: organization.name.toLowerCase(),
+    parts,
     async find(login) {
       const ids = await parts(login)
       const isMember = await organizations.hasMember(asOperator(0), organization.name, login)

@@ -1,75 +1,71 @@
 import { escapeControl } from '../terminal/print.ts'
 
-/** What a migration came to. */
+/** Collects what a migration did, and what it could not do. */
 export interface Report {
   /** @param kind such as `users` */
   copied(kind: string): void
-  /** It was there already, and stays as it is. */
+  /** It already existed here. */
   found(kind: string): void
-  /** What cannot come along, and on whom that falls. */
-  behind(what: string, whom: string): void
-  /** A right that cannot be said here. Each of them is named. */
-  leftOut(what: string, whom: string): void
-  /** It was withdrawn at the source since an earlier run. */
-  tookBack(what: string, whom: string): void
-  /** It is not the same here as at the source, and stays so. */
-  differs(what: string, whom: string): void
-  /** What should have come, and did not. */
-  failed(what: string, why: string): void
-  /** Whether everything came that can. */
+  /** It cannot be copied. @param name whose it is */
+  notCopied(what: string, name: string): void
+  /** A right that Allot cannot express. Every name is listed. */
+  leftOut(what: string, name: string): void
+  /** The source revoked it after an earlier migration had copied it. */
+  revoked(what: string, name: string): void
+  /** It differs from the source, and stays unchanged. */
+  differs(what: string, name: string): void
+  /** It should have been copied. */
+  failed(what: string, reason: string): void
+  /** Whether nothing failed. */
   isComplete(): boolean
   lines(): string[]
 }
 
-/** Names that are written out; of more, how many there are. */
-const NAMED = 10
+/** Further names are only counted. */
+const MAX_NAMES = 10
+
+type NamesByReason = Map<string, Set<string>>
 
 export const createReport = (): Report => {
   const counts = new Map<string, { copied: number; found: number }>()
-  const listed = () => new Map<string, Set<string>>()
-  const [behind, leftOut, tookBack, differing] = [listed(), listed(), listed(), listed()]
-  const into = (list: Map<string, Set<string>>) => (what: string, whom: string) =>
-    void list.set(what, (list.get(what) ?? new Set()).add(whom))
+  const [notCopied, leftOut, revoked, differs]: NamesByReason[] = [new Map(), new Map(), new Map(), new Map()]
   const failures: string[] = []
-  const countOf = (kind: string) => {
-    const count = counts.get(kind) ?? { copied: 0, found: 0 }
-    counts.set(kind, count)
-    return count
+  const count = (kind: string, outcome: 'copied' | 'found') => {
+    const counted = counts.get(kind) ?? { copied: 0, found: 0 }
+    counted[outcome]++
+    counts.set(kind, counted)
   }
-
+  const addTo = (names: NamesByReason) => (what: string, name: string) =>
+    void names.set(what, (names.get(what) ?? new Set()).add(name))
   return {
-    copied: (kind) => void countOf(kind).copied++,
-    found: (kind) => void countOf(kind).found++,
-    behind: into(behind),
-    leftOut: into(leftOut),
-    tookBack: into(tookBack),
-    differs: into(differing),
-    failed: (what, why) => void failures.push(`${what}: ${why}`),
+    copied: (kind) => count(kind, 'copied'),
+    found: (kind) => count(kind, 'found'),
+    notCopied: addTo(notCopied!),
+    leftOut: addTo(leftOut!),
+    revoked: addTo(revoked!),
+    differs: addTo(differs!),
+    failed: (what, reason) => void failures.push(`${what}: ${reason}`),
     isComplete: () => failures.length === 0,
     lines: () =>
       [
         ...[...counts].map(
-          ([kind, { copied, found }]) => `${kind}: ${copied} copied, ${found} there already`,
+          ([kind, { copied, found }]) => `${kind}: ${copied} copied, ${found} already there`,
         ),
-        ...section(
-          'stayed behind',
-          [...behind].map(([what, whom]) => `${what}: ${named([...whom])}`),
-        ),
-        ...section('rights left out', linesOf(leftOut)),
-        ...section('taken back, because the source withdrew it', linesOf(tookBack)),
-        ...section('different here, and left as it is', linesOf(differing)),
+        ...section('not copied', linesOf(notCopied!, MAX_NAMES)),
+        ...section('rights left out', linesOf(leftOut!)),
+        ...section('revoked, because the source revoked it', linesOf(revoked!)),
+        ...section('different here, and left unchanged', linesOf(differs!)),
         ...section('failed', failures),
       ].map(escapeControl),
   }
 }
 
-const linesOf = (list: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
-  [...list].map(([what, whom]) => `${what}: ${[...whom].join(', ')}`)
+const linesOf = (namesByReason: NamesByReason, maxNames = Number.POSITIVE_INFINITY): string[] =>
+  [...namesByReason].map(([what, set]) => {
+    const names = [...set]
+    const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
+    return `${what}: ${names.slice(0, maxNames).join(', ')}${more}`
+  })
 
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
-
-const named = (whom: readonly string[]): string => {
-  const more = whom.length - NAMED
-  return more <= 0 ? whom.join(', ') : `${whom.slice(0, NAMED).join(', ')} and ${more} more`
-}

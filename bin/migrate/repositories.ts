@@ -1,4 +1,6 @@
+import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { invalid } from '../../lib/errors.ts'
+import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
 import {
   type Account,
   type Audience,
@@ -6,103 +8,142 @@ import {
   type Repository,
   type Visibility,
 } from '../../lib/records/schema/index.ts'
-import { copyGitData } from './git-data.ts'
-import { followGrants } from './grants.ts'
-import { asOperator, collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { audienceGrants, visibilityAt } from './accounts.ts'
+import { followGrants } from './follow.ts'
+import {
+  asOperator,
+  collect,
+  ifAvailable,
+  type Migration,
+  organizationPath,
+  reportErrors,
+  repositoryPath,
+  userPath,
+} from './migration.ts'
 import type { Source } from './source.ts'
 import { SourceRepository, SourceUser } from './source-types.ts'
-import { audienceAt, audienceHere, grantsOfAudience, WRITABLE } from './visibility.ts'
+
+const MORE_VISIBLE = 'more people may see it here than at the source, so its git data is not copied'
+const DIVERGED = 'some of its branches or tags have diverged here, and stay unchanged'
+const LFS = 'LFS objects: copy them with `git lfs fetch --all` there and `git lfs push --all` here'
+const GIT_TURNED_OFF = 'git data, because repositories are turned off here'
+const MIRROR = 'mirrors, which become ordinary repositories'
+const FORK = 'forks, which are independent repositories here'
+const CONTENTS = 'issues, pull requests and releases'
+const NOT_LOOKED_FOR = 'wikis, packages, webhooks and deploy keys, which are not looked for'
+const COLLABORATORS = 'collaborators of single repositories'
+
+/** Whether pushes are possible, as a right. The history stores this text, so it must not change. */
+const WRITABLE = 'it is not archived'
 
 export const repositoriesOf = async (
   source: Source,
   kind: Account['kind'],
   owner: string,
 ): Promise<SourceRepository[]> => {
-  const path = `/${kind === 'user' ? 'users' : 'orgs'}/${encodeURIComponent(owner)}/repos`
-  const listed = await collect(source.list(SourceRepository, path))
-  return listed.filter((one) => one.owner.login.toLowerCase() === owner.toLowerCase())
+  const path = kind === 'user' ? userPath(owner, 'repos') : organizationPath(owner, 'repos')
+  const repositories = await collect(source.list(SourceRepository, path))
+  return repositories.filter((repository) => repository.owner.login.toLowerCase() === owner.toLowerCase())
 }
 
 /**
- * The record first and then its git data, which a repository that is there already may still lack.
- * @param visibility of its owner at the source
+ * Copies the record of a repository, and then its git data, which an existing repository may still lack.
+ * @param ownerVisibility at the source
  */
 export const copyRepository = (
   migration: Migration,
   given: SourceRepository,
-  visibility: Visibility,
+  ownerVisibility: Visibility,
 ): Promise<void> =>
   reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
     const { allot, report, source } = migration
     const { accounts, repositories } = allot.hosting
     const owner = await accounts.byName(given.owner.login)
-    if (owner === undefined) throw invalid('its owner is not here')
-    const audience = audienceAt(source, visibility, given)
-    const there =
-      (await repositories.find(asOperator(0), owner.name, given.name)) ??
-      (await renamedHere(migration, owner, given))
-    const record = there ?? (await create(migration, owner, given, audience))
-    if (there === undefined) {
+    if (owner === undefined) throw invalid('its owner does not exist here')
+    const audience = audienceAt(source, ownerVisibility, given)
+    const existing = await findHere(migration, owner, given)
+    let repository: Repository
+    if (existing === undefined) {
+      repository = await createRepository(migration, owner, given, audience)
       report.copied('repositories')
-      tellOfRest(migration, given)
-    } else report.found('repositories')
-    await tellOfCollaborators(migration, given)
-    const rights = [...grantsOfAudience(audience), ...(given.archived === true ? [] : [WRITABLE])]
-    const here =
-      there === undefined ? record : await followRepository(migration, owner, record, rights, given.name)
-    if (here.empty && here.website !== (given.website ?? ''))
-      await repositories.edit(here.id, { website: given.website ?? '' })
-    // More people would see the data here than there.
-    if (audienceHere(owner, here) < audience) throw invalid(MORE_OPEN)
-    if (given.empty !== true) await copyGitData(migration, here, given)
+      reportNotCopied(migration, given)
+    } else {
+      report.found('repositories')
+      repository = await followRepository(migration, owner, existing, grantsAt(audience, given), given.name)
+    }
+    await reportCollaborators(migration, given)
+    const website = given.website ?? ''
+    if (repository.empty && repository.website !== website)
+      await repositories.edit(repository.id, { website })
+    if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
+    if (given.empty !== true) await copyGitData(migration, repository, given)
   })
 
-const MORE_OPEN = 'more people may see it here than at the source, so no git data comes'
-
-const renamedHere = async (
+/** By its name, or by its id when it was copied and then renamed here. */
+const findHere = async (
   { allot, history }: Migration,
   owner: Account,
   { name }: SourceRepository,
 ): Promise<Repository | undefined> => {
+  const { repositories } = allot.hosting
+  const found = await repositories.find(asOperator(0), owner.name, name)
+  if (found !== undefined) return found
   const known = await history.get('repository', owner.name.toLowerCase(), name.toLowerCase())
-  const found = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
-  return found?.owner === owner.id ? found : undefined
+  const renamed = known?.ids[0] === undefined ? undefined : await repositories.byId(known.ids[0])
+  return renamed?.owner === owner.id ? renamed : undefined
 }
 
+/** A repository is never visible to more people than its owner is. */
+const audienceAt = (source: Source, ownerVisibility: Visibility, given: SourceRepository): Audience =>
+  given.private || given.internal === true
+    ? audienceOf.private
+    : audienceOf[visibilityAt(source, ownerVisibility)]
+
+const audienceHere = (owner: Account, repository: Repository): Audience =>
+  repository.private ? audienceOf.private : audienceOf[owner.visibility]
+
+const grantsAt = (audience: Audience, { archived }: SourceRepository): string[] => [
+  ...audienceGrants(audience),
+  ...(archived === true ? [] : [WRITABLE]),
+]
+
+const grantsHere = (owner: Account, repository: Repository): string[] => [
+  ...audienceGrants(audienceHere(owner, repository)),
+  ...(repository.archived ? [] : [WRITABLE]),
+]
+
 /**
- * @param source the rights at the source; none when it is gone there
- * @param name at the source
+ * @param source the rights at the source; none when the repository was deleted there
+ * @param name the name at the source
+ * @returns the repository as it is afterwards
  */
 export const followRepository = async (
   migration: Migration,
   owner: Account,
-  record: Repository,
+  repository: Repository,
   source: readonly string[],
   name: string,
 ): Promise<Repository> => {
   const { repositories } = migration.allot.hosting
-  await followGrants(
-    migration,
-    {
-      ...{ kind: 'repository', scope: owner.name.toLowerCase(), name: name.toLowerCase() },
-      ...{ id: record.id, label: `${owner.name}/${record.name}`, here: grantsOf(owner, record), source },
-    },
-    (grants) =>
-      repositories.edit(record.id, {
-        ...(grants.some((one) => one !== WRITABLE) && { private: true }),
-        ...(grants.includes(WRITABLE) && { archived: true }),
-      }),
+  const { id } = repository
+  const subject = {
+    kind: 'repository',
+    scope: owner.name.toLowerCase(),
+    name: name.toLowerCase(),
+    id,
+    label: `${owner.name}/${repository.name}`,
+  } as const
+  await followGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
+    repositories.edit(id, {
+      ...(grants.some((grant) => grant !== WRITABLE) && { private: true }),
+      ...(grants.includes(WRITABLE) && { archived: true }),
+    }),
   )
-  return (await repositories.byId(record.id)) ?? record
+  return (await repositories.byId(id)) ?? repository
 }
 
-const grantsOf = (owner: Account, record: Repository): string[] => [
-  ...grantsOfAudience(audienceHere(owner, record)),
-  ...(record.archived ? [] : [WRITABLE]),
-]
-
-/** Private where its owner here is known to more people than the repository is at the source. */
-const create = async (
+/** Private when its owner here is visible to more people than the repository is at the source. */
+const createRepository = async (
   { allot, history }: Migration,
   owner: Account,
   given: SourceRepository,
@@ -110,43 +151,79 @@ const create = async (
 ): Promise<Repository> => {
   const { repositories } = allot.hosting
   const [scope, name] = [owner.name.toLowerCase(), given.name.toLowerCase()]
-  const noted = { kind: 'repository', scope, name, ids: [], grants: [] } as const
-  // A user who makes a repository watches it, and may have stopped at the source.
-  const watch = { ...noted, kind: 'watch', name: `${scope}/${name}` } as const
-  await history.save(owner.kind === 'user' ? [noted, watch] : [noted])
+  const record = { kind: 'repository', scope, name, ids: [], grants: [] } as const
+  // A user who creates a repository watches it, and may have stopped to do so at the source.
+  const watch = { ...record, kind: 'watch', name: `${scope}/${name}` } as const
+  await history.save(owner.kind === 'user' ? [record, watch] : [record])
   const { id } = await repositories.create(owner, owner, {
     name: given.name,
     description: given.description ?? '',
     private: audience > audienceOf[owner.visibility],
     defaultBranch: given.default_branch || undefined,
   })
-  const wanted = { website: given.website ?? '', archived: given.archived === true }
-  const created = await repositories.edit(id, wanted)
-  if (created === undefined) throw invalid('it was deleted meanwhile')
-  await history.save([{ ...noted, ids: [id], grants: grantsOf(owner, created) }])
+  const edit = { website: given.website ?? '', archived: given.archived === true }
+  const created = await repositories.edit(id, edit)
+  if (created === undefined) throw invalid('it was deleted during the migration')
+  await history.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
   return created
 }
 
-const MIRROR = 'mirrors, which are ordinary repositories here'
-const FORK = 'forks, which stand alone here'
-const CONTENTS = 'issues, pull requests and releases'
-const UNASKED = 'wikis, packages, webhooks and deploy keys, which are not looked for'
-
-const tellOfRest = ({ report }: Migration, given: SourceRepository): void => {
+const reportNotCopied = ({ report }: Migration, given: SourceRepository): void => {
   const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
-  report.behind(UNASKED, given.full_name)
-  if (given.mirror === true) report.behind(MIRROR, given.full_name)
-  if (given.fork === true) report.behind(FORK, given.full_name)
-  if (issues + pulls + releases > 0) report.behind(CONTENTS, given.full_name)
+  report.notCopied(NOT_LOOKED_FOR, given.full_name)
+  if (given.mirror === true) report.notCopied(MIRROR, given.full_name)
+  if (given.fork === true) report.notCopied(FORK, given.full_name)
+  if (issues + pulls + releases > 0) report.notCopied(CONTENTS, given.full_name)
 }
 
-const COLLABORATORS = 'collaborators of single repositories'
-
-const tellOfCollaborators = async (
-  { source, report }: Migration,
-  { owner, name, full_name }: SourceRepository,
-) => {
-  const path = `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}/collaborators`
+const reportCollaborators = async ({ source, report }: Migration, given: SourceRepository): Promise<void> => {
+  const path = repositoryPath(given, 'collaborators')
   for (const { login } of (await ifAvailable(collect(source.list(SourceUser, path)))) ?? [])
-    report.leftOut(COLLABORATORS, `${login} of ${full_name}`)
+    report.leftOut(COLLABORATORS, `${login} of ${given.full_name}`)
 }
+
+/**
+ * Fetches branches and tags. The push journal records the fetch before git changes anything, so that the next start counts
+ * what an interrupted fetch has left, and the next migration completes it.
+ */
+const copyGitData = async (
+  { source, allot, report, git }: Migration,
+  { id, empty, size }: Repository,
+  given: SourceRepository,
+): Promise<void> => {
+  if (git === undefined) return report.notCopied(GIT_TURNED_OFF, given.full_name)
+  if (empty) checkSize(given, git.largest)
+  const { pushJournal } = allot.hosting
+  let entry: number | undefined
+  const { owner, name } = given
+  const url = `${source.base}/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}.git`
+  const { code, stderr } = await fetchFrom(
+    id,
+    { url, authorization: source.authorization },
+    {
+      ...git,
+      isEmpty: empty,
+      async started(pid) {
+        entry = await pushJournal.begin(id, pid)
+      },
+    },
+  )
+  const after = entry === undefined ? undefined : await pushJournal.settle(entry, id)
+  if (code !== 0)
+    throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
+  if (after === undefined || after.size === size) return report.found('git data')
+  report.copied('git data')
+  if (await usesLfs(id, git)) report.notCopied(LFS, given.full_name)
+}
+
+const checkSize = ({ size }: SourceRepository, maxBytes: number | undefined): void => {
+  const bytes = size * 1024
+  if (maxBytes !== undefined && bytes > maxBytes)
+    throw invalid(
+      `it has ${formatSizeFixed(bytes)}, and git.largest_push permits ${formatSizeFixed(maxBytes)} at once`,
+    )
+}
+
+/** The last line of what git prints says why it failed. */
+const lastLine = (stderr: string): string =>
+  stderr.split('\n').findLast((line) => line.trim() !== '') ?? 'git was stopped'

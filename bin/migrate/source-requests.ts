@@ -1,11 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fetchErrorReason } from '../client/remote-address.ts'
 
 /**
- * Requests to the source. Every answer is bounded in time and size, and redirects are not followed: the token goes to the
- * address that it was given for and nowhere else.
+ * Requests to the source, which is not trusted: every response is limited in time and size, every list in pages, and
+ * redirects are not followed, so that the token is sent to no other server.
  */
 export interface Limits {
-  /** Milliseconds for one answer with its body. */
+  /** For one response with its body. */
   timeoutMs: number
   /** Bytes of one body, after decompression. */
   maxBytes: number
@@ -15,60 +17,93 @@ export interface Limits {
 
 export const LIMITS: Limits = { timeoutMs: 120_000, maxBytes: 32 * 1024 * 1024, maxPages: 20_000 }
 
-export interface Answer {
+export interface SourceResponse {
   status: number
   headers: Headers
   text: string
 }
 
-/** How often a request is sent to a server that is busy. */
-const TRIES = 4
+class TooLargeError extends Error {}
 
-/** @throws Error when the server cannot be reached, or its answer is too slow or too large */
-export const request = async (
+/** @throws Error when the server cannot be reached, or its response is too slow or too large */
+export const sendRequest = async (
   base: string,
   url: string,
   headers: Record<string, string>,
   { timeoutMs, maxBytes }: Limits,
-): Promise<Answer> => {
+): Promise<SourceResponse> => {
   try {
     const signal = AbortSignal.timeout(timeoutMs)
-    const answer = await fetch(url, { headers, redirect: 'manual', signal })
-    return { status: answer.status, headers: answer.headers, text: await bodyOf(answer, maxBytes) }
+    const response = await fetch(url, { headers, redirect: 'manual', signal })
+    return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
   } catch (cause) {
-    if (cause instanceof TooLarge) throw new Error(`${url.split('?')[0]} ${cause.message}`)
+    const path = url.split('?')[0]
+    if (cause instanceof TooLargeError) throw new Error(`${path} answered more than ${maxBytes} bytes`)
     if ((cause as Error).name === 'TimeoutError')
-      throw new Error(`${url.split('?')[0]} did not answer within ${timeoutMs / 1000} s`, { cause })
-    throw new Error(`${base} cannot be reached: ${reasonOf(cause as Error)}`, { cause })
+      throw new Error(`${path} did not answer within ${timeoutMs / 1000} s`, { cause })
+    throw new Error(`${base} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
   }
 }
 
-/** Sends the request again, after a pause, while the server says that it is busy. */
-export const patientRequest = async (send: () => Promise<Answer>): Promise<Answer> => {
-  for (let attempts = 1; ; attempts++) {
-    const answer = await send()
-    if ((answer.status !== 429 && answer.status !== 503) || attempts === TRIES) return answer
-    const seconds = Number(answer.headers.get('retry-after'))
-    await pause(Math.min(seconds > 0 ? seconds : attempts, 60) * 1000)
-  }
-}
-
-class TooLarge extends Error {}
-
-const bodyOf = async ({ body }: Response, maxBytes: number): Promise<string> => {
+const readBody = async ({ body }: Response, maxBytes: number): Promise<string> => {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
     // Leaving the loop closes the connection.
-    if (size > maxBytes) throw new TooLarge(`answered more than ${maxBytes} bytes`)
+    if (size > maxBytes) throw new TooLargeError()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** When every address of a name fails, the reasons are in the AggregateError, whose own message is empty. */
-const reasonOf = ({ cause, message }: Error): string => {
-  if (!(cause instanceof Error)) return message
-  return cause instanceof AggregateError ? (cause.errors[0] as Error).message : cause.message
+const MAX_ATTEMPTS = 4
+const MAX_PAUSE_SECONDS = 60
+
+/** Repeats a request while the server answers that it is busy, after the pause that it asks for. */
+export const retryWhileBusy = async (send: () => Promise<SourceResponse>): Promise<SourceResponse> => {
+  for (let attempt = 1; ; attempt++) {
+    const response = await send()
+    const isBusy = response.status === 429 || response.status === 503
+    if (!isBusy || attempt === MAX_ATTEMPTS) return response
+    const seconds = Number(response.headers.get('retry-after'))
+    await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
+  }
+}
+
+const PAGE_SIZE = 50
+
+/**
+ * The items of a list, page by page. The list ends whatever the server answers: a page that is sent a second time, or more
+ * pages than a list may have, is an error.
+ * @param readPage reads the page at a path
+ * @param parse parses the items of a page
+ */
+export async function* readPages<T>(
+  path: string,
+  readPage: (path: string) => Promise<SourceResponse>,
+  parse: (text: string) => T[],
+  { maxPages }: Pick<Limits, 'maxPages'>,
+): AsyncGenerator<T, void, undefined> {
+  const separator = path.includes('?') ? '&' : '?'
+  const digests = new Set<string>()
+  let previous = ''
+  for (let [page, received] = [1, 0]; page <= maxPages; page++) {
+    const { text, headers } = await readPage(`${path}${separator}page=${page}&limit=${PAGE_SIZE}`)
+    const digest = createHash('sha256').update(text).digest('base64')
+    // A list without pages sends the same items for every page.
+    if (digest === previous) return
+    previous = digest
+    const items = parse(text)
+    if (items.length > 0 && digests.has(digest))
+      throw new Error(`the list ${path} of the source does not end: page ${page} was sent before`)
+    digests.add(digest)
+    yield* items
+    received += items.length
+    const total = Number(headers.get('x-total-count') ?? Number.NaN)
+    // The total can include items that this viewer cannot see, so an empty page may be followed by others.
+    if (items.length === 0 && !(page * PAGE_SIZE < total)) return
+    if (received >= total) return
+  }
+  throw new Error(`the list ${path} of the source does not end: it has more than ${maxPages} pages`)
 }

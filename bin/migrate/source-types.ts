@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** What is read of the answers of a Gitea, a Forgejo or an Allot; versions differ in what else they tell, and leave out. */
+/** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
 const text = v.optional(v.nullable(v.string()))
 const flag = v.optional(v.nullable(v.boolean()))
 const visibility = v.optional(v.picklist(['public', 'limited', 'private']), 'public')

@@ -1,44 +1,50 @@
 import * as v from 'valibot'
+import { parseAddress } from '../client/remote-address.ts'
 import { UsageError } from '../errors.ts'
-import { pagesOf } from './paging.ts'
-import { basicOf, checkScopes, SCOPES } from './scopes.ts'
-import { type Answer, LIMITS, type Limits, patientRequest, request } from './source-requests.ts'
+import {
+  LIMITS,
+  type Limits,
+  readPages,
+  retryWhileBusy,
+  type SourceResponse,
+  sendRequest,
+} from './source-requests.ts'
 import { SourceUser } from './source-types.ts'
 
 type Shape<T> = v.GenericSchema<unknown, T>
 
-/** The server that everything is copied from, over its API. */
+/** The server that everything is copied from, read through its API. */
 export interface Source {
   /** Without a slash at the end. */
   readonly base: string
-  /** An Allot, whose members of an organization may write to all its repositories. */
+  /** Whether it is an Allot, where every member of an organization may write to all its repositories. */
   readonly isAllot: boolean
-  /** Whether it answers without a token: else what is public there is for its own users. */
+  /** Whether it answers without a token. Otherwise only its users see what is public there. */
   readonly isOpen: boolean
-  /** Whose token it is. */
+  /** Owner of the token. */
   readonly login: string
-  /** An `Authorization` header that git is let in with. */
+  /** `Authorization` header for git. */
   readonly authorization: string
-  /** @throws Refused */
+  /** @throws SourceError when the source answers with an error */
   get<T>(shape: Shape<T>, path: string): Promise<T>
   /**
-   * A list, page after page.
-   * @param as whose eyes to see it with, where the server lets administrators do so: more is shown to oneself
-   * @param onRefused called when the server does not let it be seen so, and it is seen as the token's owner instead
+   * Reads a list page by page.
+   * @param sudo user to read it as, where the server permits that to administrators: users see more of their own lists
+   * @param onRefused called when the server refuses that, and the list is read as the owner of the token
    */
   list<T>(
     shape: Shape<T>,
     path: string,
-    as?: string,
+    sudo?: string,
     onRefused?: () => void,
   ): AsyncGenerator<T, void, undefined>
-  /** The status of the answer at a path. */
+  /** Status of the response at a path. */
   status(path: string): Promise<number>
-  /** A page beside the API; undefined where there is none. */
+  /** Text of a page outside of the API; undefined when the status isn't 200. */
   page(path: string): Promise<string | undefined>
 }
 
-/** The server is there, and does not give this. */
+/** The source answered with an error status. */
 export class SourceError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -47,122 +53,167 @@ export class SourceError extends Error {
   }
 }
 
-/** @throws Usage for what is no address; Error when there is no such API, or the token does not let a run see everything. */
+/** Scopes that a migration needs. */
+const SCOPES = 'read:admin, read:organization, read:repository, read:user'
+
+/** Reads a path of the API with one token. */
+interface Client {
+  base: string
+  token: string
+  request(path: string, headers?: { sudo?: string; authorization?: string }): Promise<SourceResponse>
+}
+
+/**
+ * @throws UsageError when `from` isn't an address
+ * @throws Error when there is no such API, or the token doesn't permit reading everything
+ */
 export const connectSource = async (
   from: string,
   token: string,
   limits: Limits = LIMITS,
 ): Promise<Source> => {
-  const base = baseIn(from)
+  const base = parseBase(from)
   const api = `${base}/api/v1`
-  const headers = (as?: string, authorization = `token ${token}`) => ({
-    authorization,
-    accept: 'application/json',
-    ...(as && { sudo: as }),
-  })
-
-  const ask = (path: string, as?: string): Promise<Answer> =>
-    patientRequest(() => request(base, api + path, headers(as), limits))
-
-  const whole = async (path: string, as?: string, onRefused?: () => void): Promise<Answer> => {
-    const answer = await ask(path, as)
-    if (answer.status < 300) return answer
-    // An account that may not sign in cannot be looked through, either.
-    if (as !== undefined && (answer.status === 403 || answer.status === 401)) {
-      onRefused?.()
-      return whole(path)
-    }
-    throw refusal(base, path, answer)
+  const accept = 'application/json'
+  const client: Client = {
+    base,
+    token,
+    request: (path, headers) =>
+      retryWhileBusy(() =>
+        sendRequest(base, api + path, { authorization: `token ${token}`, accept, ...headers }, limits),
+      ),
   }
-
-  const version = await introduced(base, ask)
-  const { login, is_admin } = await tokenOwner(base, ask)
-  if (is_admin !== true)
-    throw new Error(
-      `${login}, whose token this is, is no administrator of ${base}: it takes the token of one, with the scopes ${SCOPES}`,
-    )
-  await checkScopes(base, login, token, (path, authorization) =>
-    patientRequest(() => request(base, api + path, headers(undefined, authorization), limits)),
-  )
-  const open = await request(base, `${api}/version`, { accept: 'application/json' }, limits)
+  const version = await readVersion(client)
+  const login = await readAdministrator(client)
+  await checkScopes(client, login)
+  const anonymous = await sendRequest(base, `${api}/version`, { accept }, limits)
+  const read = async (path: string, sudo?: string, onRefused?: () => void): Promise<SourceResponse> => {
+    const response = await client.request(path, sudo === undefined ? {} : { sudo })
+    if (response.status < 300) return response
+    // An administrator cannot act as an account that may not sign in.
+    if (sudo === undefined || (response.status !== 403 && response.status !== 401))
+      throw sourceError(base, path, response)
+    onRefused?.()
+    return read(path)
+  }
   return {
     base,
     login,
     isAllot: version.includes('+allot-'),
-    isOpen: open.status === 200,
-    authorization: basicOf(login, token),
-    get: async (shape, path) => read(shape, base, path, (await whole(path)).text),
-    list: <T>(shape: Shape<T>, path: string, as?: string, onRefused?: () => void) =>
-      pagesOf(
+    isOpen: anonymous.status === 200,
+    authorization: basicCredentials(login, token),
+    get: async (shape, path) => parseResponse(shape, base, path, (await read(path)).text),
+    list: (shape, path, sudo, onRefused) =>
+      readPages(
         path,
-        (page) => whole(page, as, onRefused),
-        (text) => read(v.array(shape), base, path, text),
+        (page) => read(page, sudo, onRefused),
+        (text) => parseResponse(v.array(shape), base, path, text),
         limits,
       ),
-    status: async (path) => (await ask(path)).status,
+    status: async (path) => (await client.request(path)).status,
     async page(path) {
-      const { status, text } = await request(base, base + path, {}, limits)
+      const { status, text } = await sendRequest(base, base + path, {}, limits)
       return status === 200 ? text : undefined
     },
   }
 }
 
-/** People give the address of the server, or that of its API. */
-const baseIn = (from: string): string => {
-  if (!/^https?:\/\/[^/]/.test(from) || !URL.canParse(from))
-    throw new UsageError(
-      `--from ${from.replace(/[^/@]*@/, '…@')}: expected an address such as https://git.example.org`,
-    )
+/** Accepts the address of the server, and that of its API. */
+const parseBase = (from: string): string => {
+  const { origin, pathname, username, password } = parseAddress('--from', from, 'https://git.example.org')
   if (from.length > 255) throw new UsageError('--from must not be longer than 255 characters')
-  const { origin, pathname, username, password } = new URL(from)
   if (username !== '' || password !== '')
     throw new UsageError('--from must not hold a password: the token is enough')
   return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-/** @returns the version; empty where it is not shown without a known token */
-const introduced = async (base: string, ask: (path: string) => Promise<Answer>): Promise<string> => {
-  const version = await ask('/version')
-  const elsewhere = version.headers.get('location')
-  if (version.status >= 300 && version.status < 400 && elsewhere !== null)
+const readVersion = async ({ base, request }: Client): Promise<string> => {
+  const { status, headers, text } = await request('/version')
+  const location = headers.get('location')
+  if (status >= 300 && status < 400 && location !== null)
     throw new Error(
-      `${base} sends on to ${new URL(elsewhere, base).origin}, where no token goes by itself: give the address that it is served at`,
+      `${base} redirects to ${new URL(location, base).origin}, and the token is not sent there: give that address if it is the right one`,
     )
-  if (version.status === 401) throw new Error(`${base} does not know this token`)
-  const { success, output } = v.safeParse(v.object({ version: v.string() }), jsonIn(version.text))
+  if (status === 401) throw new Error(`${base} does not know this token`)
+  const { success, output } = v.safeParse(v.object({ version: v.string() }), parseJson(text))
   if (success) return output.version
-  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version does not tell one`)
+  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version has no version`)
 }
 
-const tokenOwner = async (base: string, ask: (path: string) => Promise<Answer>): Promise<SourceUser> => {
-  const user = await ask('/user')
-  if (user.status === 401) throw new Error(`${base} does not know this token`)
-  if (user.status >= 300) throw refusal(base, '/user', user)
-  return read(SourceUser, base, '/user', user.text)
-}
-
-const refusal = (base: string, path: string, { status, text }: Answer): SourceError => {
-  const { success, output } = v.safeParse(v.object({ message: v.string() }), jsonIn(text))
-  // A Forgejo repeats a wrong token in what it says of it.
-  const words =
-    success && status !== 401 && output.message !== ''
-      ? `: ${output.message.split('\n')[0]!.slice(0, 300)}`
-      : ''
-  const needs = status === 403 ? `; it takes an administrator's token with the scopes ${SCOPES}` : ''
-  return new SourceError(
-    status,
-    `${base}/api/v1${path.replace(/[?&]page=.*/, '')} answered ${status}${words}${needs}`,
+/** @returns the owner of the token */
+const readAdministrator = async ({ base, request }: Client): Promise<string> => {
+  const response = await request('/user')
+  if (response.status === 401) throw new Error(`${base} does not know this token`)
+  if (response.status >= 300) throw sourceError(base, '/user', response)
+  const { login, is_admin } = parseResponse(SourceUser, base, '/user', response.text)
+  if (is_admin === true) return login
+  throw new Error(
+    `the token belongs to ${login}, who is not an administrator of ${base}: use an administrator's token with the scopes ${SCOPES}`,
   )
 }
 
-const read = <T>(shape: Shape<T>, base: string, path: string, text: string): T => {
-  const { success, output, issues } = v.safeParse(shape, jsonIn(text))
-  if (success) return output
-  const [{ message }] = issues
-  throw new Error(`${base}/api/v1${path} did not answer as a Gitea or a Forgejo does: ${message}`)
+/** For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read before. */
+const PROBES: readonly [scope: string, path: string][] = [
+  ['read:admin', '/admin/users?limit=1'],
+  ['read:organization', '/user/orgs?limit=1'],
+  ['read:repository', '/user/repos?limit=1'],
+]
+
+const SourceTokens = v.array(
+  v.object({
+    token_last_eight: v.optional(v.string()),
+    scopes: v.optional(v.nullable(v.array(v.string()))),
+    repositories: v.optional(v.nullable(v.array(v.unknown()))),
+  }),
+)
+
+/**
+ * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked here.
+ * @throws Error that names the missing scope
+ */
+const checkScopes = async ({ base, token, request }: Client, login: string): Promise<void> => {
+  for (const [scope, path] of PROBES) {
+    const { status } = await request(path)
+    if (status === 401 || status === 403)
+      throw new Error(
+        `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
+      )
+    if (status >= 300) throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
+  }
+  // Gitea lists tokens only with Basic credentials.
+  const authorization = basicCredentials(login, token)
+  const tokens = await request(`/users/${encodeURIComponent(login)}/tokens?limit=50`, { authorization })
+  if (tokens.status !== 200) return
+  const { success, output } = v.safeParse(SourceTokens, parseJson(tokens.text))
+  const own = success ? output.find((one) => one.token_last_eight === token.slice(-8)) : undefined
+  if (own?.scopes?.includes('public-only') || (own?.repositories?.length ?? 0) > 0)
+    throw new Error(
+      `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,
+    )
 }
 
-const jsonIn = (text: string): unknown => {
+const basicCredentials = (login: string, token: string): string =>
+  `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`
+
+const sourceError = (base: string, path: string, { status, text }: SourceResponse): SourceError => {
+  const { success, output } = v.safeParse(v.object({ message: v.string() }), parseJson(text))
+  // Forgejo repeats a wrong token in the message of a 401.
+  const hasMessage = success && status !== 401 && output.message !== ''
+  const message = hasMessage ? `: ${output.message.split('\n')[0]!.slice(0, 300)}` : ''
+  const advice = status === 403 ? `; use an administrator's token with the scopes ${SCOPES}` : ''
+  const url = `${base}/api/v1${path.replace(/[?&]page=.*/, '')}`
+  return new SourceError(status, `${url} answered ${status}${message}${advice}`)
+}
+
+/** @throws Error when the text isn't JSON of this shape */
+const parseResponse = <T>(shape: Shape<T>, base: string, path: string, text: string): T => {
+  const { success, output, issues } = v.safeParse(shape, parseJson(text))
+  if (success) return output
+  throw new Error(`${base}/api/v1${path} did not answer as Gitea or Forgejo does: ${issues[0].message}`)
+}
+
+/** Undefined when the text isn't JSON. */
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,18 +1,18 @@
 import * as v from 'valibot'
-import { collect } from './migration.ts'
+import { collect, organizationPath, repositoryPath } from './migration.ts'
 import { type Source, SourceError } from './source.ts'
 import { SourceRepository, SourceTeam, SourceUser } from './source-types.ts'
 
-/** Who belongs to an organization at the source, and who of them may do there what a member may do here. Names in lower case. */
+/** Members of an organization at the source, by what they may do here. Names are in lower case. */
 export interface MemberRights {
   owners: ReadonlySet<string>
-  /** Owners too. */
+  /** Includes the owners. */
   members: ReadonlySet<string>
-  /** Members at the source whose rights cannot be said here. */
+  /** Members at the source whose rights Allot cannot express. */
   leftOut: readonly string[]
 }
 
-/** What a member here may write to: git data, issues, releases and packages of every repository. */
+/** What a member here may write in every repository: git data, issues, releases and packages. */
 const UNITS = ['repo.code', 'repo.issues', 'repo.releases', 'repo.packages']
 
 const LEVELS = ['none', 'read', 'write', 'admin', 'owner']
@@ -27,91 +27,90 @@ interface Team extends SourceTeam {
 }
 
 /**
- * The members who may be members here: a member here writes to all repositories of the organization and creates new ones, so
- * each of them must be allowed to do so at the source.
- * @throws Refused when the source does not show its teams
+ * Who may become a member here. A member here writes to all repositories of the organization and creates new ones, so each
+ * must be allowed to do that at the source.
+ * @throws SourceError when the source doesn't show its teams
  */
 export const teamRights = async (
   source: Source,
   organization: string,
   repositories: readonly SourceRepository[],
 ): Promise<MemberRights> => {
-  const teams = await teamsOf(source, organization)
-  const owners = new Set(teams.filter(isOfOwners).flatMap(({ users }) => [...users]))
+  const teams = await readTeams(source, organization)
+  const owners = new Set(teams.filter(isOwnerTeam).flatMap(({ users }) => [...users]))
   const all = new Set(teams.flatMap(({ users }) => [...users]))
-  const candidates = [...all].filter((login) => {
-    const own = teams.filter(({ users }) => users.has(login))
-    return !owners.has(login) && mayWriteEverywhere(own, repositories)
+  let writers = [...all].filter((login) => {
+    const teamsOfUser = teams.filter(({ users }) => users.has(login))
+    return !owners.has(login) && canWriteEverywhere(teamsOfUser, repositories)
   })
-  const isAdminOf = (login: string, { name }: SourceRepository) =>
+  const administers = (login: string, { name }: SourceRepository) =>
     teams.some((team) => team.level >= ADMIN && team.users.has(login) && covers(team, name))
-  let writers = candidates
-  for (const one of repositories) {
-    const others = writers.filter((login) => !isAdminOf(login, one))
-    if (others.length > 0 && (await isProtected(source, one)))
-      writers = writers.filter((login) => !others.includes(login))
+  for (const repository of repositories) {
+    const restricted = writers.filter((login) => !administers(login, repository))
+    if (restricted.length > 0 && (await isProtected(source, repository)))
+      writers = writers.filter((login) => !restricted.includes(login))
   }
   const members = new Set([...owners, ...writers])
   return { owners, members, leftOut: [...all].filter((login) => !members.has(login)) }
 }
 
-const teamsOf = async (source: Source, organization: string): Promise<Team[]> => {
-  const given = await collect(source.list(SourceTeam, `/orgs/${encodeURIComponent(organization)}/teams`))
+const readTeams = async (source: Source, organization: string): Promise<Team[]> => {
   const teams: Team[] = []
-  for (const one of given) {
-    const users = await collect(source.list(SourceUser, `/teams/${one.id}/members`))
-    const isOfAll = isOfOwners(one) || one.includes_all_repositories === true
-    const listed = isOfAll
+  for (const team of await collect(source.list(SourceTeam, organizationPath(organization, 'teams')))) {
+    const users = await collect(source.list(SourceUser, `/teams/${team.id}/members`))
+    const isOfAll = isOwnerTeam(team) || team.includes_all_repositories === true
+    const repositories = isOfAll
       ? undefined
-      : await collect(source.list(SourceRepository, `/teams/${one.id}/repos`))
+      : await collect(source.list(SourceRepository, `/teams/${team.id}/repos`))
     teams.push({
-      ...one,
-      level: isOfOwners(one) ? LEVELS.length : LEVELS.indexOf(one.permission ?? ''),
+      ...team,
+      level: isOwnerTeam(team) ? LEVELS.length : LEVELS.indexOf(team.permission ?? ''),
       users: new Set(users.map(({ login }) => login.toLowerCase())),
-      repositories: listed && new Set(listed.map(({ name }) => name.toLowerCase())),
+      repositories: repositories && new Set(repositories.map(({ name }) => name.toLowerCase())),
     })
   }
   return teams
 }
 
-const isOfOwners = ({ permission }: SourceTeam): boolean => permission === 'owner'
+const isOwnerTeam = ({ permission }: SourceTeam): boolean => permission === 'owner'
 
-const covers = ({ repositories }: Team, repository: string): boolean =>
-  repositories === undefined || repositories.has(repository.toLowerCase())
+const covers = ({ repositories }: Team, name: string): boolean =>
+  repositories === undefined || repositories.has(name.toLowerCase())
 
-const mayWriteEverywhere = (teams: readonly Team[], repositories: readonly SourceRepository[]): boolean => {
-  const writes = (covering: readonly Team[]) =>
-    UNITS.every((unit) => covering.some((team) => mayWrite(team, unit)))
+const canWriteEverywhere = (teams: readonly Team[], repositories: readonly SourceRepository[]): boolean => {
+  const canWriteAll = (covering: readonly Team[]) =>
+    UNITS.every((unit) => covering.some((team) => canWrite(team, unit)))
   return (
     teams.some((team) => team.can_create_org_repo === true) &&
-    writes(teams) &&
-    repositories.every(({ name }) => writes(teams.filter((team) => covers(team, name))))
+    canWriteAll(teams) &&
+    repositories.every(({ name }) => canWriteAll(teams.filter((team) => covers(team, name))))
   )
 }
 
-/** Versions before `units_map` name the units that the permission is for. */
-const mayWrite = ({ level, units, units_map: byUnit }: Team, unit: string): boolean => {
+/** Versions without `units_map` list the units that have the permission of the team. */
+const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string): boolean => {
   if (level >= ADMIN) return true
-  if (byUnit !== undefined && byUnit !== null)
-    return Object.hasOwn(byUnit, unit) && LEVELS.indexOf(byUnit[unit]!) >= WRITE
+  if (levelOfUnit !== undefined && levelOfUnit !== null)
+    return Object.hasOwn(levelOfUnit, unit) && LEVELS.indexOf(levelOfUnit[unit]!) >= WRITE
   return level >= WRITE && units?.includes(unit) === true
 }
 
 /**
- * Whether a writer who does not administer the repository may not push everything: mirrors, protected branches and tags.
- * Invariant: a writer passes only where the source says that it has no rules. Rules that it does not show count as rules.
- * @throws Refused when the source fails to answer
+ * Whether a writer who isn't an administrator of the repository may not push everything: mirrors, protected branches and
+ * protected tags.
+ * Invariant: false only when the source says that it has no such rules. Rules that it doesn't show count as rules.
+ * @throws SourceError when the source fails to answer
  */
-const isProtected = async (source: Source, { owner, name, mirror }: SourceRepository): Promise<boolean> => {
-  if (mirror === true) return true
-  const path = `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}`
+const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {
+  if (repository.mirror === true) return true
   for (const list of ['branch_protections', 'tag_protections'])
-    if (await hasRules(source, `${path}/${list}`)) return true
+    if (await hasRules(source, repositoryPath(repository, list))) return true
   return false
 }
 
-/** Versions without such rules do not know the path. */
+/** Versions without such rules don't know the path. */
 const NO_SUCH_LIST = [404, 405]
+const NOT_SHOWN = [401, 403]
 
 const hasRules = async (source: Source, path: string): Promise<boolean> => {
   try {
@@ -120,7 +119,7 @@ const hasRules = async (source: Source, path: string): Promise<boolean> => {
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     if (NO_SUCH_LIST.includes(error.status)) return false
-    if (error.status === 401 || error.status === 403) return true
+    if (NOT_SHOWN.includes(error.status)) return true
     throw error
   }
 }

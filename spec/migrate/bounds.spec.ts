@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { pagesOf } from '../../bin/migrate/paging.ts'
+
 import { connectSource } from '../../bin/migrate/source.ts'
-import { LIMITS } from '../../bin/migrate/source-requests.ts'
+import { LIMITS, readPages } from '../../bin/migrate/source-requests.ts'
 import { allot } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start, type TestServer } from '../support/test-server.ts'
@@ -81,7 +81,7 @@ describe('A list of the source', () => {
             text: JSON.stringify(pages[asked++ % pages.length]),
           })
           try {
-            for await (const _ of pagesOf('/x', ask, JSON.parse, { maxPages: 50 }));
+            for await (const _ of readPages('/x', ask, JSON.parse, { maxPages: 50 }));
           } catch (error) {
             assert.match((error as Error).message, /does not end/)
           }

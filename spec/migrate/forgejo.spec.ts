@@ -93,14 +93,14 @@ describe('What a real Forgejo answers', () => {
       starred.body.map((one: { full_name: string }) => one.full_name),
       ['alice/demo'],
     )
-    assert.match(report.text, /^GPG keys: 1 copied, 0 there already$/m)
+    assert.match(report.text, /^GPG keys: 1 copied, 0 already there$/m)
     assert.match(report.text, /^follows: 1 copied/m)
   })
 
   it('is told of where it is refused, or speaks of what is not here', async () => {
     const { text } = await target.from(asked())
     assert.match(text, /which the source does not show: root1, alice$/m)
-    assert.match(text, /what is not here: alice: carol$/m)
+    assert.match(text, /what does not exist here: alice: carol$/m)
     assert.match(text, /the organization closed: .*\/orgs\/closed\/teams answered 404/)
   })
 
@@ -137,7 +137,7 @@ describe('An owner who is named', () => {
     const into = await startTarget()
     try {
       const { text } = await into.from({ base: one.base, root: behind.root }, ['acme'])
-      assert.match(text, /^users: 2 copied, 0 there already\norganizations: 1 copied/m)
+      assert.match(text, /^users: 2 copied, 0 already there\norganizations: 1 copied/m)
       assert.doesNotMatch(text, /^repositories/m)
       assert.match(text, /^quota assignments: 2 copied/m)
     } finally {

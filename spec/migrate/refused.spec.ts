@@ -59,13 +59,13 @@ describe('A source', () => {
       'with a token of no administrator',
       () => source.base,
       async () => (await source.person('carl')).token,
-      /^carl, whose token this is, is no administrator of http.* with the scopes read:admin, /,
+      /^the token belongs to carl, who is not an administrator of http.* with the scopes read:admin, /,
     ],
     [
       'with a token of too few scopes',
       () => source.base,
       () => source.scoped(source.root, 'read:repository'),
-      /\/user answered 403: .*; it takes an administrator's token with the scopes read:admin, /,
+      /\/user answered 403: .*; use an administrator's token with the scopes read:admin, /,
     ],
   ]
   for (const [what, from, token, why] of REFUSED)
@@ -78,11 +78,11 @@ describe('A source', () => {
       })
     })
 
-  it('that sends on to another address is not followed with the token', async () => {
+  it('that redirects to another address is not followed with the token', async () => {
     const moved = await replay({}, (_, res) =>
       res.writeHead(301, { location: 'https://git.example.org/api/v1/version' }).end(),
     )
-    await assert.rejects(connectSource(moved.base, secret), /sends on to https:\/\/git\.example\.org, /)
+    await assert.rejects(connectSource(moved.base, secret), /redirects to https:\/\/git\.example\.org, /)
     moved.stop()
   })
 
@@ -96,9 +96,7 @@ describe('A source', () => {
       const token = await source.scoped(source.root, ...SCOPES.filter((one) => one !== lacking))
       await assert.rejects(
         target.from({ base: source.base, root: { ...source.root, token } }),
-        new RegExp(
-          `lacks the scope ${lacking}: nothing was copied; it takes .* the scopes ${SCOPES.join(', ')}$`,
-        ),
+        new RegExp(`lacks the scope ${lacking}: nothing was copied; use .* the scopes ${SCOPES.join(', ')}$`),
       )
       assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
     })
@@ -109,7 +107,7 @@ describe('A source', () => {
     const narrow = await changed({ '/users/root/tokens': { body: [own] } })
     await assert.rejects(
       target.from({ base: narrow.base, root: source.root }),
-      /sees only a part of http\S+: nothing was copied; it takes one for all repositories/,
+      /sees only a part of http\S+: nothing was copied; use one for all repositories/,
     )
     narrow.stop()
   })
@@ -119,7 +117,7 @@ describe('A source', () => {
       const odd = await changed({ '/admin/users': { body } })
       await assert.rejects(
         target.from({ base: odd.base, root: source.root }),
-        /\/admin\/users.* did not answer as a Gitea or a Forgejo does: /,
+        /\/admin\/users.* did not answer as Gitea or Forgejo does: /,
       )
       odd.stop()
     }
@@ -199,16 +197,16 @@ describe('One thing that cannot come keeps nothing else from coming', () => {
     assert.equal(report.isComplete(), false)
     for (const line of [
       /^ {2}the user login: name: login is reserved$/m,
-      /^ {2}the user acme: name: here is an organization of that name$/m,
+      /^ {2}the user acme: name: an organization here has this name$/m,
       /^ {2}the repository ann\/odd\.wiki: name: the name of a repository must not end in .*$/m,
-      /^ {2}the repository ann\/gone: its git data did not come: fatal: .*not found$/m,
-      /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push lets 1\.0 MiB come at once$/m,
+      /^ {2}the repository ann\/gone: its git data could not be fetched: fatal: .*not found$/m,
+      /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push permits 1\.0 MiB at once$/m,
       /^ {2}the SSH key old of ann: .+$/m,
       /^ {2}the quota rule odd: subjects\[0\]: unknown subject "size:moon"; expected one of: size:all, .*$/m,
       /^ {2}the quota group g: there is no rule named odd.*$/m,
       /^ {2}no email: .*: zoe$/m,
     ])
       assert.match(report.text, line)
-    assert.match(report.text, /^users: 1 copied, 1 there already$/m)
+    assert.match(report.text, /^users: 1 copied, 1 already there$/m)
   })
 })

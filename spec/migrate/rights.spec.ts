@@ -22,7 +22,7 @@ describe('Rights after a migration', () => {
           assert.ok(later.isComplete(), later.text)
           await assertNoExcess(target, after)
           const again = await target.from(given)
-          assert.doesNotMatch(again.text, /[1-9]\d* copied|taken back/)
+          assert.doesNotMatch(again.text, /[1-9]\d* copied|revoked/)
         } finally {
           source.stop()
           await target.stop()
