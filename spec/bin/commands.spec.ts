@@ -7,7 +7,7 @@ import { basic, createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot user, token and org', () => {
-  it('print the token and nothing else on standard output, and the token works', async () => {
+  it('print only the token on standard output, and the token works', async () => {
     const data = temporaryDirectory()
     const user = await allot(['user', 'add', 'ci', '--token', '--data', data])
     assert.match(user.out, /^[0-9a-f]{40}\n$/)
@@ -56,7 +56,7 @@ describe('allot user, token and org', () => {
     }
   })
 
-  it('deletes organizations, and with --purge what they own, in a store and on a server', async () => {
+  it('delete organizations, and with --purge what these own, in a store and on a server', async () => {
     const own = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', own])
     for (const name of ['acme', 'beta']) await allot(['org', 'add', name, '--owner', 'ci', '--data', own])
@@ -121,7 +121,7 @@ describe('allot user, token and org', () => {
     )
   })
 
-  it('say what to do instead when a server has the store', async () => {
+  it('advise what to do when a server has the store open', async () => {
     const data = temporaryDirectory()
     const server = await served(['--data', data])
     try {
@@ -180,7 +180,7 @@ deadline = 0
       assert.ok(err.includes(line), `${line} in\n${err}`)
   })
 
-  it('says so when it is no TOML or not there', async () => {
+  it('fails with one line when the file is not TOML or does not exist', async () => {
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server\n')
     for (const config of [file, `${file}.missing`]) {
@@ -190,7 +190,7 @@ deadline = 0
     }
   })
 
-  it('is obeyed, and what the command line says wins over it', async () => {
+  it('is applied, and options of the command line take precedence over it', async () => {
     const folder = temporaryDirectory()
     const file = join(folder, 'allot.toml')
     writeFileSync(

@@ -8,8 +8,8 @@ import { createAllot } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { served } from './program.ts'
 
-describe('The probes of the server', () => {
-  it('answer while it serves, to GET and HEAD, without credentials', async () => {
+describe('The health checks of the server', () => {
+  it('answer GET and HEAD without credentials', async () => {
     const server = await served(['--data', temporaryDirectory()])
     const origin = new URL(server.api).origin
     try {
@@ -30,7 +30,7 @@ describe('The probes of the server', () => {
     }
   })
 
-  it('say 503 at /-/readyz, and 200 at /-/healthz, when the store is down or does not answer', async () => {
+  it('answer 503 at /-/readyz and 200 at /-/healthz when the store is down or does not answer', async () => {
     const store = memory()
     let isHanging = false
     const driver: typeof store = {

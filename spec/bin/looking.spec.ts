@@ -23,7 +23,7 @@ const several = async (all: readonly string[][], env: Record<string, string>): P
 }
 
 /** One store with something to see in it, first served, and then alone. */
-describe('The command line shows', () => {
+describe('The command line', () => {
   const data = temporaryDirectory()
   let token: string
   let server: Served
@@ -74,7 +74,7 @@ describe('The command line shows', () => {
     return out
   }
 
-  it('what an owner uses, in bars and in words, to the byte', () => {
+  it("shows an owner's usage as a bar chart and as an exact number", () => {
     const shown = out('show')
     assert.match(shown, /^acme uses 3\.0 MiB of 1\.0 GiB; 1021\.0 MiB are left$/m)
     assert.match(shown, /^ {2}3,145,\d\d\d bytes$/m)
@@ -88,7 +88,7 @@ describe('The command line shows', () => {
     assert.equal(used.size.assets.artifacts, 3 * MIB)
   })
 
-  it('why, and who else', () => {
+  it('explains why an owner is over quota, and lists owners who are', () => {
     assert.match(
       out('explain'),
       /^acme uses 3\.0 MiB of 2\.0 MiB for size:assets:artifacts: OVER by 1\.0 MiB$/m,
@@ -98,7 +98,7 @@ describe('The command line shows', () => {
     assert.deepEqual(JSON.parse(out('over --json'))[0].left, -MIB)
   })
 
-  it('rules and groups, accounts, tokens without their secrets, and repositories', () => {
+  it('lists rules, groups, accounts, repositories, and tokens without their secrets', () => {
     assert.match(out('rules'), /^few +2\.0 MiB +size:assets:artifacts$/m)
     assert.match(out('groups'), /^free +few \(2\.0 MiB\), total \(1\.0 GiB\)$/m)
     assert.match(out('users'), /^\d+ +ci +administrator +yes +public +\d{4}-\d\d-\d\d +ci@/m)
@@ -112,14 +112,14 @@ describe('The command line shows', () => {
     assert.equal(out('those of an owner'), out('repositories'))
   })
 
-  it("what is one's own, without a name", async () => {
+  it('shows the usage of the user of the token when no owner is named', async () => {
     assert.match((await there('quota', 'show')).out, /^ci uses 0 B, and nothing limits it\n/)
     const away = await allot(['quota', 'show', '--data', data])
     assert.deepEqual([away.code, away.out], [2, ''])
     assert.match(away.err, /^allot: whose quota\?/)
   })
 
-  it('makes and revokes on a server what it makes in a store', async () => {
+  it('creates and deletes on a server what it creates and deletes in a store', async () => {
     const made = await there('user', 'add', 'bob', '--admin', '--token', '--json')
     const { login, token: secret } = JSON.parse(made.out)
     const own = await createSender(server.api)('GET', '/user', { token: secret })
@@ -142,7 +142,7 @@ describe('The command line shows', () => {
     )
   })
 
-  it('the same of a store that no server has, and leaves it as it was', async () => {
+  it('prints the same for a store without a server, and leaves the store unchanged', async () => {
     await server.stop()
     const links = new RegExp(new URL(server.api).origin, 'g')
     const same = ['show', 'explain', 'over --json', 'rules', 'groups', 'organizations', 'repositories']
@@ -162,7 +162,7 @@ describe('The command line shows', () => {
   })
 })
 
-describe('What a tired person types', () => {
+describe('A wrong command line', () => {
   before(() => {
     delete process.env.ALLOT_URL
     delete process.env.ALLOT_TOKEN
@@ -222,7 +222,7 @@ describe('What a tired person types', () => {
     ['a name with a slash', ['quota', 'show', '..'], 2, /is not a valid name/],
   ]
   for (const [what, args, code, err] of WRONG)
-    it(`is answered with a sentence: ${what}`, async () => {
+    it(`is refused with a sentence: ${what}`, async () => {
       const program = createProgram()
       let said = ''
       const hear = (text: string) => {
@@ -241,7 +241,7 @@ describe('What a tired person types', () => {
       assert.doesNotMatch(said, /secret/)
     })
 
-  it('ends with 2, or with 1 for what is not there, and makes no store', async () => {
+  it('exits with 2, or with 1 when the store does not exist, and creates no store', async () => {
     const cwd = temporaryDirectory()
     const env = { ALLOT_URL: '', ALLOT_TOKEN: '' }
     const misused = await allot(['quota', 'shwo'], cwd, { env })
@@ -252,7 +252,7 @@ describe('What a tired person types', () => {
     assert.ok(!existsSync(join(cwd, 'data')))
   })
 
-  it('is told so when the server is another one', async () => {
+  it('is told when the server is not an Allot', async () => {
     const other = createServer((_, res) => res.setHeader('x-total-count', 1).end('<html>')).listen(
       0,
       '127.0.0.1',

@@ -59,7 +59,7 @@ describe('/-/metrics', () => {
   })
   after(() => stop())
 
-  it('is for administrators, and with `loopback` for whoever is on this very machine', async () => {
+  it('answers administrators, and with `loopback` also requests from this machine', async () => {
     assert.equal((await read()).status, 200)
     const forwarded = await read({ 'x-forwarded-for': '192.0.2.1' })
     assert.deepEqual(
@@ -74,7 +74,7 @@ describe('/-/metrics', () => {
     assert.equal((await fetch(`${origin}/-/metrics`, { method: 'POST' })).status, 405)
   })
 
-  it('counts requests by route and status, and has no more names than there are routes', async () => {
+  it('counts requests by route and status, with one label for each route', async () => {
     const ask = createSender(`${origin}/api/v1`)
     for (let times = 0; times < 3; times++) await ask('GET', '/user/quota', { token })
     await ask('GET', '/users/nobody', { token })
@@ -95,7 +95,7 @@ describe('/-/metrics', () => {
     assert.ok(!/nobody|wp-login|demo/.test(text))
   })
 
-  it('counts methods that nobody knows as one', async () => {
+  it('counts unknown methods under one label', async () => {
     const { port } = new URL(origin)
     const socket = connect(Number(port), '127.0.0.1')
     socket.end('PROPFIND /api/v1/user HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').resume()
@@ -103,7 +103,7 @@ describe('/-/metrics', () => {
     assert.match((await asAdmin()).text, /method="other",route="none"/)
   })
 
-  it('tells of the store, the memo of quotas, the accounts and crossings', async () => {
+  it('measures the store, the caches, the accounts and quota crossings', async () => {
     const ask = createSender(`${origin}/api/v1`)
     await ask('GET', '/user/quota', { token })
     const first = (await asAdmin()).text
@@ -136,7 +136,7 @@ describe('/-/metrics', () => {
 })
 
 describe('The dashboard', () => {
-  it('names only metrics that there are', async () => {
+  it('names only metrics that exist', async () => {
     const metrics = createMetrics('loopback', '/api/v1')
     const allot = await createAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     const { origin, stop } = await listening(allot, metrics)
@@ -180,7 +180,7 @@ describe('The log of the server', () => {
   })
   after(() => server.stop())
 
-  it('has a line for each request under an id that is taken if it is sane, else made, and answered back', async () => {
+  it('has a line for each request with its id, which the client may choose and the response repeats', async () => {
     const asked = async (id?: string) => {
       const headers: Record<string, string> = id === undefined ? {} : { 'x-request-id': id }
       const answer = await fetch(`${server.api}/users/ci?page=1`, { headers })
@@ -199,7 +199,7 @@ describe('The log of the server', () => {
     assert.ok(typeof ms === 'number' && ms > 0)
   })
 
-  it('has a failure under the id of its request', async () => {
+  it('logs a failure with the id of its request', async () => {
     const told: Record<string, unknown>[] = []
     const log = {
       error: (fields: object) => void told.push({ ...fields }),
@@ -230,7 +230,7 @@ describe('The log of the server', () => {
     }
   })
 
-  it('has no token, no password, no query and no body in it', async () => {
+  it('contains no token, password, query string or body', async () => {
     const ask = createSender(server.api)
     const password = 'very hidden words'
     await ask('POST', '/admin/users', { token, body: { username: 'eve', password } })
@@ -267,14 +267,14 @@ describe('The log of the server', () => {
       assert.ok(!printed.includes(secret), `${secret} in the log`)
   })
 
-  it('goes with metrics that a token opens, and nothing else', async () => {
+  it('can be combined with metrics that require a token', async () => {
     const url = `${new URL(server.api).origin}/-/metrics`
     assert.equal((await fetch(url)).status, 401)
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
     assert.match(await answer.text(), /allot_http_request_duration_seconds_count\{/)
   })
 
-  it('and the metrics are off unless they are asked for', async () => {
+  it('is off by default, and so are the metrics', async () => {
     const plain = await served(['--data', temporaryDirectory()])
     try {
       const answer = await fetch(`${new URL(plain.api).origin}/-/metrics`)

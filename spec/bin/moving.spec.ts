@@ -61,7 +61,7 @@ describe('allot export --url', () => {
 })
 
 describe('allot export and allot import', () => {
-  it('carry everything from a running server into a store that has nothing, with all that people know by heart', async () => {
+  it('copy everything from a running server into an empty store, with ids, passwords and tokens', async () => {
     const copy = join(folder, 'copy')
     const imported = await allot(['import', file, '--data', copy])
     assert.deepEqual([imported.code, imported.out], [0, ''])
@@ -80,12 +80,12 @@ describe('allot export and allot import', () => {
     assert.equal(stdout, 'Initial commit\n')
   })
 
-  it('make a file that nobody else may read', () => {
+  it('write a file that only its owner may read', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600)
     assert.ok(!existsSync(`${file}.unfinished`))
   })
 
-  it('open the store when nothing else has it, and take pipes for files', async () => {
+  it('open the store when no server has it, and accept pipes for files', async () => {
     const { code, out } = await allot(['export', '--data', data])
     assert.equal(code, 0)
     assert.deepEqual(linesOf(out), linesOf(readFileSync(file, 'utf8')))
@@ -95,7 +95,7 @@ describe('allot export and allot import', () => {
     assert.deepEqual(linesOf((await allot(['export', '--data', piped])).out), linesOf(out))
   })
 
-  it('show how far they have come on a terminal, and nothing of it elsewhere', async (t) => {
+  it('show their progress on a terminal only', async (t) => {
     const hasScript = await exec('script', ['--version']).then(
       () => true,
       () => false,
@@ -114,7 +114,7 @@ const isWritten = (store: string): boolean =>
   readdirSync(store).some((name) => name.endsWith('.log') && statSync(join(store, name)).size > 0)
 
 describe('An import that is killed', () => {
-  it('leaves a store that is not served, and that another import makes whole', async () => {
+  it('leaves a store that no server opens and that another import completes', async () => {
     const killed = join(folder, 'killed')
     const child = begin(['import', '-', '--data', killed], folder)
     const lines = readFileSync(file, 'utf8').split('\n')
@@ -133,7 +133,7 @@ describe('An import that is killed', () => {
   })
 })
 
-describe('What cannot be moved', () => {
+describe('An export or import that fails', () => {
   const whole = () => readFileSync(file)
   const given = (name: string, bytes: Uint8Array): string => {
     const path = join(folder, name)
@@ -179,7 +179,7 @@ describe('What cannot be moved', () => {
     ],
     ['a server without a token', () => ['export', '--url', 'http://127.0.0.1:9'], 2, /--token/],
   ]
-  it('is refused with one clear line, and leaves nothing', async () => {
+  it('prints one clear line, and leaves nothing behind', async () => {
     await Promise.all(
       REFUSED.map(async ([what, args, code, err]) => {
         const outcome = await allot(args())
@@ -192,7 +192,7 @@ describe('What cannot be moved', () => {
     assert.ok(!existsSync(join(folder, 'none')))
   })
 
-  it('is what a server has open, without asking the server', async () => {
+  it('refuses a store that a server has open, and advises to use the server', async () => {
     const server = await served(['--data', data])
     try {
       const { code, err } = await allot(['export', '--data', data])

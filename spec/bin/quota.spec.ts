@@ -34,7 +34,7 @@ const MADE = [
 ].join('\n')
 
 describe('allot quota show', () => {
-  it('says a sum beyond 2^53-1 to the byte, from the store and from a server', async () => {
+  it('prints a sum above 2^53-1 exactly, from the store and from a server', async () => {
     const data = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'big', '--admin', '--token', '--data', data])
     const server = await served(['--data', data])
@@ -61,7 +61,7 @@ describe('allot quota show', () => {
 const EXACTLY = /^ {2}27,021,597,764,222,973 bytes$/m
 
 describe('allot quota apply', () => {
-  it('makes quota as the file says, shows the difference before, and does nothing the second time', async () => {
+  it('applies the plan, prints the changes before with --dry-run, and changes nothing the second time', async () => {
     const data = temporaryDirectory()
     await allot(['user', 'add', 'ci', '--data', data])
     const [file, more] = [written(PLAN), written(PLAN.replace('2 GiB', '3 GiB'))]
@@ -92,7 +92,7 @@ describe('allot quota apply', () => {
     assert.doesNotMatch((await allot(['quota', 'groups', '--data', data])).out, /b/)
   })
 
-  it('talks to a running server', async () => {
+  it('works on a running server', async () => {
     const data = temporaryDirectory()
     const { out } = await allot(['user', 'add', 'ci', '--admin', '--token', '--data', data])
     const server = await served(['--data', data])
@@ -130,7 +130,7 @@ describe('allot quota apply', () => {
     ['no TOML', 'rules = [', /cannot be read/],
   ]
   for (const [what, text, message] of WRONG)
-    it(`exits 1 with a clear line for ${what}`, async () => {
+    it(`exits with 1 and a clear line for ${what}`, async () => {
       const { code, out, err } = await allot([
         'quota',
         'apply',
@@ -143,7 +143,7 @@ describe('allot quota apply', () => {
       assert.doesNotMatch(err, /\n\s+at /)
     })
 
-  it('exits 1 for a file that is not there, and 2 for a wrong command line', async () => {
+  it('exits with 1 when the file does not exist, and with 2 for a wrong command line', async () => {
     const missing = await allot(['quota', 'apply', '/nowhere.toml', '--data', temporaryDirectory()])
     assert.deepEqual([missing.code, /cannot be read/.test(missing.err)], [1, true], missing.err)
     const file = written(PLAN)

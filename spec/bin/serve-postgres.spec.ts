@@ -58,7 +58,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.equal(tokens().length, 1, 'one of them has made the administrator')
   })
 
-  it('takes what the database is used with from the file', async (t) => {
+  it('reads the options of the driver from the configuration file', async (t) => {
     const url = new URL(await storeUrl(t))
     const schema = url.searchParams.get('schema')!
     url.searchParams.delete('schema')
@@ -75,14 +75,14 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.match(err, /storage\.pool: there is no such option/)
   })
 
-  it('says in one line that it cannot be reached, without the password', async () => {
+  it('fails with one line without the password when the database cannot be reached', async () => {
     const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
     assert.equal(code, 1)
     assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*\n$/)
     assert.doesNotMatch(err, /secret/)
   })
 
-  it('does not repeat a password out of a storage that is none', async () => {
+  it('does not print the password of a --storage that it refuses', async () => {
     const { code, err } = await allot(['serve', '--storage', 'mysql://me:secret@host/x'])
     assert.equal(code, 2)
     assert.doesNotMatch(err, /secret/)

@@ -11,7 +11,7 @@ import { createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
 describe('allot serve', () => {
-  it('makes an administrator on an empty store, and prints a curl line that works when pasted', async () => {
+  it('creates an administrator in an empty store, and prints a curl command that works', async () => {
     const server = await served(['--data', temporaryDirectory()])
     try {
       const line = await printedLine(server.printed, /^ {2}(curl .*)$/m)
@@ -23,7 +23,7 @@ describe('allot serve', () => {
     }
   })
 
-  it('gives the administrator a token at the next start when the first was killed before it had one', async () => {
+  it('creates the token at the next start when the first start was killed before', async () => {
     const data = temporaryDirectory()
     // What is there between the two writes of the first start.
     assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
@@ -37,7 +37,7 @@ describe('allot serve', () => {
     assert.doesNotMatch(again.printed(), /[0-9a-f]{40}/)
   })
 
-  it('gives nobody a token who can sign in', async () => {
+  it('creates no token for an administrator who can sign in', async () => {
     const data = temporaryDirectory()
     await allot(['user', 'add', 'root', '--admin', '--password', 'a long password', '--data', data])
     const server = await served(['--data', data])
@@ -46,7 +46,7 @@ describe('allot serve', () => {
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
   })
 
-  it('keeps everything over a restart', async () => {
+  it('keeps everything across a restart', async () => {
     const data = temporaryDirectory()
     const first = await served(['--data', data])
     const token = await printedLine(first.printed, /^ {2}([0-9a-f]{40})$/m)
@@ -89,7 +89,7 @@ describe('allot serve', () => {
     }
   })
 
-  it('finishes what is in flight when it is told to stop, with idle connections open, and exits 0', async () => {
+  it('finishes requests in flight when it is stopped with idle connections open, and exits with 0', async () => {
     const data = temporaryDirectory()
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
@@ -115,7 +115,7 @@ describe('allot serve', () => {
     idle.destroy()
   })
 
-  it('says so when the port is in use, or is none', async () => {
+  it('fails with a clear line when the port is in use or is not a port', async () => {
     const server = await served(['--data', temporaryDirectory()])
     try {
       const { port } = new URL(server.api)
@@ -132,7 +132,7 @@ describe('allot serve', () => {
     }
   })
 
-  it('shows people their storage at /, unless the file says otherwise', async () => {
+  it('serves the web pages at / unless the configuration turns them off', async () => {
     const config = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(config, '[server]\npage = false\n')
     for (const [flags, status] of [
@@ -148,7 +148,7 @@ describe('allot serve', () => {
     }
   })
 
-  it('bounds what clients can take of it as the file says', async () => {
+  it('applies the limits of the configuration to clients', async () => {
     const data = temporaryDirectory()
     const file = join(data, 'allot.toml')
     writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 500\nmax_header_size = "2 KiB"\n')
@@ -167,7 +167,7 @@ describe('allot serve', () => {
     }
   })
 
-  it('serves from memory', async () => {
+  it('serves a store in memory', async () => {
     const server = await served(['--storage', 'memory:', '--data', temporaryDirectory()])
     try {
       assert.equal((await createSender(server.api)('GET', '/users/root')).status, 200)

@@ -5,7 +5,7 @@ import { chart, shareBar } from '../../bin/terminal/chart.ts'
 import { escapeControl } from '../../bin/terminal/print.ts'
 
 describe('A bar', () => {
-  it('is as wide as it should be, grows with its share, and shows the least that there is', () => {
+  it('has the given width, grows with its share, and shows the smallest share', () => {
     const drawn = (share: number) => [...shareBar(share, 20)].indexOf('░')
     fc.assert(
       fc.property(
@@ -21,7 +21,7 @@ describe('A bar', () => {
     assert.deepEqual([shareBar(0, 3), shareBar(0.001, 3), shareBar(1, 3)], ['░░░', '▏░░', '███'])
   })
 
-  it('stands in columns', () => {
+  it('is aligned in columns', () => {
     const lines = chart([
       { label: 'a', amount: '1 B', share: 0.5, comment: 'half' },
       { label: 'longer', amount: '1023 B', share: undefined, comment: 'no limit' },
@@ -30,8 +30,8 @@ describe('A bar', () => {
   })
 })
 
-describe('What others have typed', () => {
-  it('does nothing to a terminal', () => {
+describe('Text of other users', () => {
+  it('cannot control the terminal', () => {
     for (const text of ['\u001b[31mred', 'a\rb', 'a\nb', '\u009b0m', '\u202egnp.exe', 'a\u2028b'])
       assert.doesNotMatch(escapeControl(text), /[\p{Cc}\p{Cf}\p{Zl}]/u)
     assert.equal(escapeControl('Ünïcode 你好'), 'Ünïcode 你好')

@@ -52,13 +52,13 @@ const harm = async (data: string, harmful: [key: (string | number)[], value: Uin
 }
 
 describe('allot verify', () => {
-  it('says what it has counted, and nothing else where nobody looks on', async () => {
+  it('prints what it has counted, and shows no progress without a terminal', async () => {
     const { code, out, err } = await allot(['verify', '--data', await aStore()])
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, AGREE)
   })
 
-  it('names what differs and exits 1; with --repair it says what it has mended, and all agree', async () => {
+  it('names what differs and exits with 1; with --repair it names what it has repaired, and exits with 0', async () => {
     const data = await aStore()
     await harm(data, [
       [['account', 'u', 'name', 'ann'], undefined],
@@ -83,7 +83,7 @@ describe('allot verify', () => {
     await assertAnnIsThere(data)
   })
 
-  it('leaves a record that no longer parses, names it, and exits 1 also after a repair', async () => {
+  it('names a record that cannot be parsed, leaves it, and exits with 1 even after a repair', async () => {
     const data = await aStore()
     await harm(data, [[['membership', 'r', 3, 1], Buffer.from('{"organization":3,')]])
     for (const words of [['verify', '--repair'], ['verify']]) {
@@ -94,7 +94,7 @@ describe('allot verify', () => {
     }
   })
 
-  it('says that another process has the store', async () => {
+  it('fails when another process has the store open', async () => {
     const data = temporaryDirectory()
     const server = await served(['--data', data])
     try {
@@ -108,7 +108,7 @@ describe('allot verify', () => {
     }
   })
 
-  it('makes no store where there is none', async () => {
+  it('creates no store where none exists', async () => {
     const data = temporaryDirectory()
     const { code, out, err } = await allot(['verify', '--data', data])
     assert.deepEqual(
@@ -118,12 +118,12 @@ describe('allot verify', () => {
     assert.deepEqual(await readdir(data), [])
   })
 
-  it('exits 2 for words that it does not know', async () => {
+  it('exits with 2 for an unknown option or storage', async () => {
     assert.equal((await allot(['verify', '--mend'])).code, 2)
     assert.equal((await allot(['verify', '--storage', 'oracle://'])).code, 2)
   })
 
-  it('has a bar on a terminal, which is gone when it ends', async (t) => {
+  it('shows a progress bar on a terminal, and clears it at the end', async (t) => {
     const hasScript = await promisify(execFile)('script', ['--version']).then(
       () => true,
       () => false,
@@ -151,7 +151,7 @@ const DAMAGES: [what: string, harm: (store: string, files: string[]) => Promise<
 
 describe('allot verify --repair of a LevelDB', () => {
   for (const [what, damage] of DAMAGES)
-    it(`${what} says what may be lost, keeps what can be read, and all agree`, async () => {
+    it(`${what} warns what may be lost, keeps what can be read, and leaves a consistent store`, async () => {
       const data = await aStore()
       const store = join(data, 'store')
       await damage(store, await readdir(store))

@@ -49,11 +49,11 @@ const wordsOf = (example: string): { words: string[]; flags: string[] } => {
   return { words, flags: words.filter((word) => word.startsWith('--')) }
 }
 
-describe('The words of the command line', () => {
+describe('The commands', () => {
   const commands = known()
   const leaves = commands.filter(({ command }) => command.commands.length === 0)
 
-  it('are many, and each says what it does and has an example', () => {
+  it('have a description and an example each', () => {
     assert.ok(leaves.length > 20)
     for (const { path, command, help } of leaves) {
       assert.ok(command.description().length > 8, path)
@@ -65,7 +65,7 @@ describe('The words of the command line', () => {
     }
   })
 
-  it('are used in their examples as they are', () => {
+  it('have examples that use existing commands and options', () => {
     for (const { help } of commands)
       for (const example of examplesIn(help)) {
         const { words, flags } = wordsOf(example)
@@ -128,7 +128,7 @@ describe('Completion', () => {
   })
 
   for (const [shell, offered] of Object.entries(SHELLS))
-    it(`in ${shell} knows the commands, the flags and their values`, {
+    it(`in ${shell} offers commands, options and their values`, {
       skip: isThere(shell) ? false : `there is no ${shell} here`,
     }, () => {
       const script = join(folder, `allot.${shell}`)

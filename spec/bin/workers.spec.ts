@@ -48,7 +48,7 @@ const childrenOf = async (pid: number): Promise<number[]> => {
 const isLinux = process.platform === 'linux'
 
 describe('allot serve --workers', { skip: missing }, () => {
-  it('answers on one port from several processes, and makes one administrator', async (t) => {
+  it('serves one port with several processes, and creates one administrator', async (t) => {
     const server = await serving(t)
     assert.match(server.printed(), new RegExp(`, by ${COUNT} workers$`, 'm'))
     const tokens = [...server.printed().matchAll(/^ {2}([0-9a-f]{40})$/gm)].map(([, one]) => one!)
@@ -64,7 +64,7 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.equal((await ask('GET', '/version').catch(() => 'refused')) as string, 'refused')
   })
 
-  it('tells in its metrics what all of them have counted, whoever is asked', async (t) => {
+  it('answers with the metrics of all workers, whichever worker is asked', async (t) => {
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server]\nmetrics = "token"\n')
     const server = await serving(t, '--config', file)
@@ -81,7 +81,9 @@ describe('allot serve --workers', { skip: missing }, () => {
     }
   })
 
-  it('replaces a worker that is killed, says which, and goes on answering', { skip: !isLinux }, async (t) => {
+  it('replaces a worker that is killed, logs which, and continues to answer', {
+    skip: !isLinux,
+  }, async (t) => {
     const server = await serving(t)
     await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
     const [victim] = await childrenOf(server.child.pid!)
@@ -95,7 +97,7 @@ describe('allot serve --workers', { skip: missing }, () => {
     await until(() => answers().catch(() => false))
   })
 
-  it('answers what was asked when it is told to stop, and ends with 0', async (t) => {
+  it('answers requests in flight when it is stopped, and exits with 0', async (t) => {
     const server = await serving(t)
     const agent = new Agent({ keepAlive: true })
     t.after(() => agent.destroy())
@@ -126,14 +128,14 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.deepEqual(new Set(statuses), new Set([200]))
   })
 
-  it('says once what is wrong with all of them', async () => {
+  it('prints an error of all workers once', async () => {
     const words = ['--workers', '3', '--storage', 'postgres://me:secret@127.0.0.1:1/gone']
     const { code, err } = await allot(['serve', '--port', '0', ...words])
     assert.equal(code, 1)
     assert.match(err, /^allot: the database gone at 127\.0\.0\.1:1 cannot be reached: .*\n$/)
   })
 
-  it('ends the workers when whoever keeps them is killed', { skip: !isLinux }, async (t) => {
+  it('ends the workers when the supervisor is killed', { skip: !isLinux }, async (t) => {
     const { url, drop } = await emptyStore()
     const child = begin([
       'serve',
@@ -168,7 +170,7 @@ const isThere = (pid: number): boolean => {
   }
 }
 
-describe('allot serve --workers without a store that processes share', () => {
+describe('allot serve --workers without a shared store', () => {
   for (const [storage, words] of [
     [[], /--workers 4: LevelDB belongs to one process; several processes need a shared database/],
     [['--storage', 'level:./x'], /LevelDB belongs to one process/],
@@ -188,7 +190,7 @@ describe('allot serve --workers without a store that processes share', () => {
     })
 
   for (const count of ['0', '-1', 'many', '1.5', '129'])
-    it(`${count} workers are refused`, async () => {
+    it(`refuses ${count} workers`, async () => {
       const { code, err } = await allot(['serve', `--workers=${count}`])
       assert.equal(code, 2)
       assert.match(err, /expected a number from 1 to 128/)

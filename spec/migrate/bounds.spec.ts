@@ -46,7 +46,7 @@ const pageIn = (req: IncomingMessage) =>
 const USERS = '/api/v1/admin/users'
 
 describe('A list of the source', () => {
-  it('that never has an empty page ends the run with an error, and nothing is copied', async () => {
+  it('without an end fails the migration, and nothing is copied', async () => {
     const endless = await withAnswer(USERS, (req, res) => json(res, [{ login: `u${pageIn(req)}` }]))
     const at = await connectSource(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
     await assert.rejects(async () => {
@@ -55,7 +55,7 @@ describe('A list of the source', () => {
     endless.stop()
   })
 
-  it('that sends its pages in a circle ends the run with an error, and nothing is copied', async () => {
+  it('that repeats its pages fails the migration, and nothing is copied', async () => {
     const circle = await withAnswer(USERS, (req, res) => json(res, [{ login: `circle${pageIn(req) % 3}` }]))
     await assert.rejects(
       target.from({ base: circle.base, root: source.root }),
@@ -92,8 +92,8 @@ describe('A list of the source', () => {
   })
 })
 
-describe('An answer of the source', () => {
-  it('that is larger than the bound ends the run with an error, compressed or not', async () => {
+describe('A response of the source', () => {
+  it('that is larger than the limit fails the migration, compressed or not', async () => {
     const bytes = Buffer.alloc(4 * 1024 * 1024, '[')
     const bodies: Answer[] = [
       (_, res) => res.end(bytes),
@@ -110,7 +110,7 @@ describe('An answer of the source', () => {
     }
   })
 
-  it('that comes too slowly ends the run with an error, also when its bytes keep coming', async () => {
+  it('that is too slow fails the migration, even while bytes keep arriving', async () => {
     const slow = await withAnswer(USERS, (_, res) => {
       const timer = setInterval(() => res.write(' '), 50)
       res.once('close', () => clearInterval(timer))
@@ -139,8 +139,8 @@ describe('An answer of the source', () => {
   })
 })
 
-describe('What the source says', () => {
-  it('reaches the terminal without control characters', async () => {
+describe('Text from the source', () => {
+  it('is printed without control characters', async () => {
     const controls = '\u001b]0;title\u0007\u001b[31mred\u009b2J\u202e\r'
     const printed: string[] = []
     const answers: Record<string, Answer> = {

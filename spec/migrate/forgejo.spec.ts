@@ -73,8 +73,8 @@ after(async () => {
 
 const demo = () => (recorded('/users/alice/repos').body as object[])[0]!
 
-describe('What a real Forgejo answers', () => {
-  it('is understood: accounts, owners and members, repositories, keys, stars, follows', async () => {
+describe('The recorded responses of a Forgejo', () => {
+  it('are copied: accounts, owners and members, repositories, keys, stars, follows', async () => {
     const report = await target.from(asked())
     const { hosting } = target.allot
     const alice = (await hosting.accounts.byName('alice'))!
@@ -97,14 +97,14 @@ describe('What a real Forgejo answers', () => {
     assert.match(report.text, /^follows: 1 copied/m)
   })
 
-  it('is told of where it is refused, or speaks of what is not here', async () => {
+  it('are reported where they refuse, or name what does not exist here', async () => {
     const { text } = await target.from(asked())
     assert.match(text, /which the source does not show: root1, alice$/m)
     assert.match(text, /what does not exist here: alice: carol$/m)
     assert.match(text, /the organization closed: .*\/orgs\/closed\/teams answered 404/)
   })
 
-  it('has its quota kept, with the word for the wiki', async () => {
+  it('have their quota copied, with the subject of the wiki renamed', async () => {
     const rules = await target.as(target.root, 'GET', '/admin/quota/rules')
     assert.deepEqual(rules.body, recorded('/admin/quota/rules').body)
     const of = await target.as(target.root, 'GET', '/admin/quota/groups/g1/users')
@@ -114,7 +114,7 @@ describe('What a real Forgejo answers', () => {
     )
   })
 
-  it('is asked for in the name of each user, where more is shown to oneself', () => {
+  it('are requested as each user, who sees more of their own lists', () => {
     const starred = source.asked.find(({ path }) => path === '/users/alice/starred')
     assert.equal(starred?.sudo, 'alice')
     const watched = source.asked.filter(({ path }) => path === '/users/alice/subscriptions').slice(0, 2)
@@ -126,8 +126,8 @@ describe('What a real Forgejo answers', () => {
   })
 })
 
-describe('An owner who is named', () => {
-  it('comes with its members, and with nobody else', async () => {
+describe('An owner named with --owner', () => {
+  it('is copied with its members, and no other account is', async () => {
     const one = await forgejo(behind, {
       ...ORGANIZATIONS,
       '/orgs/acme': { body: { id: 8, name: 'acme' } },
@@ -148,7 +148,7 @@ describe('An owner who is named', () => {
 })
 
 describe('A Gitea', () => {
-  it('has no quota, and everything else comes', async () => {
+  it('has no quota, and everything else is copied', async () => {
     const gitea = await forgejo(behind, {
       '/admin/orgs': NONE,
       '/admin/quota/rules': { status: 404, body: '404 page not found\n' },

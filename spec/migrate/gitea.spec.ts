@@ -24,8 +24,8 @@ const withTarget = async (
   }
 }
 
-describe('What a real Gitea answers of teams, collaborators and restricted users', () => {
-  it('becomes no right that was not given there', () =>
+describe('The recorded teams, collaborators and restricted users of a Gitea', () => {
+  it('give no right here that they do not have there', () =>
     withTarget({}, async (target, source) => {
       const report = await target.from({ base: source.base, root: { ...target.root, token: 'secret' } })
       assert.ok(report.isComplete(), report.text)
@@ -43,7 +43,7 @@ describe('What a real Gitea answers of teams, collaborators and restricted users
       assert.match(report.text, /^ {2}collaborators of single repositories: ben of ann\/demo$/m)
     }))
 
-  it('keeps an organization away when its teams are refused, and makes nobody its owner', () => {
+  it('keep an organization from being copied when its teams are not shown', () => {
     const refused = {
       status: 403,
       body: { message: 'token does not have at least one of required scope(s)' },

@@ -80,7 +80,7 @@ describe('A migration', () => {
     assert.deepEqual(await everythingIn(target), before)
   })
 
-  it('brings what was pushed since, and leaves alone what went another way here', async () => {
+  it('fetches what was pushed since, and leaves branches unchanged that have diverged here', async () => {
     await commit(checkout, { b: 'two\n' })
     await git(checkout, 'push', '--quiet', 'origin', 'main')
     assert.ok((await target.from(source)).isComplete())

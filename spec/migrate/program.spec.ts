@@ -38,7 +38,7 @@ const verified = async (data: string) => {
 }
 
 describe('allot migrate', () => {
-  it('prints what came and what could not, and git is never told the token where others see it', async () => {
+  it('prints what was copied and what was not, and never shows the token in the arguments of git', async () => {
     const [seen, spy, config] = ['seen', 'spy', 'spy.toml'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -60,7 +60,7 @@ describe('allot migrate', () => {
     await verified('whole')
   })
 
-  it('that is killed while git fetches leaves a sound store, and the same words make it whole', async () => {
+  it('leaves a consistent store when it is killed while git fetches, and completes it when run again', async () => {
     let held: (() => void) | undefined
     const isHeld = new Promise<void>((resolve) => {
       held = resolve
@@ -89,7 +89,7 @@ describe('allot migrate', () => {
     ])
   })
 
-  it('shows how far it has come on a terminal', async (t) => {
+  it('shows its progress on a terminal', async (t) => {
     const hasScript = await exec('script', ['--version']).then(
       () => true,
       () => false,
@@ -103,7 +103,7 @@ describe('allot migrate', () => {
     assert.match(stdout, /repositories [█░]+ \d+ of 2, /)
   })
 
-  it('fails with one clear line, and misused words are told from a source that refuses', async () => {
+  it('fails with one clear line, with 2 for a wrong command line and with 1 for a source that refuses', async () => {
     const REFUSED: [args: string[], env: Record<string, string>, code: number, err: RegExp][] = [
       [[], {}, 2, /required option '--from <url>'/],
       [

@@ -78,7 +78,7 @@ describe('A source', () => {
       })
     })
 
-  it('that redirects to another address is not followed with the token', async () => {
+  it('that redirects to another address is not sent the token there', async () => {
     const moved = await replay({}, (_, res) =>
       res.writeHead(301, { location: 'https://git.example.org/api/v1/version' }).end(),
     )
@@ -92,7 +92,7 @@ describe('A source', () => {
 
   const SCOPES = ['read:admin', 'read:organization', 'read:repository', 'read:user']
   for (const lacking of SCOPES.slice(0, 3))
-    it(`whose token lacks ${lacking} is refused by the name of the scope, and nothing is copied`, async () => {
+    it(`whose token lacks ${lacking} is refused with the name of the scope, and nothing is copied`, async () => {
       const token = await source.scoped(source.root, ...SCOPES.filter((one) => one !== lacking))
       await assert.rejects(
         target.from({ base: source.base, root: { ...source.root, token } }),
@@ -101,7 +101,7 @@ describe('A source', () => {
       assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
     })
 
-  it('whose token sees public things only is refused, and nothing is copied', async () => {
+  it('whose token sees only what is public is refused, and nothing is copied', async () => {
     const secret = source.root.token
     const own = { name: 'one', token_last_eight: secret.slice(-8), scopes: ['all', 'public-only'] }
     const narrow = await changed({ '/users/root/tokens': { body: [own] } })
@@ -112,7 +112,7 @@ describe('A source', () => {
     narrow.stop()
   })
 
-  it('that answers something else than a list is not taken for an empty one', async () => {
+  it('that answers something other than a list is not treated as empty', async () => {
     for (const body of ['<html>', '{"users":[]}', '[{"name":"ann"}]']) {
       const odd = await changed({ '/admin/users': { body } })
       await assert.rejects(
@@ -123,7 +123,7 @@ describe('A source', () => {
     }
   })
 
-  it('does not have an owner that is asked for: nothing is copied', async () => {
+  it('that lacks a named owner fails the migration, and nothing is copied', async () => {
     await assert.rejects(
       target.from(source, ['ann', 'nobody']),
       /there is no user or organization named nobody/,
@@ -131,7 +131,7 @@ describe('A source', () => {
     assert.equal(await target.allot.hosting.accounts.byName('ann'), undefined)
   })
 
-  it('that goes away in the middle leaves what was copied, and the next run goes on', async () => {
+  it('that becomes unreachable leaves what was copied, and the next run continues', async () => {
     let left = 12
     const flaky = await replay({}, (req, res) => {
       if (left-- > 0) source.allot.handler(req, res)
@@ -148,7 +148,7 @@ describe('A source', () => {
     flaky.stop()
   })
 
-  it('that is busy is asked again', async () => {
+  it('that is busy is sent the request again', async () => {
     let isBusy = true
     const busy = await replay({}, (req, res) => {
       if (!isBusy) return source.allot.handler(req, res)
@@ -160,12 +160,12 @@ describe('A source', () => {
   })
 })
 
-describe('One thing that cannot come keeps nothing else from coming', () => {
+describe('Something that cannot be copied', () => {
   const repository = (name: string, more: object = {}) => ({
     ...{ name, full_name: `ann/${name}`, owner: { login: 'ann' }, private: false, empty: false, ...more },
   })
 
-  it('in whatever kind, and each is told of by its name', async () => {
+  it('is reported by name, whatever its kind, and everything else is copied', async () => {
     const odd = await changed({
       '/admin/users': {
         body: [

@@ -7,7 +7,7 @@ import { assertNoExcess } from './rights.ts'
 import { startTarget } from './two.ts'
 
 describe('Rights after a migration', () => {
-  it('are at most those at the source, for every user and repository, after the first run and after a later one', async () => {
+  it('are at most those at the source, for every user and repository, after the first run and after later ones', async () => {
     await fc.assert(
       fc.asyncProperty(anyModel, anyModel, async (before, after) => {
         const source = await modelSource(before)

@@ -97,7 +97,7 @@ describe('A member of a team', () => {
     ['who may not create repositories', { create: false }],
   ]
   for (const [what, less] of LESS)
-    it(`${what} is left out, and in the report`, async () => {
+    it(`${what} is left out, and reported`, async () => {
       const model = aModel()
       Object.assign(model.organizations[0]!.teams[1]!, less)
       const text = await begun(model)
@@ -115,20 +115,20 @@ describe('A member of a team', () => {
 
   for (const list of ['branch_protections', 'tag_protections']) {
     for (const status of [401, 403])
-      it(`is left out, and in the report, where the ${list} are not shown (${status})`, async () => {
+      it(`is left out, and reported, when the ${list} are not shown (${status})`, async () => {
         const text = await begunWith(list, status)
         assert.match(text, /^rights left out:\n {2}members who may do less .*: carl of acme$/m)
         assert.deepEqual([await isMember('ann'), await isMember('carl')], [true, false])
       })
 
     for (const status of [404, 405])
-      it(`is a member where the source has no ${list} (${status})`, async () => {
+      it(`is a member when the source has no ${list} (${status})`, async () => {
         await begunWith(list, status)
         assert.equal(await isMember('carl'), true)
       })
 
     for (const status of [400, 500])
-      it(`does not come where the ${list} cannot be read, nor does the organization (${status})`, async () => {
+      it(`is not copied, nor is the organization, when the ${list} cannot be read (${status})`, async () => {
         const text = await begunWith(list, status)
         assert.match(
           text,
@@ -138,7 +138,7 @@ describe('A member of a team', () => {
       })
   }
 
-  it('who may do all of it is a member, and an owner is an owner', async () => {
+  it('who may write to everything is a member, and an owner is an owner', async () => {
     await begun()
     assert.equal(await isMember('carl'), true)
     const { id } = await accountHere('acme')
@@ -150,8 +150,8 @@ function readers(): ModelTeam['units'] {
   return Object.fromEntries(UNITS.map((unit) => [unit, 'read'])) as ModelTeam['units']
 }
 
-describe('Rights that cannot be said here', () => {
-  it('are left out and in the report: collaborators and restricted users', async () => {
+describe('Rights that Allot cannot express', () => {
+  it('are left out and reported: collaborators and restricted users', async () => {
     const model = aModel()
     model.repositories[2]!.collaborators = { carl: 'write' }
     model.users[3]!.restricted = true
@@ -161,7 +161,7 @@ describe('Rights that cannot be said here', () => {
     assert.equal((await accountHere('carl')).active, false)
   })
 
-  it('are not those of the owner of the token: an organization whose owners are not told has none, or does not come', async () => {
+  it('are not replaced by those of the owner of the token: an organization without known owners has none', async () => {
     const model = aModel()
     model.organizations[0]!.teams = [team(2, ['carl'])]
     const text = await begun(model)
@@ -171,14 +171,14 @@ describe('Rights that cannot be said here', () => {
     assert.equal(await isMember('root1'), false)
   })
 
-  it('are those of everyone, at a source where everyone signs in', async () => {
+  it('make public accounts visible to signed-in users only, when the source requires everyone to sign in', async () => {
     await begun({ ...aModel(), open: false })
     assert.equal((await accountHere('acme')).visibility, 'limited')
     assert.equal((await target.request('GET', '/repos/ann/demo')).status, 404)
   })
 })
 
-describe('What the source has withdrawn since an earlier run', () => {
+describe('A right that the source has revoked since an earlier run', () => {
   const WITHDRAWN: [what: string, change: () => void, line: RegExp, check: () => Promise<void>][] = [
     [
       'a repository that is private now',
@@ -293,7 +293,7 @@ describe('What the source has withdrawn since an earlier run', () => {
     ],
   ]
   for (const [what, change, line, check] of WITHDRAWN)
-    it(`is revoked here, and in the report: ${what}`, async () => {
+    it(`is revoked here, and reported: ${what}`, async () => {
       await begun()
       change()
       const text = await run()
@@ -303,7 +303,7 @@ describe('What the source has withdrawn since an earlier run', () => {
       assert.doesNotMatch(await run(), /revoked/)
     })
 
-  it('is revoked also when the earlier run ended before it noted what it had brought', async () => {
+  it('is revoked even when the earlier run ended before it recorded what it had copied', async () => {
     await begun()
     const records = target.allot.hosting.migrated(source.base)
     for (const kind of ['account', 'repository', 'membership', 'sshKey'] as const)
@@ -318,8 +318,8 @@ describe('What the source has withdrawn since an earlier run', () => {
   })
 })
 
-describe('What was made here', () => {
-  it('stays, and is in the report where the source has it otherwise', async () => {
+describe('What was created here', () => {
+  it('stays, and is reported where the source differs', async () => {
     await begun()
     const { accounts, organizations, repositories, relations, sshKeys } = target.allot.hosting
     const [acme, ben, carl] = [await accountHere('acme'), await accountHere('ben'), await accountHere('carl')]
@@ -343,7 +343,7 @@ describe('What was made here', () => {
     assert.equal((await repositoryHere('acme', 'secret')).private, false)
   })
 
-  it('does not come again when it was brought and removed here', async () => {
+  it('is not copied again when it was copied and then removed here', async () => {
     await begun()
     const { organizations, sshKeys } = target.allot.hosting
     const [acme, ann, carl] = [await accountHere('acme'), await accountHere('ann'), await accountHere('carl')]
@@ -356,7 +356,7 @@ describe('What was made here', () => {
     assert.deepEqual(await keysOf('ann'), [])
   })
 
-  it('takes nothing of the source in an organization of the same name: its members have no rights there', async () => {
+  it('gets nothing from an organization of the same name at the source, where its members have no rights', async () => {
     source.model = aModel()
     target = await startTarget()
     const eve = await target.person('eve')
@@ -367,7 +367,7 @@ describe('What was made here', () => {
     assert.equal(await isMember('carl'), false)
   })
 
-  it('is at most as visible as at the source, in an account that was made here', async () => {
+  it('is at most as visible as at the source, in an account that was created here', async () => {
     source.model = aModel()
     Object.assign(of.user('ann'), { visibility: 'limited' })
     target = await startTarget()

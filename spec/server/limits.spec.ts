@@ -20,7 +20,7 @@ const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promi
 }
 
 describe('A limited server', { concurrency: true }, () => {
-  it('takes so many headers and no more: 431', () =>
+  it('answers 431 for more headers than its limit', () =>
     withLimits({ maxHeaders: 5 }, async ({ client }) => {
       const headers = (count: number) =>
         Array.from({ length: count - 3 }, (_, at) => `X${at}: y\r\n`).join('')
@@ -30,14 +30,14 @@ describe('A limited server', { concurrency: true }, () => {
         assert.match(await client(REQUEST + headers(count) + end).ended, /^HTTP\/1\.1 431 /)
     }))
 
-  it('takes headers of so many bytes and no more: 431', () =>
+  it('answers 431 for more bytes of headers than its limit', () =>
     withLimits({ maxHeaderSize: '2 KiB' }, async ({ client }) => {
       const sized = (bytes: number) => `${REQUEST}X: ${'y'.repeat(bytes)}\r\nConnection: close\r\n\r\n`
       assert.match(await client(sized(1500)).ended, /^HTTP\/1\.1 200 /)
       assert.match(await client(sized(2100)).ended, /^HTTP\/1\.1 431 /)
     }))
 
-  it('ends a client that takes too long with its headers, be it a byte at a time: 408', () =>
+  it('answers 408 when headers take too long, even while bytes keep arriving', () =>
     withLimits({ headersTimeout: 400 }, async ({ client }) => {
       const slow = client(`${REQUEST}X: `)
       const drip = setInterval(() => slow.socket.write('y'), 50)
@@ -47,7 +47,7 @@ describe('A limited server', { concurrency: true }, () => {
       assert.match(await silent.ended, /^$|^HTTP\/1\.1 408 /)
     }))
 
-  it('ends a client that takes too long with its body, be it a byte at a time: 408', () =>
+  it('answers 408 when a body takes too long, even while bytes keep arriving', () =>
     withLimits({ requestTimeout: 600 }, async ({ client }) => {
       const slow = client(`${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`)
       const drip = setInterval(() => slow.socket.write('y'), 50)
@@ -55,7 +55,7 @@ describe('A limited server', { concurrency: true }, () => {
       clearInterval(drip)
     }))
 
-  it('takes a large body that comes fast enough, however long it takes', () =>
+  it('accepts a large body that arrives fast enough, however long it takes', () =>
     withLimits({ requestTimeout: 300, bodyRate: '20 KiB' }, async ({ client }) => {
       const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
       const slow = client(`${head}Content-Length: 120000\r\n\r\n`)
@@ -64,12 +64,12 @@ describe('A limited server', { concurrency: true }, () => {
       clearInterval(drip)
     }))
 
-  it('closes a connection that is kept open for nothing', () =>
+  it('closes an idle connection', () =>
     withLimits({ keepAliveTimeout: 200 }, async ({ client }) => {
       assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 200 /)
     }))
 
-  it('refuses more connections than its limit with 503, carries out nothing of theirs, and serves the others', () =>
+  it('answers 503 on connections above its limit, handles none of their requests, and serves the others', () =>
     withLimits(
       { maxConnections: 3, maxConnectionsPerAddress: 3, headersTimeout: 20_000 },
       async ({ client }) => {
@@ -89,7 +89,7 @@ describe('A limited server', { concurrency: true }, () => {
       },
     ))
 
-  it('gives one address a share of the connections, and serves others while it holds all of that', () =>
+  it('limits the connections of one address, and serves others meanwhile', () =>
     withLimits({ maxConnections: 8, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
       const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
       const held = [client(idle), client(idle)]
@@ -115,7 +115,7 @@ describe('A limited server', { concurrency: true }, () => {
         )
     }))
 
-  it('behind a proxy gives one address a share of the requests that are not answered', () =>
+  it('limits the unanswered requests of one address behind a proxy', () =>
     withLimits({ maxConnections: 8, trustedProxies: 1 }, async ({ client }) => {
       const from = (address: string, more: string) =>
         client(`${REQUEST.replace('GET', 'POST')}X-Forwarded-For: ${address}\r\n${more}`)
@@ -129,7 +129,7 @@ describe('A limited server', { concurrency: true }, () => {
       assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 200 /)
     }))
 
-  it('ends a client whose body brings nothing for a while: 408', () =>
+  it('answers 408 when no byte of a body arrives for a while', () =>
     withLimits({ bodyIdleTimeout: 400 }, async ({ client }) => {
       const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
       const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
@@ -139,7 +139,7 @@ describe('A limited server', { concurrency: true }, () => {
       clearInterval(drip)
     }))
 
-  it('does not end a client that waits until the server reads its body', async () => {
+  it('keeps a client that waits until the server reads its body', async () => {
     const server = await limited(
       (req, res) => void setTimeout(() => req.resume().on('end', () => res.end('done')), 1000),
       { bodyIdleTimeout: 200 },
@@ -152,7 +152,7 @@ describe('A limited server', { concurrency: true }, () => {
     }
   })
 
-  it('names a limit that is unknown or wrong', () => {
+  it('names an option that is unknown or wrong', () => {
     const wrong = { maxHeaders: 0, headersTimeout: '1s', speed: 3 } as unknown as ServerLimits
     assert.throws(
       () => createLimitedServer(() => undefined, wrong),
@@ -161,8 +161,8 @@ describe('A limited server', { concurrency: true }, () => {
   })
 })
 
-describe('A client that never reads its answer', () => {
-  it('is cut off when nothing moves, and until then holds one answer, not many', async () => {
+describe('A client that never reads its response', () => {
+  it('is disconnected when it is idle, and until then the server holds one response for it', async () => {
     const BIG = Buffer.alloc(64 * 1024 * 1024)
     let pending = 0
     const server = await limited(

@@ -54,7 +54,7 @@ const slowClients = async (): Promise<{ clients: Client[]; stop(): void }> => {
 }
 
 describe('200 connections that send a byte a second', () => {
-  it('do not slow others', async () => {
+  it('do not slow down other clients', async () => {
     await timed()
     const [alone, beside]: [number[], number[]] = [[], []]
     // In turns, so that whatever else the machine does meets both.
