@@ -1,49 +1,54 @@
 import { HtmlRenderer, type Node, Parser } from 'commonmark'
 import { placeFootnotes, withFootnotes } from './footnotes.ts'
-import { type Alert, alertOf, classOfAlert, createHeadingIds, imageTags, titleOfAlert } from './html.ts'
+import {
+  type Alert,
+  alertClass,
+  alertOf,
+  alertTitle,
+  createHeadingIds,
+  imageTags,
+  NO_FOLLOW,
+} from './html.ts'
 import { ADDRESSES, type Links, linksAsWritten } from './links.ts'
-import { leadingTo, NO_FOLLOW, sanitize } from './sanitize.ts'
+import { linkTarget, sanitize } from './sanitize.ts'
 
 /**
- * CommonMark as safe HTML. Where a text has no HTML of its own and leads nowhere but to ordinary addresses, all tags are
- * the renderer's, and there is nothing to take out of them: the sanitiser, which takes several times as long as the rest,
- * is for all others.
+ * Renders CommonMark to safe HTML. The sanitiser takes several times as long as the rest, so it is used only for texts with
+ * raw HTML or unusual addresses. In all others every tag was written by this renderer.
  */
 export const renderCommonMark = (text: string, links: Links = linksAsWritten): string => {
   const hasFootnotes = text.includes('[^')
   const tree = (hasFootnotes ? withFootnotes(new Parser()) : new Parser()).parse(text)
   if (hasFootnotes) placeFootnotes(tree)
-  const { isHarmless, quotes } = lookThrough(tree)
+  const { isSafe, quotes } = inspect(tree)
   const alerts = new Map<Node, Alert>()
   for (const quote of quotes) markAlert(quote, alerts)
-  const html = new Writer(text, links, alerts).render(tree)
-  return isHarmless ? html : sanitize(html, linksAsWritten)
+  const html = new Renderer(text, links, alerts).render(tree)
+  return isSafe ? html : sanitize(html, linksAsWritten)
 }
 
-const lookThrough = (tree: Node): { isHarmless: boolean; quotes: Node[] } => {
-  let isHarmless = true
+/** @returns whether the tree has neither raw HTML nor unusual addresses, and its block quotes */
+const inspect = (tree: Node): { isSafe: boolean; quotes: Node[] } => {
+  let isSafe = true
   const quotes: Node[] = []
   const walker = tree.walker()
   for (let step = walker.next(); step !== null; step = walker.next()) {
     const { entering, node } = step
     if (!entering) continue
-    if (node.type === 'html_inline' || node.type === 'html_block') isHarmless = false
+    if (node.type === 'html_inline' || node.type === 'html_block') isSafe = false
     else if (node.type === 'block_quote') quotes.push(node)
-    else if (
-      (node.type === 'link' || node.type === 'image') &&
-      !ADDRESSES[node.type].test(node.destination ?? '')
-    )
-      isHarmless = false
+    else if (node.type === 'link' || node.type === 'image')
+      isSafe &&= ADDRESSES[node.type].test(node.destination ?? '')
   }
-  return { isHarmless, quotes }
+  return { isSafe, quotes }
 }
 
-/** Takes the word that makes a block quote an alert off its first line. */
+/** Removes the first line of a block quote that is an alert. */
 const markAlert = (quote: Node, alerts: Map<Node, Alert>): void => {
   const paragraph = quote.firstChild
   if (paragraph?.type !== 'paragraph') return
   const line: Node[] = []
-  // "[", "!NOTE" and "]" are a node each, and spaces at the end of the line another one.
+  // The parser makes a node each for "[", "!NOTE" and "]", and for spaces after them.
   for (let node = paragraph.firstChild; node?.type === 'text' && line.length < 8; node = node.next)
     line.push(node)
   const end = line.at(-1)?.next
@@ -58,8 +63,8 @@ const markAlert = (quote: Node, alerts: Map<Node, Alert>): void => {
 
 type Attributes = [name: string, value: string][]
 
-/** What the types leave out: the renderer has a method for each type of node, and these to write with. */
-interface Parts {
+/** Members that the types omit: a method for each type of node, and those that write output. */
+interface RendererMembers {
   disableTags: number
   lit(html: string): void
   esc(text: string): string
@@ -67,17 +72,17 @@ interface Parts {
   attrs(node: Node): Attributes
   block_quote(node: Node, entering: boolean): void
 }
-const Renderer = HtmlRenderer as unknown as new () => HtmlRenderer & Parts
+const BaseRenderer = HtmlRenderer as unknown as new () => HtmlRenderer & RendererMembers
 
-/** Writes headings with ids, directions, images that lead to themselves, and links that the host does not vouch for. */
-class Writer extends Renderer {
+/** Adds ids of headings, text directions, alerts, links around images, and `rel` of links. */
+class Renderer extends BaseRenderer {
   readonly #text: string
   readonly #links: Links
   readonly #alerts: ReadonlyMap<Node, Alert>
-  readonly #idOf = createHeadingIds()
+  readonly #makeId = createHeadingIds()
   #lines: string[] | undefined
-  #ids = new Map<Node, string>()
-  #linksOpen = 0
+  #headingIds = new Map<Node, string>()
+  #openLinks = 0
 
   constructor(text: string, links: Links, alerts: ReadonlyMap<Node, Alert>) {
     super()
@@ -94,18 +99,18 @@ class Writer extends Renderer {
         ['dir', 'auto'],
       ]
     const alert = this.#alerts.get(node)
-    return alert === undefined ? [] : [['class', classOfAlert(alert)]]
+    return alert === undefined ? [] : [['class', alertClass(alert)]]
   }
 
   override block_quote(node: Node, entering: boolean): void {
     super.block_quote(node, entering)
     const alert = entering ? this.#alerts.get(node) : undefined
-    if (alert !== undefined) this.lit(titleOfAlert(alert))
+    if (alert !== undefined) this.lit(alertTitle(alert))
   }
 
   link(node: Node, entering: boolean): void {
-    const href = leadingTo(node.destination ?? '', this.#links)
-    this.#linksOpen += entering ? 1 : -1
+    const href = linkTarget(node.destination ?? '', this.#links)
+    this.#openLinks += entering ? 1 : -1
     if (href === undefined) return
     if (!entering) return this.tag('/a')
     const title: Attributes = node.title ? [['title', this.esc(node.title)]] : []
@@ -117,22 +122,23 @@ class Writer extends Renderer {
     if (!entering) this.disableTags -= 1
     if (this.disableTags === 0) {
       const src = this.#links.resolve(destination ?? '', 'image')
-      const { opening, closing } = imageTags(src, title ?? '', this.#linksOpen > 0)
+      const { opening, closing } = imageTags(src, title ?? '', this.#openLinks > 0)
       this.lit(entering ? opening : closing)
     }
     if (entering) this.disableTags += 1
   }
 
-  /** Of a heading of several lines the last one, as in Forgejo. The renderer asks twice, where it begins and ends. */
+  /** From the last line of a heading of several lines, as in Forgejo. Called for the start and the end of each heading. */
   #headingId(node: Node): string {
-    let id = this.#ids.get(node)
-    if (id !== undefined) return id
+    const known = this.#headingIds.get(node)
+    if (known !== undefined) return known
     this.#lines ??= this.#text.split(/\r\n|\n|\r/)
     const [[first, column], [last]] = node.sourcepos
-    // An underlined heading ends with the line below its words.
-    const at = last > first ? last - 1 : first
-    id = this.esc(this.#idOf((this.#lines[at - 1] ?? '').slice(at === first ? column - 1 : 0)))
-    this.#ids.set(node, id)
+    // The last line of a setext heading is its underline.
+    const line = last > first ? last - 1 : first
+    const source = (this.#lines[line - 1] ?? '').slice(line === first ? column - 1 : 0)
+    const id = this.esc(this.#makeId(source))
+    this.#headingIds.set(node, id)
     return id
   }
 }

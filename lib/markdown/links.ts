@@ -1,87 +1,91 @@
-/** What is to be rendered, and for where. */
+/** What is to be rendered. */
 export interface MarkdownInput {
   text: string
-  /** `gfm`, `comment` and `wiki`; any other word, none included, means plain CommonMark. */
+  /** `gfm`, `comment` or `wiki`; every other value means CommonMark. */
   mode: string
-  /** Where relative links, `@names` and `#numbers` lead, as a path such as `/alice/demo` or a URL. */
+  /** What relative links, `@names` and `#numbers` refer to: a path such as `/alice/demo`, or a URL. */
   context: string
-  /** Whether relative links lead to the wiki of the context. */
+  /** Whether relative links refer to the wiki of the context. */
   wiki: boolean
-  /** Where the service is, without a slash at the end. */
+  /** URL of the service, without a trailing slash. */
   baseUrl: string
-  /** Lower-case names of accounts that the viewer may see: only these are mentioned by `@name`. */
+  /** Lower-case names of accounts that the viewer may see: only these are linked as `@name`. */
   people: readonly string[]
 }
 
-const EXTENDED: ReadonlySet<string> = new Set(['gfm', 'comment', 'wiki'])
+const EXTENDED_MODES: ReadonlySet<string> = new Set(['gfm', 'comment', 'wiki'])
 
-/** Whether a mode has more than CommonMark. */
-export const isExtended = (mode: string): boolean => EXTENDED.has(mode)
+/** Whether a mode is more than CommonMark. */
+export const isExtended = (mode: string): boolean => EXTENDED_MODES.has(mode)
 
 export interface Links {
-  /** A relative link or image, below the context; anything else as it is. Undefined where a browser must not follow it. */
+  /**
+   * Resolves a relative link or image against the context; returns other addresses unchanged. Undefined when a browser
+   * must not follow it.
+   */
   resolve(href: string, kind: 'link' | 'image'): string | undefined
 }
 
-/** Where the references of a text lead. */
+/** Links, and the targets of references in a text. */
 export interface References extends Links {
-  /** Undefined for a name that is not an account's which the viewer may see. */
+  /** Undefined for a name that is not of an account the viewer may see. */
   mention(name: string): string | undefined
-  /** An issue of the context's repository; undefined where a number alone means nothing. */
+  /** An issue in the repository of the context; undefined when numbers are not references. */
   issue(number: string): string | undefined
-  /** Below a repository, such as `issues/7`. */
+  /** @param path such as `issues/7` */
   inRepository(owner: string, repository: string, path: string): string
 }
 
-/** What has no colon has no scheme. Narrower than what the sanitiser allows: whatever looks odd is left to it. */
+/** Ordinary addresses. Stricter than the sanitiser, which decides about all others. */
 export const ADDRESSES = {
   link: /^(?:(?:https?:\/\/|mailto:)[^\0- ]*|[^:\0- ]*)$/i,
   image: /^(?:https?:\/\/[^\0- ]*|[^:\0- ]*)$/i,
 } as const
 
-/** Without a context links stay as they are. */
 export const linksAsWritten: Links = { resolve: (href) => href }
 
-/** Plain CommonMark: a context that is a path stays one, as in Forgejo. */
+/** Links of plain CommonMark. As in Forgejo, they stay paths when the context is a path. */
 export const plainLinks = ({ context }: MarkdownInput): Links => {
-  const base = context.length > LONGEST_CONTEXT ? '' : context.trim()
+  const base = context.length > MAX_CONTEXT_LENGTH ? '' : context.trim()
   if (base === '') return linksAsWritten
-  return { resolve: (href) => (isRelative(href) ? joined(base, href) : href) }
+  return { resolve: (href) => (isRelative(href) ? join(base, href) : href) }
 }
 
-export const linksOf = (input: MarkdownInput): References => {
+export const referencesOf = (input: MarkdownInput): References => {
   const { baseUrl, wiki, mode, people } = input
-  const context = contextOf(input)
+  const context = contextUrl(input)
   const inWiki = wiki || mode === 'wiki'
   const known = new Set(people)
-  const root = context && repositoryIn(context, baseUrl)
+  const repository = context && repositoryUrl(context, baseUrl)
   return {
     resolve(href, kind) {
       if (context === undefined || !isRelative(href)) return href
-      return joined(inWiki ? `${context}/wiki${kind === 'image' ? '/raw' : ''}` : context, href)
+      return join(inWiki ? `${context}/wiki${kind === 'image' ? '/raw' : ''}` : context, href)
     },
     mention: (name) => (known.has(name.toLowerCase()) ? `${baseUrl}/${name}` : undefined),
-    // In a document a number alone is a number; in a comment it is an issue.
+    // In a document `#7` is a number, in a comment it is an issue.
     issue: (number) =>
-      root === undefined || !(inWiki || mode === 'comment') ? undefined : `${root}/issues/${number}`,
+      repository !== undefined && (inWiki || mode === 'comment')
+        ? `${repository}/issues/${number}`
+        : undefined,
     inRepository: (owner, repository, path) => `${baseUrl}/${owner}/${repository}/${path}`,
   }
 }
 
-/** Characters of a context that is followed: each reference repeats it, and a longer one would swell the answer. */
-const LONGEST_CONTEXT = 2048
+/** Longer contexts are ignored: every link repeats the context in the output. */
+const MAX_CONTEXT_LENGTH = 2048
 
-/** The context as a URL without a slash at the end, undefined without one. `javascript:x` is one that leads nowhere. */
-const contextOf = ({ context, baseUrl }: MarkdownInput): string | undefined => {
-  if (context.length > LONGEST_CONTEXT) return undefined
+/** The context as a URL without a trailing slash. Other schemes, such as `javascript:`, stay as written. */
+const contextUrl = ({ context, baseUrl }: MarkdownInput): string | undefined => {
+  if (context.length > MAX_CONTEXT_LENGTH) return undefined
   const path = context.trim().replace(/(?<!\/)\/+$/, '')
   if (path === '' || !URL.canParse(path, `${baseUrl}/`)) return undefined
   const { origin, pathname, protocol } = new URL(path, `${baseUrl}/`)
   return isWeb(protocol) ? `${origin}${pathname}`.replace(/\/$/, '') : path
 }
 
-/** The repository that a context is in: `/alice/demo/src/branch/main` is in `/alice/demo`. */
-const repositoryIn = (context: string, baseUrl: string): string | undefined => {
+/** The repository of a context: `/alice/demo` for `/alice/demo/src/branch/main`. */
+const repositoryUrl = (context: string, baseUrl: string): string | undefined => {
   const [, owner, name] = context.startsWith(`${baseUrl}/`) ? context.slice(baseUrl.length).split('/') : []
   if (owner !== undefined) return name === undefined ? undefined : `${baseUrl}/${owner}/${name}`
   return URL.canParse(context) && isWeb(new URL(context).protocol) ? context : undefined
@@ -89,21 +93,21 @@ const repositoryIn = (context: string, baseUrl: string): string | undefined => {
 
 const isWeb = (protocol: string) => protocol === 'http:' || protocol === 'https:'
 
-/** Stands for the unknown place of a base that is a path. */
-const SOMEWHERE = 'http://somewhere.invalid'
+/** Stands for the unknown origin of a base that is a path. */
+const UNKNOWN_ORIGIN = 'http://somewhere.invalid'
 
-/** A relative link below a base; where the base is a path, the result is one, relative where the base is. */
-const joined = (base: string, href: string): string | undefined => {
+/** A relative link below a base. The result is a URL, an absolute or a relative path, as the base is. */
+const join = (base: string, href: string): string | undefined => {
   const folder = base.endsWith('/') ? base : `${base}/`
   const isUrl = /^[a-z][a-z\d+.-]*:/i.test(base)
-  const root = isUrl ? folder : `${SOMEWHERE}/`
+  const root = isUrl ? folder : `${UNKNOWN_ORIGIN}/`
   if (!URL.canParse(folder, root) || !URL.canParse(href, new URL(folder, root).href)) return undefined
   const url = new URL(href, new URL(folder, root))
   if (!isWeb(url.protocol)) return undefined
   if (isUrl) return url.href
-  const path = base.startsWith('/') ? url.href.slice(SOMEWHERE.length) : url.href.slice(SOMEWHERE.length + 1)
-  // A colon in the first segment would turn the path into a scheme, and two slashes into a host.
-  return url.origin === SOMEWHERE && !/^(?:[^/?#]*:|\/\/)/.test(path) ? path : undefined
+  const path = url.href.slice(UNKNOWN_ORIGIN.length + (base.startsWith('/') ? 0 : 1))
+  // A colon in the first segment would make the path a scheme, and two slashes would make it a host.
+  return url.origin === UNKNOWN_ORIGIN && !/^(?:[^/?#]*:|\/\/)/.test(path) ? path : undefined
 }
 
 const isRelative = (href: string): boolean =>

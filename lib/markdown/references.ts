@@ -1,78 +1,77 @@
 import { gemoji } from 'gemoji'
 import type { Token, Tokens } from 'marked'
-import { escaped } from './html.ts'
+import { escapeHtml } from './html.ts'
 import type { References } from './links.ts'
 
-/** `@name`, `#7`, `owner/name#7` or `owner/name@0123abc`, not in the middle of a word, an address or an entity. */
+/** `@name`, `#7`, `owner/name#7` or `owner/name@0123abc`; not within a word, an address or an entity. */
 const REFERENCE =
   /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-])|([\w.-]{1,100})\/([\w.-]{1,100})(?:#(\d{1,15})|@([0-9a-f]{7,64}))(?![\w-]))/g
 
-/** A piece of HTML in the place of a piece of text. */
-export interface Piece extends Tokens.Generic {
-  type: 'piece'
+/** A token of HTML that replaces a part of a text. */
+export interface HtmlToken extends Tokens.Generic {
+  type: 'referenceHtml'
   html: string
 }
 
-/** Whether the end of what stands before forbids that a reference begins right after. */
-const GLUE = /[\w/.@#&-]$/
+/** The end of a text after which no reference may follow. */
+const CONTINUED = /[\w/.@#&-]$/
 
 /**
- * Cuts the references and emoji out of running text.
- *
- * @param before the source of what stands right before the text
+ * Replaces the references and emoji in a text by HTML.
+ * @param before source of what precedes the text
  */
-export const cutReferences = (token: Tokens.Text, before: string, references: References): Token[] =>
-  cut(token, REFERENCE, (found) =>
-    found.index === 0 && GLUE.test(before) ? undefined : referenceHtml(found, references),
-  ).flatMap((part) => (part.type === 'text' ? cut(part as Tokens.Text, EMOJI, emojiHtml) : part))
+export const splitReferences = (token: Tokens.Text, before: string, references: References): Token[] =>
+  split(token, REFERENCE, (match) =>
+    match.index === 0 && CONTINUED.test(before) ? undefined : referenceHtml(match, references),
+  ).flatMap((part) => (part.type === 'text' ? split(part as Tokens.Text, EMOJI, emojiHtml) : part))
 
-const cut = (
+const split = (
   token: Tokens.Text,
   pattern: RegExp,
-  htmlOf: (found: RegExpExecArray) => string | undefined,
+  htmlOf: (match: RegExpExecArray) => string | undefined,
 ): Token[] => {
   const parts: Token[] = []
   let end = 0
-  for (const found of token.text.matchAll(pattern)) {
-    const html = htmlOf(found)
+  for (const match of token.text.matchAll(pattern)) {
+    const html = htmlOf(match)
     if (html === undefined) continue
-    const piece: Piece = { type: 'piece', raw: found[0], html }
-    parts.push(textOf(token, end, found.index), piece)
-    end = found.index + found[0].length
+    const replacement: HtmlToken = { type: 'referenceHtml', raw: match[0], html }
+    parts.push(partOf(token, end, match.index), replacement)
+    end = match.index + match[0].length
   }
-  return end === 0 ? [token] : [...parts, textOf(token, end)]
+  return end === 0 ? [token] : [...parts, partOf(token, end)]
 }
 
-const textOf = (token: Tokens.Text, from: number, to?: number): Tokens.Text => {
-  const text = token.text.slice(from, to)
+const partOf = (token: Tokens.Text, start: number, end?: number): Tokens.Text => {
+  const text = token.text.slice(start, end)
   return { ...token, raw: text, text }
 }
 
-const referenceHtml = (found: RegExpExecArray, references: References): string | undefined => {
-  const [raw, name, number, owner = '', repository = '', cross, hash] = found
-  const link = (href: string | undefined, kind?: string) =>
-    href && `<a href="${escaped(href)}"${kind ? ` class="${kind}"` : ''}>${escaped(raw)}</a>`
+const referenceHtml = (match: RegExpExecArray, references: References): string | undefined => {
+  const [raw, name, number, owner = '', repository = '', issue, commit] = match
+  const link = (href: string | undefined, className?: string) =>
+    href && `<a href="${escapeHtml(href)}"${className ? ` class="${className}"` : ''}>${escapeHtml(raw)}</a>`
   if (name !== undefined) return link(references.mention(name), 'mention')
   if (number !== undefined) return link(references.issue(number), 'ref-issue')
-  if (cross !== undefined)
-    return link(references.inRepository(owner, repository, `issues/${cross}`), 'ref-issue')
-  return link(references.inRepository(owner, repository, `commit/${hash}`))
+  if (issue !== undefined)
+    return link(references.inRepository(owner, repository, `issues/${issue}`), 'ref-issue')
+  return link(references.inRepository(owner, repository, `commit/${commit}`))
 }
 
 type Emoji = (typeof gemoji)[number]
 
-const byName = new Map(gemoji.flatMap((one) => one.names.map((name): [string, Emoji] => [name, one])))
-const byCharacter = new Map(gemoji.map((one): [string, Emoji] => [one.emoji, one]))
+const byName = new Map(gemoji.flatMap((emoji) => emoji.names.map((name): [string, Emoji] => [name, emoji])))
+const byCharacter = new Map(gemoji.map((emoji): [string, Emoji] => [emoji.emoji, emoji]))
 
-/** `:smile:`, or an emoji as it is: pictographs, joined or with a skin tone, and flags. */
+/** `:smile:`, or a character: pictographs, also joined or with a skin tone, and flags. */
 const EMOJI =
   /(?<![\w:]):([\w+-]{1,60}):|\p{Regional_Indicator}{2}|\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*(?:\u200d\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*)*/gu
 
-/** @returns HTML of a match of `EMOJI`, undefined for a name or a character that isn't known */
+/** Undefined for an unknown name or character. */
 const emojiHtml = ([match, name]: RegExpExecArray): string | undefined => {
   const emoji = name === undefined ? byCharacter.get(match) : byName.get(name)
   return (
     emoji &&
-    `<span class="emoji" aria-label="${escaped(emoji.description)}" data-alias="${escaped(emoji.names[0]!)}">${emoji.emoji}</span>`
+    `<span class="emoji" aria-label="${escapeHtml(emoji.description)}" data-alias="${escapeHtml(emoji.names[0]!)}">${emoji.emoji}</span>`
   )
 }

@@ -1,35 +1,33 @@
 import { AllotError } from '../errors.ts'
 import { renderCommonMark } from './commonmark.ts'
 import { renderGfm } from './gfm.ts'
-import { isExtended, linksOf, type MarkdownInput, plainLinks } from './links.ts'
+import { isExtended, type MarkdownInput, plainLinks, referencesOf } from './links.ts'
 import { sanitize } from './sanitize.ts'
 
-/** CommonMark §2.3: U+0000 must be replaced, in every mode. */
-const withoutNul = (text: string): string => text.replaceAll('\0', '\ufffd')
-
-/** Characters of HTML that an answer may have: the thread that serves requests has to copy them. */
-const LONGEST_HTML = 8 * 1_048_576
+/** Characters. The serving thread has to copy the HTML. */
+const MAX_HTML_LENGTH = 8 * 1_048_576
 
 /**
- * Text to safe HTML, in the thread that calls it and without a bound in time.
- * @throws AllotError invalid for a text that is nested too deeply to be followed.
+ * Renders a text to safe HTML. Blocks the calling thread for an unbounded time; called in the worker.
+ * @throws AllotError invalid when the HTML is too large, or the text is nested too deeply
  */
-export const render = (given: MarkdownInput): string => {
-  const input = { ...given, text: withoutNul(given.text) }
+export const render = (input: MarkdownInput): string => {
   try {
-    const html = rendered(input)
-    if (html.length > LONGEST_HTML) throw new AllotError('invalid', 'Text: its HTML would be too large')
+    const html = renderMode(input)
+    if (html.length > MAX_HTML_LENGTH) throw new AllotError('invalid', 'Text: its HTML would be too large')
     return html
   } catch (cause) {
-    // The parsers follow nesting on the stack, which ends in a RangeError.
+    // The parsers are recursive: deep nesting exceeds the stack.
     if (cause instanceof RangeError)
       throw new AllotError('invalid', 'Text: it is nested too deeply', { cause })
     throw cause
   }
 }
 
-const rendered = (input: MarkdownInput): string => {
+const renderMode = (given: MarkdownInput): string => {
+  // CommonMark §2.3: U+0000 must be replaced.
+  const input = { ...given, text: given.text.replaceAll('\0', '\ufffd') }
   if (!isExtended(input.mode)) return renderCommonMark(input.text, plainLinks(input))
-  const links = linksOf(input)
-  return sanitize(renderGfm(input, links), links)
+  const references = referencesOf(input)
+  return sanitize(renderGfm(input, references), references)
 }

@@ -3,6 +3,6 @@ import { serveTasks } from '../workers/thread.ts'
 import type { MarkdownInput } from './links.ts'
 
 lowerOwnPriority()
-// Loading the parsers takes time, too.
+// Imported afterwards: loading the parsers takes time, too.
 const { render } = await import('./render.ts')
 serveTasks<MarkdownInput, string>(render)
