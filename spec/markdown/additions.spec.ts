@@ -16,7 +16,7 @@ const note = (kind: string, title: string, rest = '') =>
 const noted = (text: string) =>
   `<p dir="auto">a<sup id="user-content-fnref:1"><a href="#user-content-fn:1" rel="nofollow">1</a></sup></p>\n<div>\n<hr />\n<ol dir="auto">\n<li id="user-content-fn:1">\n<p dir="auto">${text} <a href="#user-content-fnref:1" rel="nofollow">↩︎</a></p>\n</li>\n</ol>\n</div>\n`
 
-/** Rendered alike in each of the modes. */
+/** Rendered alike in both modes. */
 const EVERYWHERE: [title: string, text: string, html: string][] = [
   ['a heading has an id', '## H2 *em*', '<h2 id="user-content-h2-em" dir="auto">H2 <em>em</em></h2>\n'],
   [
@@ -27,7 +27,7 @@ const EVERYWHERE: [title: string, text: string, html: string][] = [
   ['an underlined heading has an id', 'a\nb\n---', '<h2 id="user-content-b" dir="auto">a\nb</h2>\n'],
   ['a heading without words has an id', '# !', '<h1 id="user-content-heading" dir="auto">!</h1>\n'],
   [
-    'a link leads to a heading',
+    'a link points to the id of a heading',
     '[y](#h2)\n\n## h2',
     '<p dir="auto"><a href="#user-content-h2" rel="nofollow">y</a></p>\n<h2 id="user-content-h2" dir="auto">h2</h2>\n',
   ],
@@ -46,27 +46,35 @@ const EVERYWHERE: [title: string, text: string, html: string][] = [
   ['U+0000 becomes U+FFFD', 'a\0b `\0`', '<p dir="auto">a\ufffdb <code>\ufffd</code></p>\n'],
   ['a quote is an alert', '> [!NOTE]\n> a', note('note', 'Note', '<p dir="auto">a</p>\n')],
   [
-    'an alert is known in any case',
+    'an alert may be written in any case',
     '> [!wArning]  \n> a',
     note('warning', 'Warning', '<p dir="auto">a</p>\n'),
   ],
   ['an alert may have several paragraphs', '> [!TIP]\n>\n> a', note('tip', 'Tip', '<p dir="auto">a</p>\n')],
   ['an alert may be empty', '> [!CAUTION]', note('caution', 'Caution')],
-  ['another word is no alert', '> [!HM]\n> a', '<blockquote>\n<p dir="auto">[!HM]\na</p>\n</blockquote>\n'],
   [
-    'words behind the word make no alert',
+    'another word does not make an alert',
+    '> [!HM]\n> a',
+    '<blockquote>\n<p dir="auto">[!HM]\na</p>\n</blockquote>\n',
+  ],
+  [
+    'text after the word prevents an alert',
     '> [!NOTE] a',
     '<blockquote>\n<p dir="auto">[!NOTE] a</p>\n</blockquote>\n',
   ],
-  ['a footnote is listed at the end, and leads back', 'a[^1]\n\n[^1]: b', noted('b')],
+  ['a footnote is listed at the end, with a link back', 'a[^1]\n\n[^1]: b', noted('b')],
   ['a footnote that is not defined is text', 'a[^1]', '<p dir="auto">a[^1]</p>\n'],
-  ['a footnote that nothing refers to is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
-  ['a note that is defined twice is the first', 'a[^1]\n\n[^1]: b\n[^1]: c', noted('b')],
-  ['a note may be named in another case', 'a[^A]\n\n[^a]: b', noted('b')],
-  ['a note may have several lines', 'a[^1]\n\n[^1]: b\nc', noted('b\nc')],
-  ['a definition may come first', '[^1]: b\n\na[^1]', noted('b')],
-  ['no footnotes in code', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
-  ['a link that leads nowhere is its text', '[*a*](javascript:x)', '<p dir="auto"><em>a</em></p>\n'],
+  ['a footnote without a reference is not shown', 'a\n\n[^1]: b', '<p dir="auto">a</p>\n'],
+  ['the first of two definitions of a footnote counts', 'a[^1]\n\n[^1]: b\n[^1]: c', noted('b')],
+  ['a label is case-insensitive', 'a[^A]\n\n[^a]: b', noted('b')],
+  ['a footnote may have several lines', 'a[^1]\n\n[^1]: b\nc', noted('b\nc')],
+  ['a definition may precede the reference', '[^1]: b\n\na[^1]', noted('b')],
+  ['a reference in code is text', '`[^1]`\n\n[^1]: b', '<p dir="auto"><code>[^1]</code></p>\n'],
+  [
+    'a link with a forbidden target is replaced by its text',
+    '[*a*](javascript:x)',
+    '<p dir="auto"><em>a</em></p>\n',
+  ],
 ]
 
 const emoji = (label: string, alias: string, character: string) =>
@@ -74,19 +82,27 @@ const emoji = (label: string, alias: string, character: string) =>
 
 const GFM: [title: string, text: string, html: string][] = [
   [
-    'a name of an emoji is the emoji',
+    'the name of an emoji becomes the emoji',
     ':+1: :nosuch:',
     `<p dir="auto">${emoji('thumbs up', '+1', '👍')} :nosuch:</p>\n`,
   ],
-  ['an emoji has its name', '😀', `<p dir="auto">${emoji('grinning face', 'grinning', '😀')}</p>\n`],
-  ['no emoji in code and in words', '`:+1:` a:1:b', '<p dir="auto"><code>:+1:</code> a:1:b</p>\n'],
+  [
+    'an emoji gets its name as a label',
+    '😀',
+    `<p dir="auto">${emoji('grinning face', 'grinning', '😀')}</p>\n`,
+  ],
+  [
+    'the name of an emoji in code or in a word is text',
+    '`:+1:` a:1:b',
+    '<p dir="auto"><code>:+1:</code> a:1:b</p>\n',
+  ],
 ]
 
-describe('What is added to CommonMark', () => {
+describe('The additions to CommonMark', () => {
   for (const mode of ['markdown', 'gfm'])
     for (const [title, text, html] of EVERYWHERE)
       it(`${title}, in the mode ${mode}`, async () => {
-        // The two libraries break lines at different places.
+        // The two libraries write line ends at different places.
         assert.equal((await render(text, mode)).replaceAll('<li>\n<h', '<li><h'), html)
       })
 
@@ -94,7 +110,7 @@ describe('What is added to CommonMark', () => {
     it(`${title}, in the mode gfm`, async () => assert.equal(await render(text, 'gfm'), html))
 
   for (const mode of ['markdown', 'gfm'])
-    it(`numbers footnotes by their first references, each reference apart, in the mode ${mode}`, async () => {
+    it(`number footnotes by their first references, with an id for each reference, in the mode ${mode}`, async () => {
       const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of *b* [^a]\n\nend', mode)
       const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
       const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
@@ -103,7 +119,7 @@ describe('What is added to CommonMark', () => {
       assert.match(html, /of a <a href="#user-content-fnref:2" rel="nofollow">↩︎<\/a> <a /)
     })
 
-  it('keeps several paragraphs in one footnote, in the mode gfm', async () => {
+  it('allow several paragraphs in a footnote, in the mode gfm', async () => {
     const html = await render('[^b] [^a] [^b]\n\n[^a]: of a\n[^b]: of b [^a]\n\n    more\n\nend', 'gfm')
     const ids = [...html.matchAll(/ id="user-content-([^"]*)"/g)].map(([, id]) => id)
     const references = ['fnref:1', 'fnref:2', 'fnref:1:2', 'fn:1', 'fnref:2:2', 'fn:2']
@@ -114,7 +130,7 @@ describe('What is added to CommonMark', () => {
 })
 
 describe('Ids of headings', () => {
-  it('are different for whatever headings', () => {
+  it('are distinct for any headings', () => {
     const heading = fc.oneof(fc.constantFrom('a', 'a-1', 'a 1', 'A', 'user content a', '!', ''), fc.string())
     fc.assert(
       fc.property(fc.array(heading), (headings) => {
@@ -126,7 +142,7 @@ describe('Ids of headings', () => {
     )
   })
 
-  it('cost no more for the last of 100,000 equal headings than for the first', () => {
+  it('take linear time for 100,000 equal headings', () => {
     const idOf = createHeadingIds()
     const begun = performance.now()
     for (let count = 0; count < 100_000; count++) idOf('x')

@@ -31,23 +31,26 @@ const HOSTILE: [name: string, text: string][] = [
   ['deep lists', Array.from({ length: 1000 }, (_, at) => `${' '.repeat(at * 2)}* a`).join('\n')],
   ['many headings', repeat('# a\n')],
   ['unclosed HTML', repeat('<a ')],
-  ['quiet HTML opened and closed', repeat('<code></a>', 500_000)],
+  ['HTML elements without references, opened and closed', repeat('<code></a>', 500_000)],
   ['references', repeat('@a #1 ')],
-  ['no references', repeat('@@##')],
-  ['words', repeat('some *words* and `code`, again and again. ')],
-  ['a table whose rows are filled up', `${'|a'.repeat(511)}\n${'|-'.repeat(511)}\n${'|\n'.repeat(1023)}`],
-  ['a link repeated without end', `[a]: http://x/${'&'.repeat(500_000)}\n\n${'[a] '.repeat(100_000)}`],
+  ['incomplete references', repeat('@@##')],
+  ['plain text', repeat('some *words* and `code`, again and again. ')],
+  ['a table with missing cells', `${'|a'.repeat(511)}\n${'|-'.repeat(511)}\n${'|\n'.repeat(1023)}`],
+  [
+    'a link with a long target, repeated',
+    `[a]: http://x/${'&'.repeat(500_000)}\n\n${'[a] '.repeat(100_000)}`,
+  ],
   ['quotes and a broken table, 240 bytes', `${'>'.repeat(236)}<\n|*`],
   ['a wide table', `${repeat('|a', 20_000)}\n${repeat('|-', 20_000)}\n${repeat('|b', 20_000)}`],
 ]
 
-/** A text may be refused; nothing else may go wrong. */
+/** A text may be refused as invalid; other errors are failures. */
 const refusal = (error: unknown): string => {
   assert.ok(error instanceof AllotError && error.code === 'invalid', String(error))
   return ''
 }
 
-/** Renders a text, and gives the longest time, in milliseconds, for which a timer of 5 ms was held up meanwhile. */
+/** @returns the longest time between two runs of a 5 ms timer while a text is rendered, in milliseconds */
 const timeHeldUp = async (input: Parameters<Markdown['render']>[1]): Promise<number> => {
   const begun = performance.now()
   let longest = 0
@@ -58,21 +61,21 @@ const timeHeldUp = async (input: Parameters<Markdown['render']>[1]): Promise<num
   }, 5)
   await markdown.render('host', input).catch(refusal)
   clearInterval(heartbeat)
-  assert.ok(performance.now() - begun < DEADLINE + MARGIN, 'it took far longer than its deadline')
+  assert.ok(performance.now() - begun < DEADLINE + MARGIN, 'rendering took far longer than its deadline')
   return longest
 }
 
-describe('Rendering is bounded in time and holds up nothing else', () => {
+describe('Rendering ends within its deadline and does not block the event loop', () => {
   for (const [name, text] of HOSTILE)
     for (const mode of ['markdown', 'gfm'])
-      it(`answers, or refuses at its deadline, ${name} (${text.length} bytes) in the mode ${mode}`, async () => {
+      it(`for ${name} (${text.length} bytes), in the mode ${mode}`, async () => {
         await retryMeasurement(async () => {
           const heldUp = await timeHeldUp({ text, mode, context: '/a/b', baseUrl })
-          assert.ok(heldUp <= 250, `the event loop was held up for ${heldUp} ms`)
+          assert.ok(heldUp <= 250, `the event loop was blocked for ${heldUp} ms`)
         })
       })
 
-  it('holds up nothing for texts made of hostile pieces, however short', async () => {
+  it('for any text of hostile parts', async () => {
     const piece = fc.constantFrom(
       '>',
       '<',
@@ -96,13 +99,13 @@ describe('Rendering is bounded in time and holds up nothing else', () => {
     const property = fc.asyncProperty(text, fc.constantFrom('markdown', 'gfm'), async (given, mode) => {
       await retryMeasurement(async () => {
         const heldUp = await timeHeldUp({ text: given, mode, context: '/a/b', baseUrl })
-        assert.ok(heldUp <= 250, `the event loop was held up for ${heldUp} ms`)
+        assert.ok(heldUp <= 250, `the event loop was blocked for ${heldUp} ms`)
       })
     })
     await fc.assert(property, { numRuns: 50 })
   })
 
-  it('renders a mebibyte of plain words, and is not held up by a context of half a mebibyte', async () => {
+  it('for one mebibyte of plain text, and for a context of half a mebibyte', async () => {
     const patient = createMarkdown({ deadline: 20_000 })
     try {
       assert.match(
@@ -134,14 +137,14 @@ const using = async (deadline: number, work: (markdown: Markdown) => Promise<voi
 }
 
 describe('Workers', () => {
-  it('are replaced when one was ended at the deadline', () =>
+  it('are replaced after a deadline has ended them', () =>
     using(300, async (own) => {
       for (let round = 0; round < 3; round++)
         await assert.rejects(own.render('host', HANGING), { code: 'invalid', message: /300 milliseconds/ })
       assert.match(await own.render('host', PLAIN), /plain words/)
     }))
 
-  it('render what waits for them, a text of another client before the later ones of the first', () =>
+  it('render waiting texts, a text of another client before the later texts of the first', () =>
     using(5000, async (own) => {
       await Promise.all([own.render('a', PLAIN), own.render('a', PLAIN), own.render('b', PLAIN)])
       await retryMeasurement(async () => {
@@ -154,27 +157,27 @@ describe('Workers', () => {
       })
     }))
 
-  it('refuse the texts of a client that has too many, and render those of another one meanwhile', () =>
+  it('refuse texts of a client that sends too many, and render those of another client meanwhile', () =>
     using(3000, async (own) => {
       const settled = Promise.allSettled(Array.from({ length: 104 }, () => own.render('greedy', HANGING)))
       const begun = performance.now()
       assert.match(await own.render('other', PLAIN), /plain words/)
-      assert.ok(performance.now() - begun < 3000, 'it did not wait for a text of the other client')
+      assert.ok(performance.now() - begun < 3000, 'it must not wait for the texts of the first client')
       const ends = (await settled).map((one) => (one.status === 'rejected' ? one.reason : undefined))
       const refused = ends.filter((reason) => reason?.code === 'unavailable')
-      // 2 in workers, 64 waiting for 1.5 seconds and no longer, 38 refused at once.
+      // 2 run in workers, 64 wait and are refused after 1.5 seconds, 38 are refused at once.
       assert.equal(refused.length, 102)
       assert.ok(refused.every(({ retryAfter }) => retryAfter === 1))
     }))
 
-  it('end with close(), after which nothing is rendered by them', () =>
+  it('end with close(), which makes later texts unavailable', () =>
     using(300, async (own) => {
       assert.match(await own.render('host', PLAIN), /plain words/)
       await own.close()
       await assert.rejects(own.render('host', PLAIN), { code: 'unavailable' })
     }))
 
-  it('keep no process alive while they are idle', async () => {
+  it('do not keep the process alive while they are idle', async () => {
     const file = JSON.stringify(new URL('../../lib/markdown/index.ts', import.meta.url).href)
     const script = `
       const { createMarkdown } = await import(${file})

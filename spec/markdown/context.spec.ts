@@ -8,7 +8,7 @@ after(() => markdown.close())
 const baseUrl = 'http://allot.test'
 const at = `${baseUrl}/alice/demo`
 
-/** Everyone exists but `nobody`. */
+/** All accounts but `nobody` exist. */
 const knownNames = async (names: string[]) => names.filter((name) => name !== 'nobody')
 
 const CASES: [text: string, mode: string, context: string, wiki: boolean, expected: string | RegExp][] = [
@@ -112,7 +112,7 @@ const CASES: [text: string, mode: string, context: string, wiki: boolean, expect
 const shortened = (context: string) =>
   context.length > 100 ? `of ${context.length} characters` : JSON.stringify(context)
 
-describe('The context of a text turns its references into links', () => {
+describe('The context of a text determines the targets of links and references:', () => {
   for (const [text, mode, context, wiki, expected] of CASES)
     it(`${JSON.stringify(text)} in mode ${mode} with context ${shortened(context)}${wiki ? ' and wiki' : ''}`, async () => {
       const html = await markdown.render('host', { text, mode, context, wiki, baseUrl, knownNames })

@@ -4,11 +4,10 @@ type Node = DefaultTreeAdapterTypes.ChildNode
 type Element = DefaultTreeAdapterTypes.Element
 
 /**
- * HTML in a form that can be compared: as a browser's parser reads it, with attributes in order. What differs on purpose
- * is dropped from both sides: `rel`, which the sanitiser sets; addresses with a scheme that it does not let through
- * (CommonMark's examples make up a few), whose links are their text; the prefix that keeps a text's own ids, and links to
- * them, apart from the page's; what Allot adds as a Forgejo does: ids of headings, directions, the class of task lists, the link
- * of an image to itself, and that it is loaded when it is seen; and white space that no browser shows.
+ * HTML for comparisons: parsed as a browser parses it, with sorted attributes. Removes intended differences from both sides:
+ * `rel`; links with schemes that the sanitiser does not allow (CommonMark's examples have some); the prefix of ids; what
+ * Forgejo adds, too (ids of headings, text directions, the class of task lists, links around images, lazy loading); and white
+ * space that browsers do not show.
  */
 export const normalised = (html: string): string =>
   parseFragment(html)
@@ -31,7 +30,7 @@ const BLOCKS = new Set(
 const element = (node: Element, preformatted: boolean): string => {
   const name = node.tagName
   const inside = node.childNodes.map((child) => shown(child, preformatted || name === 'pre')).join('')
-  if (name === 'a' && (isOfImage(node) || leadsNowhere(node))) return inside
+  if (name === 'a' && (isImageLink(node) || isForbiddenLink(node))) return inside
   const text = BLOCKS.has(name) && name !== 'pre' ? inside.trim() : inside
   const whole = `<${name}${attributes(node)}>${text}</${name}>`
   return BLOCKS.has(name) ? `\n${whole}\n` : whole
@@ -39,11 +38,11 @@ const element = (node: Element, preformatted: boolean): string => {
 
 const attributeOf = ({ attrs }: Element, name: string) => attrs.find((one) => one.name === name)?.value
 
-const isOfImage = (link: Element) => attributeOf(link, 'target') === '_blank'
+const isImageLink = (link: Element) => attributeOf(link, 'target') === '_blank'
 
-const leadsNowhere = (link: Element) => hasOddScheme(attributeOf(link, 'href') ?? 'nowhere:')
+const isForbiddenLink = (link: Element) => hasOddScheme(attributeOf(link, 'href') ?? 'nowhere:')
 
-/** By element, `*` for all. */
+/** Element and attribute; `*` stands for all elements. */
 const ADDED = new Set([
   '* rel',
   '* dir',

@@ -11,7 +11,7 @@ after(() => markdown.close())
 const baseUrl = 'http://allot.test'
 const MODES = ['markdown', 'gfm', 'comment', 'wiki'] as const
 
-/** What a browser makes of an answer, held to what may be in one: everything else, named. */
+/** The elements and attributes of HTML, as a browser parses it, that are not allowed. */
 const dangers = (html: string): string[] => [
   ...elementsOf(parseFragment(html).childNodes).flatMap(inElement),
   ...(html.includes('\0') ? ['U+0000'] : []),
@@ -29,8 +29,8 @@ const inElement = ({ tagName, namespaceURI, attrs }: DefaultTreeAdapterTypes.Ele
   const reaches = has(attrs, 'target', '_blank') && !has(attrs, 'rel', 'nofollow noopener')
   return [
     ...(known ? [] : [`<${tagName}>`]),
-    ...(pressed ? ['an input that can be used'] : []),
-    ...(reaches ? ['a link whose page reaches back'] : []),
+    ...(pressed ? ['an input that is not a disabled checkbox'] : []),
+    ...(reaches ? ['a link that gives its target access to the page'] : []),
     ...found,
   ]
 }
@@ -46,7 +46,7 @@ const ELEMENTS = new Set(
   span a img br wbr ruby rt rp bdo bdi input`.split(/\s+/),
 )
 
-/** Attributes that do nothing by themselves. */
+/** Attributes that are harmless with any value. */
 const PLAIN = new Set(
   `dir lang title align rel alt width height start reversed value colspan rowspan scope open datetime type checked
   disabled`.split(/\s+/),
@@ -60,15 +60,15 @@ const isAllowed = (tagName: string, { name, value }: Attribute): boolean => {
   if (name === 'target') return tagName === 'a' && (value === '_blank' || value === '')
   if (name === 'loading') return tagName === 'img' && (value === 'lazy' || value === '')
   if (name === 'aria-label' || name === 'data-alias') return tagName === 'span'
-  if (name === 'href') return tagName === 'a' && leadsToAPage(value, SCHEMES)
-  if (name === 'src') return tagName === 'img' && leadsToAPage(value, /^https?$/)
+  if (name === 'href') return tagName === 'a' && hasAllowedScheme(value, SCHEMES)
+  if (name === 'src') return tagName === 'img' && hasAllowedScheme(value, /^https?$/)
   return PLAIN.has(name)
 }
 
 const SCHEMES = /^(?:https?|mailto|ftps?|ircs?|xmpp|tel|ssh|git)$/
 
-/** As a browser reads it: without control characters and white space, and below the page when there is no scheme. */
-const leadsToAPage = (href: string, schemes: RegExp): boolean =>
+/** Parses the address as a browser does: without control characters and white space, relative to the page. */
+const hasAllowedScheme = (href: string, schemes: RegExp): boolean =>
   !URL.canParse(href, `${baseUrl}/`) || schemes.test(new URL(href, `${baseUrl}/`).protocol.slice(0, -1))
 
 const VECTORS = [
@@ -191,16 +191,16 @@ const CONTEXTS = [
   'http:x',
 ]
 
-describe('Rendered markdown is safe to show', () => {
+describe('Rendered Markdown contains no script', () => {
   for (const mode of MODES)
-    it(`holds nothing that can run a script, whatever the ${VECTORS.length} tricks in the mode ${mode}`, async () => {
+    it(`for each of ${VECTORS.length} known attacks, in the mode ${mode}`, async () => {
       for (const text of VECTORS) {
         const html = await markdown.render('host', { text, mode, context: '/alice/demo', baseUrl })
         assert.deepEqual(dangers(html), [], `${text}\n→ ${html}`)
       }
     })
 
-  it('holds nothing that can run a script, whatever the context is', async () => {
+  it('for a hostile context', async () => {
     for (const context of [
       'javascript:alert(1)',
       'data:text/html,',
@@ -217,7 +217,7 @@ describe('Rendered markdown is safe to show', () => {
     }
   })
 
-  it('keeps that promise for any text put together from the pieces of markdown and HTML', async () => {
+  it('for any text of parts of Markdown and HTML', async () => {
     const piece = fc.constantFrom(
       ...VECTORS,
       '<',
@@ -265,7 +265,7 @@ describe('Rendered markdown is safe to show', () => {
   })
 })
 
-/** A text may be refused; nothing else may go wrong. */
+/** A text may be refused as invalid; other errors are failures. */
 const refusal = (error: unknown): string => {
   assert.ok(error instanceof AllotError && error.code === 'invalid', String(error))
   return ''

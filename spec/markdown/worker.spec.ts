@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What a file imports when it runs; types are gone by then. */
+/** Imports at run time, without those of types. */
 const IMPORTS =
   /(?:^|\n)(?:import|export)(?! type)[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?from ?'([^']+)'|(?:import\(|import )'([^']+)'/g
 
 const importsOf = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(IMPORTS)].map(([, from, alone]) => (from ?? alone)!)
 
-/** All that is loaded with a file, by imports at its head and within its functions. */
+/** Every module that a file imports, also indirectly and dynamically. */
 const loadedWith = (entry: string): Set<string> => {
   const loaded = new Set<string>()
   const visit = (file: string): void => {
@@ -30,13 +30,13 @@ const loadedWith = (entry: string): Set<string> => {
 const PARSERS = ['marked', 'commonmark', 'sanitize-html', 'gemoji']
 
 describe('The parsers of markdown', () => {
-  it('are loaded by the worker', () => {
+  it('are imported by the worker', () => {
     const loaded = loadedWith('lib/markdown/worker.ts')
     for (const name of PARSERS) assert.ok(loaded.has(name), name)
   })
 
   for (const entry of ['lib/index.ts', 'bin/allot.ts'])
-    it(`are never loaded by the thread that serves requests: ${entry}`, () => {
+    it(`are not imported by the serving thread: ${entry}`, () => {
       const loaded = loadedWith(entry)
       assert.ok(loaded.size > 100 && loaded.has(resolve(root, 'lib/markdown/index.ts')))
       assert.deepEqual(
@@ -49,7 +49,7 @@ describe('The parsers of markdown', () => {
 describe('The parsers of keys', () => {
   const KEY_PARSERS = ['openpgp', 'sshpk']
 
-  it('are loaded by their worker, and never by the thread that serves requests', () => {
+  it('are imported by their worker, and not by the serving thread', () => {
     const [worker, server] = [loadedWith('lib/keys/worker.ts'), loadedWith('lib/index.ts')]
     assert.ok(server.has(resolve(root, 'lib/keys/reader.ts')))
     for (const name of KEY_PARSERS)

@@ -6,7 +6,7 @@ import { linksAsWritten } from '../../lib/markdown/links.ts'
 import { sanitize } from '../../lib/markdown/sanitize.ts'
 import { normalised } from './normalised.ts'
 
-/** Pieces that open, close, escape and hide things, in any order. */
+/** Parts of syntax, which are joined in any order. */
 const pieces = [
   ...[
     'a',
@@ -55,8 +55,8 @@ const pieces = [
 
 const texts = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 5 })), { maxLength: 40 })
 
-describe('CommonMark without HTML of its own, which is not sanitised', () => {
-  it('comes out as the sanitiser leaves it', () => {
+describe('CommonMark without raw HTML, which is rendered without the sanitiser,', () => {
+  it('would not be changed by the sanitiser', () => {
     const property = fc.property(texts, (parts) => {
       const html = renderCommonMark(parts.join(''))
       assert.equal(normalised(html), normalised(sanitize(html, linksAsWritten)))
@@ -74,18 +74,18 @@ describe('CommonMark without HTML of its own, which is not sanitised', () => {
     '[a]\n\n[a]: vbscript:msgbox(1)',
     '[![a](javascript:alert(1))](/b)',
   ])
-    it(`leads nowhere for ${JSON.stringify(text)}`, () => {
+    it(`has no link or image with a forbidden address for ${JSON.stringify(text)}`, () => {
       assert.doesNotMatch(renderCommonMark(text), /(?:href|src)="[^/"]/)
     })
 
-  it('marks what it leads to as nothing that the host vouches for', () => {
+  it('has links with rel="nofollow"', () => {
     assert.equal(
       renderCommonMark('[*a* "b"](https://example.test/?c=1&d=2 "e < f") and [here](#there)'),
       '<p dir="auto"><a href="https://example.test/?c=1&amp;d=2" title="e &lt; f" rel="nofollow"><em>a</em> &quot;b&quot;</a> and <a href="#user-content-there" rel="nofollow">here</a></p>\n',
     )
   })
 
-  it('has the words of a link, and no link, where one is within the words for an image', () => {
+  it('has only the text of a link within the alternative text of an image', () => {
     assert.equal(
       renderCommonMark('![a [b](/c) d](e.png)'),
       '<p dir="auto"><a href="e.png" target="_blank" rel="nofollow noopener"><img src="e.png" alt="a b d" loading="lazy" /></a></p>\n',
