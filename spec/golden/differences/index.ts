@@ -1,4 +1,4 @@
-import { answers } from './answers.ts'
+import { answers } from './requests.ts'
 import { keys } from './keys.ts'
 import { markdown } from './markdown.ts'
 import { quota } from './quota.ts'
