@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { differencesOf } from './compare.ts'
-import { type Difference, intendedDifferences } from './differences/index.ts'
+import { differenceCases } from './differences/index.ts'
 import { matches } from './pattern.ts'
 import { type RecordedRequest, type Recording, recordingsOf } from './recordings.ts'
 import { startWorld, type World, type WorldOptions } from './world.ts'
@@ -23,6 +23,8 @@ export interface ReplayOptions extends WorldOptions {
 
 type Amended = Partial<RecordedRequest>
 
+type Case = (typeof differenceCases)[number]
+
 interface Found {
   id: string
   line: string
@@ -34,7 +36,7 @@ interface Found {
  */
 export const replay = (family: string, ...parts: ReplayOptions[]): void => {
   describe(`The recorded family ${family}`, () => {
-    const table = intendedDifferences.filter(({ records }) => family in records)
+    const table = differenceCases.filter(({ records }) => family in records)
     const found: Found[] = []
 
     it('is answered as recorded, apart from the differences that the table names', async () => {
@@ -88,11 +90,11 @@ const answered = async (world: World, recording: Recording, amended: Amended = {
   return differencesOf(recording, answer, world.running.base)
 }
 
-const names = ({ records, lines }: Difference, family: string, { id, line }: Found): boolean =>
+const names = ({ records, lines }: Case, family: string, { id, line }: Found): boolean =>
   records[family]!.some((pattern) => matches(pattern, id)) && lines.some((pattern) => matches(pattern, line))
 
 /** The patterns of an entry that match no difference of the family. */
-const unused = (entry: Difference, family: string, found: Found[]): string[] => {
+const unused = (entry: Case, family: string, found: Found[]): string[] => {
   const named = found.filter((one) => names(entry, family, one))
   const records = entry.records[family]!.filter((pattern) => !named.some(({ id }) => matches(pattern, id)))
   const lines = entry.lines.filter((pattern) => !named.some(({ line }) => matches(pattern, line)))

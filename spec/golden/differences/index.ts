@@ -1,19 +1,27 @@
-import { answers } from './requests.ts'
+import { accounts } from './accounts.ts'
 import { keys } from './keys.ts'
 import { markdown } from './markdown.ts'
+import { paging } from './paging.ts'
 import { quota } from './quota.ts'
 import { repositories } from './repositories.ts'
+import { requests } from './requests.ts'
 import { searches } from './searches.ts'
-import type { Difference } from './table.ts'
+import type { Difference, DifferenceCase } from './table.ts'
 
-export type { Difference } from './table.ts'
-
-/** The table of intended differences between Allot and a real Forgejo. */
+/** The intended differences between Allot and Forgejo, one row of docs/differences.md each. */
 export const intendedDifferences: readonly Difference[] = [
-  ...answers,
-  ...quota,
-  ...markdown,
-  ...keys,
+  ...requests,
+  ...paging,
+  ...accounts,
   ...repositories,
   ...searches,
+  ...quota,
+  ...keys,
+  ...markdown,
 ]
+
+/** Every case of every difference, with its title. */
+export const differenceCases: readonly (DifferenceCase & { title: string })[] = intendedDifferences.flatMap(
+  ({ title, records, lines, also = [] }) =>
+    [{ records, lines }, ...also].map((difference) => ({ title, ...difference })),
+)

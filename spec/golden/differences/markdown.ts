@@ -6,8 +6,8 @@ const of = (...ids: string[]): Difference['records'] => ({ markdown: ids.map((id
 const PLAIN = ['raw.', 'mode.markdown.', 'mode..', 'mode.nosuch.', 'mode.GFM.', 'mode.file.', 'mode.None.']
 const plain = (...names: string[]) => PLAIN.flatMap((mode) => names.map((name) => `${mode}${name}`))
 
-/** What Allot renders in another way, on purpose. */
-const rendering: readonly Difference[] = [
+/** Differences of rendered markdown. */
+export const markdown: readonly Difference[] = [
   {
     title:
       'The mode `markdown`, and every mode without a name, is CommonMark: a line break in a text is not a `<br>`',
@@ -38,8 +38,8 @@ const rendering: readonly Difference[] = [
     lines: ['html lacks *', 'html adds text "*"'],
   },
   {
-    title: 'A checkbox has a space behind it and no position in the source',
-    reason: "The space is in GitHub's specification; the position is for scripts of a Forgejo's own pages.",
+    title: 'A checkbox is followed by a space and has no position in the source',
+    reason: "The space is in GitHub's specification; the position is for scripts of Forgejo's own pages.",
     records: of('gfm.tasklist', 'mode.comment.tasklist'),
     lines: ['html lacks data-source-position="*"', 'html adds text " "'],
   },
@@ -62,13 +62,13 @@ const rendering: readonly Difference[] = [
   },
   {
     title: 'Without a context links stay as they are written',
-    reason: 'CommonMark; whoever shows the text knows where it is.',
+    reason: 'CommonMark; the page that shows the text knows its own address.',
     records: of('raw.link', 'context', 'context#2', 'context#4', 'context#5', 'context#6'),
     lines: ['html lacks href="/*"', 'html lacks src="/*"', 'html adds href="*"', 'html adds src="i.png"'],
   },
   {
     title: "`#1` leads to the issue of the context's repository, and is text without one",
-    reason: 'A Forgejo leads to `/issues/1`, which is not the page of an issue.',
+    reason: 'Forgejo leads to `/issues/1`, which is not the page of an issue.',
     records: of('mode.comment.issueref', 'context#*'),
     lines: [
       'html lacks <a>',
@@ -86,21 +86,17 @@ const rendering: readonly Difference[] = [
     lines: ['html lacks href="http://127.0.0.1:3300/pulls/3"'],
   },
   {
-    title: 'An image that leads nowhere is in no link',
-    reason: 'A Forgejo leaves a link without an address around it.',
+    title: 'An image without an address is not wrapped in a link',
+    reason: 'Forgejo leaves a link without an address around it.',
     records: of('*.image', 'context#*'),
     lines: ['html lacks <a>', 'html lacks target="_blank"', 'html lacks </a>'],
   },
   {
     title: '`wiki` is a mode of its own: that of documents, with links to the wiki',
-    reason: 'As in Gitea. A Forgejo takes it for plain text.',
+    reason: 'As in Gitea. Forgejo takes it for plain text.',
     records: of('mode.wiki.*'),
     lines: ['html lacks *', 'html adds *'],
   },
-]
-
-/** What Allot leaves out. */
-const leftOut: readonly Difference[] = [
   {
     title: 'Raw HTML keeps no style, class or rel of its own',
     reason: "It could borrow the looks of the host's page.",
@@ -113,8 +109,8 @@ const leftOut: readonly Difference[] = [
     ],
   },
   {
-    title: 'Raw HTML has neither videos nor drawings',
-    reason: 'What may be shown is a short list.',
+    title: 'Raw HTML has no videos and no drawings',
+    reason: 'Only a short list of elements is allowed.',
     records: of('*.html.video', '*.html.svg'),
     lines: [
       'html lacks <video>',
@@ -127,7 +123,7 @@ const leftOut: readonly Difference[] = [
   },
   {
     title: 'An element that is not closed ends with its block',
-    reason: 'A Forgejo opens it again in the white space behind.',
+    reason: 'Forgejo opens it again in the white space that follows.',
     records: of('gfm.html.unclosed'),
     lines: ['html lacks <b>', 'html lacks text " "', 'html lacks </b>'],
   },
@@ -144,7 +140,7 @@ const leftOut: readonly Difference[] = [
   },
   {
     title: 'An alert has no icon',
-    reason: 'Drawings are not in the list of what may be shown.',
+    reason: 'Drawings are not among the allowed elements.',
     records: of('raw.quote'),
     lines: ['html lacks *'],
   },
@@ -154,13 +150,9 @@ const leftOut: readonly Difference[] = [
     records: of('*.deflist', '*.math', '*.frontmatter', 'gfm.wikilink', 'mode.comment.wikilink'),
     lines: ['html lacks *', 'html adds *'],
   },
-]
-
-/** Differences in the answers, not in the HTML. */
-const answers: readonly Difference[] = [
   {
     title: 'Rendered markdown is always `text/html;charset=utf-8`',
-    reason: 'One kind of answer has one type. A Forgejo guesses the type from the first bytes.',
+    reason: 'One kind of answer has one type. Forgejo guesses the type from the first bytes.',
     records: of('*'),
     lines: [
       'header content-type "text/html; charset=utf-8" → "text/html;charset=utf-8"',
@@ -176,7 +168,7 @@ const answers: readonly Difference[] = [
   },
   {
     title: 'A body that is not a JSON object, or not Unicode, is 422',
-    reason: 'It is so for every route.',
+    reason: 'Every route answers so.',
     records: of('null', 'surrogate'),
     lines: ['status 200 → 422'],
   },
@@ -200,5 +192,3 @@ const answers: readonly Difference[] = [
     lines: ['header allow "POST" → "OPTIONS, POST"'],
   },
 ]
-
-export const markdown: readonly Difference[] = [...rendering, ...leftOut, ...answers]

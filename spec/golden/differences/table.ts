@@ -1,11 +1,17 @@
-/** One intended difference between Allot and a real Forgejo. */
-export interface Difference {
-  /** What Allot does, for a reader of the documentation. */
-  title: string
-  /** Why: the document, the contract, or the reason of the decision. */
-  reason: string
+/** Where a difference shows. */
+export interface DifferenceCase {
   /** The recordings that differ, by family: ids in which `*` matches any text. */
-  records: Record<string, string[]>
-  /** The differences, in which `*` matches any text. Each must occur in each family that is named. */
-  lines: string[]
+  readonly records: Record<string, string[]>
+  /** The lines of the comparison, in which `*` matches any text. Each must occur in each family. */
+  readonly lines: string[]
+}
+
+/** One intended difference between Allot and Forgejo. */
+export interface Difference extends DifferenceCase {
+  /** What Allot does, for a reader of the documentation. */
+  readonly title: string
+  /** Why: the API document, or the reason of the decision. */
+  readonly reason: string
+  /** More cases, where other recordings differ in other lines. */
+  readonly also?: readonly DifferenceCase[]
 }
