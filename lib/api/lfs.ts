@@ -1,23 +1,32 @@
+/**
+ * Git LFS over HTTP, below the `clone_url` of each repository. A client sends one batch request to learn where to upload
+ * objects to and download them from, and does so with the basic transfer of the LFS specification.
+ */
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/identity.ts'
 import type { LfsObject } from '../content/lfs.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Failure, fileReply, parseJson, type StreamReply, type StreamRequest } from '../http/index.ts'
+import {
+  type Failure,
+  fileReply,
+  parseJson,
+  type StreamReply,
+  type StreamRequest,
+  validate,
+} from '../http/index.ts'
 import type { StoredFile } from '../records/schema/index.ts'
-import { nameIn, readable, writable } from './git-access.ts'
+import { nameIn, readableRepository, writableRepository } from './git-access.ts'
 import { type StreamServices, stream } from './route.ts'
 
-/*
- * Git LFS, as its specification has it: a client asks in one batch where to send objects to and where to get them from,
- * and does so with its basic transfer.
- */
+type LfsRequest = StreamRequest<Identity, 'owner' | 'repo'>
+
 const TYPE = 'application/vnd.git-lfs+json'
-
-type Asked = StreamRequest<Identity, 'owner' | 'repo'>
-
 const OID = /^[0-9a-f]{64}$/
-const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const OID_FAULT = 'oid: expected a SHA-256 in lower case hexadecimal digits'
+const SIZE_FAULT = 'size: expected a whole number of bytes'
+
+const byteCount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
 const Batch = v.object({
   operation: v.picklist(['download', 'upload']),
@@ -27,36 +36,25 @@ const Batch = v.object({
 })
 type Batch = v.InferOutput<typeof Batch>
 
-/** Clients ask for a hundred objects at a time. */
-const MAX_OBJECTS = 1000
-const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID)), size: wholeNumber })
+const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID, 'expected a SHA-256')), size: byteCount })
 
-const bodyAs = async <S extends v.GenericSchema>(schema: S, { body }: Asked): Promise<v.InferOutput<S>> =>
-  validated(schema, jsonIn(await text(body)))
-
-const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
-  const result = v.safeParse(schema, value)
-  if (result.success) return result.output
-  const [issue] = result.issues
-  throw invalid(`${v.getDotPath(issue) ?? 'the body'}: ${issue.message}`)
-}
-
-const jsonIn = (words: string): unknown => {
+const readJson = async ({ body }: LfsRequest): Promise<unknown> => {
+  const content = await text(body)
   try {
-    return parseJson(words)
+    return parseJson(content)
   } catch (cause) {
-    throw new AllotError('invalid', 'the body is no JSON', { cause })
+    throw new AllotError('invalid', 'the body is not valid JSON', { cause })
   }
 }
 
-/** A batch holds the credentials that it was asked with. */
+/** Not to be cached: what a batch names depends on the credentials. */
 const json = (status: number, value: unknown): StreamReply => ({
   status,
   headers: { 'Content-Type': TYPE, 'Cache-Control': 'no-store' },
   body: JSON.stringify(value),
 })
 
-/** "The response body should be a JSON object with a message", and people are asked to sign in when this header says so. */
+/** "The response body should be a JSON object with a message"; git-lfs asks for credentials when it gets `LFS-Authenticate`. */
 const refusal = ({ status, message }: Failure) => ({
   headers: {
     'Content-Type': TYPE,
@@ -65,94 +63,96 @@ const refusal = ({ status, message }: Failure) => ({
   body: JSON.stringify({ message }),
 })
 
+/** git-lfs sends a hundred objects in a batch. */
+const MAX_OBJECTS = 1000
+
 /**
- * Invariant: the answer has each object once and repeats nothing else of the request, so its size is bounded by that of the
- * request. @throws AllotError too_large
+ * The batch without repeated objects. The reply repeats nothing else of the request, so the request bounds its size.
+ * @throws AllotError too_large, invalid
  */
-const batchIn = async (request: Asked): Promise<Batch> => {
-  const value = jsonIn(await text(request.body))
+const readBatch = async (request: LfsRequest): Promise<Batch> => {
+  const value = await readJson(request)
   const { objects } = (value ?? {}) as { objects?: unknown }
   if (Array.isArray(objects) && objects.length > MAX_OBJECTS)
     throw new AllotError('too_large', `objects: a batch must not have more than ${MAX_OBJECTS}`)
-  const asked = validated(Batch, value)
-  const merged = new Map(asked.objects.map((object) => [`${object.size} ${object.oid}`, object]))
-  return { ...asked, objects: [...merged.values()] }
+  const batch = validate(Batch, value)
+  const distinct = new Map(batch.objects.map((object) => [`${object.size} ${object.oid}`, object]))
+  return { ...batch, objects: [...distinct.values()] }
 }
 
-const batch = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
-  const asked = await batchIn(request)
-  const isUpload = asked.operation === 'upload'
-  const repository = isUpload ? (await writable(services, request))[0] : await readable(services, request)
-  if (asked.hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is known here')
-  if (!asked.transfers.includes('basic')) throw invalid('transfers: only basic is known here')
-  const found = await services.hosting.lfs.find(
-    repository.id,
-    asked.objects.map(({ oid }) => (OID.test(oid) ? oid : NONE)),
-  )
-  const answer = isUpload ? uploadOf(request, services) : downloadOf(request)
+const batch = async (request: LfsRequest, services: StreamServices): Promise<StreamReply> => {
+  const { operation, transfers, hash_algo, objects } = await readBatch(request)
+  const isUpload = operation === 'upload'
+  const repository = isUpload
+    ? (await writableRepository(services, request)).repository
+    : await readableRepository(services, request)
+  if (hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is supported')
+  if (!transfers.includes('basic')) throw invalid('transfers: only basic is supported')
+  // Stands in for an oid that is not valid; no object has it.
+  const oids = objects.map(({ oid }) => (OID.test(oid) ? oid : '-'))
+  const found = await services.hosting.lfs.find(repository.id, oids)
+  const answer = isUpload ? uploadAnswer(request, services) : downloadAnswer(request)
   return json(200, {
     transfer: 'basic',
     hash_algo: 'sha256',
-    objects: asked.objects.map(({ oid, size }, at) => ({ oid, size, ...answer({ oid, size }, found[at]) })),
+    objects: objects.map((object, index) => ({ ...object, ...answer(object, found[index]) })),
   })
 }
-const NONE = '-'
 
-type Answer = (object: LfsObject, found: StoredFile | undefined) => object
+/** What the reply says of one object. */
+type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 
-const refused = (code: number, message: string) => ({ error: { code, message } })
+const objectError = (code: number, message: string) => ({ error: { code, message } })
 
-/** "The object will be uploaded" where there is none, and nothing is to be done where there is. */
-const uploadOf =
-  (request: Asked, { largest }: StreamServices): Answer =>
-  ({ oid, size }, found) => {
-    const fault = faultOf({ oid, size }, largest.lfs, found)
-    if (fault !== undefined) return refused(422, fault)
+/** An object that exists already gets no actions, and the client does not upload it. */
+const uploadAnswer = (request: LfsRequest, { largest }: StreamServices): ObjectAnswer => {
+  const base = lfsUrl(request)
+  return (object, found) => {
+    const fault = faultOf(object, found, largest.lfs)
+    if (fault !== undefined) return objectError(422, fault)
     if (found !== undefined) return {}
-    const base = objectsUrl(request)
     return {
       actions: {
-        upload: { href: `${base}/objects/${oid}/${size}` },
+        upload: { href: `${base}/objects/${object.oid}/${object.size}` },
         verify: { href: `${base}/verify` },
       },
     }
   }
+}
 
-const downloadOf =
-  (request: Asked): Answer =>
-  ({ oid, size }, found) => {
-    const fault = faultOf({ oid, size }, undefined, found)
-    if (fault !== undefined) return refused(422, fault)
-    if (found === undefined) return refused(404, 'there is no such object')
-    return { actions: { download: { href: `${objectsUrl(request)}/objects/${oid}` } } }
+const downloadAnswer = (request: LfsRequest): ObjectAnswer => {
+  const base = lfsUrl(request)
+  return (object, found) => {
+    const fault = faultOf(object, found)
+    if (fault !== undefined) return objectError(422, fault)
+    if (found === undefined) return objectError(404, 'there is no such object')
+    return { actions: { download: { href: `${base}/objects/${object.oid}` } } }
   }
+}
 
 const faultOf = (
   { oid, size }: LfsObject,
-  largest: number | undefined,
   found: StoredFile | undefined,
+  largest?: number,
 ): string | undefined => {
-  if (!OID.test(oid)) return 'oid: expected a SHA-256 in lower case hexadecimal digits'
-  if (!v.is(wholeNumber, size)) return 'size: expected a whole number of bytes'
+  if (!OID.test(oid)) return OID_FAULT
+  if (!v.is(byteCount, size)) return SIZE_FAULT
   if (found !== undefined && found.size !== size) return `size: the object has ${found.size} bytes`
   if (largest !== undefined && size > largest)
     return `size: an object must not be larger than ${largest} bytes`
   return undefined
 }
 
-/**
- * Where the objects of a repository are. An action names no header: a client sends the credentials of the batch again, so
- * the answer holds none, whatever was sent.
- */
-const objectsUrl = ({ baseUrl, params }: Asked): string => {
+/** Actions have no `header` with credentials: the client sends those of the batch again. */
+const lfsUrl = ({ baseUrl, params }: LfsRequest): string => {
   const path = [params.owner, `${nameIn(params.repo)}.git`].map(encodeURIComponent).join('/')
   return `${baseUrl}/${path}/info/lfs`
 }
 
+/** @throws AllotError invalid */
 const objectIn = ({ oid, size }: { oid: string; size: string }): LfsObject => {
-  if (!OID.test(oid)) throw invalid('oid: expected a SHA-256 in lower case hexadecimal digits')
-  if (!/^\d{1,16}$/.test(size) || !Number.isSafeInteger(Number(size)))
-    throw invalid('size: expected a whole number of bytes')
+  if (!OID.test(oid)) throw invalid(OID_FAULT)
+  if (!/^\d{1,16}$/.test(size) || !Number.isSafeInteger(Number(size))) throw invalid(SIZE_FAULT)
   return { oid, size: Number(size) }
 }
 
@@ -160,18 +160,18 @@ const upload = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid' | 'size'>,
   services: StreamServices,
 ): Promise<StreamReply> => {
-  const [{ id }] = await writable(services, request)
+  const { repository } = await writableRepository(services, request)
   const object = objectIn(request.params)
   if (request.size !== undefined && request.size !== object.size)
     throw invalid(`the content has ${request.size} bytes, and not ${object.size}`)
-  await services.hosting.lfs.add(id, object, request.body, services.largest.lfs)
+  await services.hosting.lfs.add(repository.id, object, request.body, services.largest.lfs)
   return json(200, {})
 }
 
-const verify = async (request: Asked, services: StreamServices): Promise<StreamReply> => {
-  const [{ id }] = await writable(services, request)
-  const { oid, size } = await bodyAs(Verify, request)
-  const [found] = await services.hosting.lfs.find(id, [oid])
+const verify = async (request: LfsRequest, services: StreamServices): Promise<StreamReply> => {
+  const { repository } = await writableRepository(services, request)
+  const { oid, size } = validate(Verify, await readJson(request))
+  const [found] = await services.hosting.lfs.find(repository.id, [oid])
   if (found === undefined) throw new AllotError('not_found', 'there is no such object')
   if (found.size !== size) throw invalid(`the object has ${found.size} bytes, and not ${size}`)
   return json(200, {})
@@ -181,7 +181,7 @@ const download = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid'>,
   services: StreamServices,
 ): Promise<StreamReply> => {
-  const { id } = await readable(services, request)
+  const { id } = await readableRepository(services, request)
   const { oid } = request.params
   const [found] = OID.test(oid) ? await services.hosting.lfs.find(id, [oid]) : []
   if (found === undefined) throw new AllotError('not_found', 'there is no such object')
@@ -189,15 +189,14 @@ const download = async (
   return fileReply(request.headers, { size: found.size, tag: oid, read })
 }
 
-/** Bytes of a batch, with room for what clients say besides the objects. */
-const LONGEST_BATCH = 512 * 1024
+/** Bytes: room for {@link MAX_OBJECTS} objects and the other members that clients send. */
+const BATCH_LIMIT = 512 * 1024
 
-const asJson = { refusal, accepts: TYPE, bodyLimit: LONGEST_BATCH } as const
+const withJson = { refusal, accepts: TYPE, bodyLimit: BATCH_LIMIT } as const
 
-/** LFS over HTTP, below the `clone_url` of each repository, where `git lfs` looks for it. */
 export const lfsRoutes = [
-  stream({ ...asJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/objects/batch', handle: batch }),
-  stream({ ...asJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/verify', handle: verify }),
+  stream({ ...withJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/objects/batch', handle: batch }),
+  stream({ ...withJson, method: 'POST', path: '/{owner}/{repo}/info/lfs/verify', handle: verify }),
   stream({ refusal, method: 'PUT', path: '/{owner}/{repo}/info/lfs/objects/{oid}/{size}', handle: upload }),
   stream({ refusal, method: 'GET', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),
   stream({ refusal, method: 'HEAD', path: '/{owner}/{repo}/info/lfs/objects/{oid}', handle: download }),

@@ -1,6 +1,7 @@
 import type { Viewer } from '../accounts/access.ts'
 import type { Identity } from '../accounts/identity.ts'
 import type { Page } from '../accounts/visible-page.ts'
+import { AllotError } from '../errors.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Hosting } from '../hosting.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
@@ -47,6 +48,9 @@ export interface Recipient {
   readonly baseUrl: string
   readonly apiUrl: string
 }
+
+/** 401 for a client without credentials: git, git-lfs and browsers ask for some then. */
+export const signInRequired = () => new AllotError('unauthenticated', 'sign in with a password or a token')
 
 type Declarations = ReturnType<typeof routesFor<Identity, Services>>
 

@@ -33,3 +33,4 @@ export {
 export { sendEmpty } from './send.ts'
 export { streamEndpoints } from './stream-endpoints.ts'
 export { fileField, type Upload, type UploadedFile } from './upload.ts'
+export { validate } from './validate.ts'

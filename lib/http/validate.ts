@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AllotError, invalid } from '../errors.ts'
 
 /** What the schema describes, out of what came. @throws AllotError invalid naming the first member that does not fit. */
-export const validate = (schema: v.GenericSchema, input: unknown): unknown => {
+export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, input, { abortEarly: true })
   if (result.success) return result.output
   throw invalid(sentence(result.issues[0]))

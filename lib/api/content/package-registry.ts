@@ -4,8 +4,7 @@ import type { PackageName } from '../../content/package-files.ts'
 import { AllotError } from '../../errors.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import type { Account, PackageFile, PackageVersion } from '../../records/schema/index.ts'
-import { signIn } from '../git-access.ts'
-import { type StreamServices, stream } from '../route.ts'
+import { type StreamServices, signInRequired, stream } from '../route.ts'
 
 type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
 type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
@@ -15,7 +14,7 @@ const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'ge
 
 /** @throws AllotError unauthenticated, forbidden without the scope */
 const writerOf = ({ user }: Sender): Identity => {
-  if (user === null) throw signIn()
+  if (user === null) throw signInRequired()
   checkScopes(user, { scope: 'write:package' })
   return user
 }
@@ -28,7 +27,7 @@ const readerOf = ({ user }: Sender): Identity | null => {
 
 /** Asks a client without credentials to sign in: the package may exist for others. */
 const absent = ({ user }: Sender): AllotError =>
-  user === null ? signIn() : new AllotError('not_found', 'there is no such package')
+  user === null ? signInRequired() : new AllotError('not_found', 'there is no such package')
 
 const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 

@@ -1,7 +1,15 @@
 /** The ledger over HTTP: what counts toward quota and is kept elsewhere, such as in a bucket or a CI system. */
 import * as v from 'valibot'
-import { AllotError, invalid } from '../../errors.ts'
-import { Empty, Forbidden, NotFound, parseJson, ValidationError, withoutNulls } from '../../http/index.ts'
+import { AllotError } from '../../errors.ts'
+import {
+  Empty,
+  Forbidden,
+  NotFound,
+  parseJson,
+  ValidationError,
+  validate,
+  withoutNulls,
+} from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { LedgerItem, type LedgerOperation, withLineNumber } from '../../repositories/named-ledger.ts'
@@ -36,10 +44,7 @@ const operationsIn = async (body: string): Promise<LedgerOperation[]> => {
 const operationIn = (line: string): LedgerOperation => {
   const value = parseJson(line)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const result = v.safeParse(Operation, isObject ? withoutNulls(value) : value)
-  if (result.success) return result.output
-  const [issue] = result.issues
-  throw invalid(`${v.getDotPath(issue) ?? 'the line'}: ${issue.message}`)
+  return validate(Operation, isObject ? withoutNulls(value) : value)
 }
 
 const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
