@@ -39,10 +39,7 @@ import { MAX_NAME } from '../repositories/migrated.ts'
 import { checkLedgerKey } from '../repositories/named-ledger.ts'
 import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './packages.ts'
 
-/**
- * Names and texts of records by the rules of the API, for records that come in by another way than the calls that make them:
- * an import. Invariant: every such record could have been made by the API.
- */
+/** The records that have names, texts or hashes to check, by the name of their collection. */
 interface Records {
   account: Account
   token: Token
@@ -66,27 +63,27 @@ interface Records {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
-/** `lib/accounts/passwords.ts` writes it. */
+/** The form that lib/accounts/passwords.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
 
-const matching = (member: string, text: string, pattern: RegExp): void => {
-  if (!pattern.test(text)) throw invalid(`${member}: ${shown(text)} does not match ${pattern}`)
+const requireMatch = (member: string, text: string, pattern: RegExp): void => {
+  if (!pattern.test(text)) throw invalid(`${member}: ${quote(text)} does not match ${pattern}`)
 }
 
-const BYTES = { md5: 16, sha1: 20, sha256: 32, sha512: 64 }
+const DIGEST_BYTES = { md5: 16, sha1: 20, sha256: 32, sha512: 64 }
 
-const storedName = (member: string, name: string): void => {
-  if (!isStoredName(name)) throw invalid(`${member}: ${shown(name)} cannot be the name of a stored file`)
+const requireStoredName = (member: string, name: string): void => {
+  if (!isStoredName(name)) throw invalid(`${member}: ${quote(name)} cannot be the name of a stored file`)
 }
 
-const shown = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-const filled = (member: string, text: string | null): void => {
+const requireLength = (member: string, text: string | null): void => {
   if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
 }
 
 const checkKeyPart = ({ keyId, publicKey }: { keyId: string; publicKey: string }): void => {
-  matching('keyId', keyId, /^[0-9A-F]{16}$/)
+  requireMatch('keyId', keyId, /^[0-9A-F]{16}$/)
   if (publicKey.length > 2 * BODY_LIMIT)
     throw invalid(`publicKey: must have at most ${2 * BODY_LIMIT} characters`)
 }
@@ -96,17 +93,17 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
     checkAccountName(account.name)
     checkTexts('account', account)
     checkEmail(account.email)
-    if (account.password !== null) matching('password', account.password, PASSWORD)
+    if (account.password !== null) requireMatch('password', account.password, PASSWORD)
   },
   token({ name, hash, lastEight, scopes }) {
     checkName(name)
-    matching('hash', hash, SHA256)
-    matching('lastEight', lastEight, /^[0-9a-f]{8}$/)
+    requireMatch('hash', hash, SHA256)
+    requireMatch('lastEight', lastEight, /^[0-9a-f]{8}$/)
     checkScopes(scopes)
   },
   session({ hash, password }) {
-    matching('hash', hash, SHA256)
-    if (password !== null) matching('password', password, SHA256)
+    requireMatch('hash', hash, SHA256)
+    if (password !== null) requireMatch('password', password, SHA256)
   },
   repository(repository) {
     checkRepositoryName(repository.name)
@@ -115,17 +112,17 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
   },
   redirect: ({ name }) => checkRepositoryName(name),
   file({ name, sha256 }) {
-    storedName('name', name)
-    matching('sha256', sha256, SHA256)
+    requireStoredName('name', name)
+    requireMatch('sha256', sha256, SHA256)
   },
   sshKey(key) {
     checkTexts('sshKey', key)
-    matching('fingerprint', key.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/)
+    requireMatch('fingerprint', key.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/)
   },
   gpgKey(key) {
-    matching('fingerprint', key.fingerprint, /^[0-9A-F]{40,64}$/)
+    requireMatch('fingerprint', key.fingerprint, /^[0-9A-F]{40,64}$/)
     for (const part of [key, ...key.subkeys]) checkKeyPart(part)
-    // They come from the key itself, so that they are bounded by it alone.
+    // The API takes the emails out of the key, whose size is their only limit.
     if (key.emails.join().length > BODY_LIMIT)
       throw invalid(`emails: must have at most ${BODY_LIMIT} characters`)
   },
@@ -137,7 +134,7 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
   assignment: ({ group }) => checkName(group, 'group'),
   ledger({ key, name, type, version }) {
     checkLedgerKey(key)
-    for (const [member, text] of Object.entries({ name, type, version })) filled(member, text)
+    for (const [member, text] of Object.entries({ name, type, version })) requireLength(member, text)
   },
   issue: checkIssue,
   migrated({ source, scope, name, grants }) {
@@ -147,12 +144,12 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
   },
   comment: (comment) => checkTexts('comment', comment),
   release(release) {
-    if (!isRefName(release.tag)) throw invalid(`tag: ${shown(release.tag)} is not a valid tag name`)
+    if (!isRefName(release.tag)) throw invalid(`tag: ${quote(release.tag)} is not a valid tag name`)
     checkTexts('release', release)
   },
   attachment({ name, uuid }) {
     checkFileName(name)
-    storedName('uuid', uuid)
+    requireStoredName('uuid', uuid)
   },
   packageVersion({ name, version }) {
     checkPackageName(name)
@@ -160,17 +157,23 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
   },
   packageFile({ name, stored, md5, sha1, sha256, sha512 }) {
     checkPackageFile(name)
-    storedName('stored', stored)
+    requireStoredName('stored', stored)
     const digests = { md5, sha1, sha256, sha512 }
     for (const [member, digest] of Object.entries(digests))
-      matching(member, digest, new RegExp(`^[0-9a-f]{${BYTES[member as keyof typeof digests] * 2}}$`))
+      requireMatch(
+        member,
+        digest,
+        new RegExp(`^[0-9a-f]{${DIGEST_BYTES[member as keyof typeof digests] * 2}}$`),
+      )
   },
 }
 
 /**
- * @param collection name of the collection; records of other collections have no names and texts
- * @param record fits the schema of the collection
- * @throws AllotError naming the member.
+ * Checks the names and texts of a record by the rules of the API. The import calls it, since its records are not made by
+ * API calls. Invariant: the API could have made every record that passes.
+ * @param collection records of collections that have neither names nor texts pass
+ * @param record must fit the schema of the collection
+ * @throws AllotError invalid, which names the member
  */
 export const checkRecord = (collection: string, record: unknown): void => {
   const check = Object.hasOwn(CHECKS, collection) ? CHECKS[collection as keyof Records] : undefined

@@ -3,7 +3,6 @@ import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError, createAllot } from '../../lib/index.ts'
-import { ExactComparison, FingerprintComparison } from '../../lib/integrity/comparison.ts'
 import { decodeKeyIfValid } from '../../lib/integrity/faults.ts'
 import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
@@ -14,7 +13,7 @@ import { aGround, fill } from '../files/ground.ts'
 import { comparable, exactly, openWith, type Raw } from '../records/raw.ts'
 import { populate } from '../transfer/instance.ts'
 
-/** A store with something of everything. */
+/** The entries of a store that has records of every kind. */
 let whole: Raw
 before(async () => {
   const driver = memory()
@@ -52,11 +51,11 @@ const kindOf = (hex: string): Kind => {
   return USAGE.includes(first) ? 'usage' : 'record'
 }
 
-/** What a sequence goes on with does not matter as long as it is above what was given. */
+/** Any next number is right that is above every number in use. */
 const withoutSequences = (raw: Raw) => comparable(raw).filter(([key]) => kindOf(key) !== 'sequence')
 
-describe('A store in which everything agrees', () => {
-  it('has what it says, and all of it is counted', async () => {
+describe('A sound store', () => {
+  it('has no faults, and each of its records, index entries and counters is counted', async () => {
     const driver = await copyOf(whole)
     const found = await verify(driver)
     assert.deepEqual([found.faults, found.named], [0, []])
@@ -69,10 +68,10 @@ describe('A store in which everything agrees', () => {
       `${found.records} records, ${found.indexEntries} index entries, ${found.counters} counters: all agree`,
     )
     const names = new Set(whole.map(([key]) => String(decodeKey(bytes(key))[0])))
-    // There is none of these when nothing is under way: spec/removal has the errands.
-    const passing = ['stray', 'landing', 'errand']
+    // These exist only while something is under way; spec/removal has the jobs.
+    const temporary = ['stray', 'landing', 'errand']
     for (const { options } of collections)
-      assert.ok(passing.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
+      assert.ok(temporary.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
   })
 
   it('is not changed by a repair', async () => {
@@ -82,14 +81,14 @@ describe('A store in which everything agrees', () => {
     assert.deepEqual(comparable(await exactly(driver)), comparable(whole))
   })
 
-  it('is one with nothing in it, too', async () => {
+  it('may be empty', async () => {
     const driver = memory()
     await driver.open()
     assert.equal(sentence(await verify(driver)), '0 records, 0 index entries, 0 counters: all agree')
   })
 })
 
-/** Damages to one key; what follows from a record is told apart from what only a person knows. */
+/** Ways to damage one key. */
 const rubbish = fc.uint8Array({ minLength: 0, maxLength: 12 })
 const damage = fc.oneof(
   fc.record({ how: fc.constant('delete' as const) }),
@@ -99,7 +98,7 @@ const damage = fc.oneof(
 )
 type Damage = typeof damage extends fc.Arbitrary<infer D> ? D : never
 
-/** The store with the damage, and the keys that it concerns; undefined when it is none. */
+/** The damaged store and the damaged keys; undefined when the damage changes nothing. */
 const damaged = (at: number, one: Damage): { raw: Raw; keys: string[] } | undefined => {
   const [key, value] = whole[at % whole.length]!
   const others = whole.filter(([other]) => other !== key)
@@ -124,11 +123,11 @@ const damaged = (at: number, one: Damage): { raw: Raw; keys: string[] } | undefi
   }
 }
 
-/** Whether what is kept there now is as good as what was there before. */
+/** Whether the value that is stored now is as right as the one before. */
 const isHarmless = (key: string, raw: Raw): boolean => {
   const is = raw.find(([other]) => other === key)?.[1]
   const was = whole.find(([other]) => other === key)?.[1]
-  // Two counts that are the same may have each other's stamp.
+  // Counters of search indexes with the same count may exchange their versions.
   if (kindOf(key) === 'counter' && is !== undefined && was !== undefined)
     return comparable([[key, is]])[0]![1] === comparable([[key, was]])[0]![1]
   if (kindOf(key) === 'sequence') {
@@ -138,7 +137,7 @@ const isHarmless = (key: string, raw: Raw): boolean => {
   return is === undefined && was !== undefined && isIdle(key, was)
 }
 
-/** An owner who uses nothing needs no record of it. */
+/** An owner without usage need not have a usage record. */
 const isIdle = (key: string, value: string): boolean => {
   if (decodeKeyIfValid(bytes(key))?.[0] !== 'usage') return false
   return Object.entries(decodeValue<object>(bytes(value))).every(
@@ -155,17 +154,20 @@ const numberIn = (hex: string): number | undefined => {
   }
 }
 
-const everyDamage = (law: (raw: Raw, keys: string[], how: Damage['how']) => Promise<void>, numRuns: number) =>
+const everyDamage = (
+  property: (raw: Raw, keys: string[], how: Damage['how']) => Promise<void>,
+  numRuns: number,
+) =>
   fc.assert(
     fc.asyncProperty(fc.nat(), damage, async (at, one) => {
       const made = damaged(at, one)
-      if (made !== undefined) await law(made.raw, made.keys, one.how)
+      if (made !== undefined) await property(made.raw, made.keys, one.how)
     }),
     { numRuns, includeErrorInReport: true },
   )
 
 describe('A store in which one thing was deleted, changed, exchanged or added', () => {
-  it('is found out, whatever it was', async () => {
+  it('has faults', async () => {
     await everyDamage(async (raw, keys) => {
       const driver = await copyOf(raw)
       if (keys.every((key) => isHarmless(key, raw))) return
@@ -176,7 +178,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
     }, 120)
   })
 
-  it('is whole again after a repair, where it follows from records', async () => {
+  it('is as before after a repair, if the damaged keys follow from records', async () => {
     await everyDamage(async (raw, keys, how) => {
       const derived: Kind[] = ['index', 'counter', 'sequence', 'usage']
       if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
@@ -191,7 +193,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
     }, 80)
   })
 
-  it('keeps every record as it is through a repair, but for what the record derives from others', async () => {
+  it('keeps every record through a repair, except for members that follow from other records', async () => {
     const kept = (raw: Raw) =>
       raw
         .filter(([key]) => kindOf(key) === 'record')
@@ -206,7 +208,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
               files,
               ...own
             } = decodeValue<Record<string, unknown>>(bytes(value))
-            // A version of a package is as large as its files are.
+            // The size of a package version follows from its files.
             if (decodeKey(bytes(key))[0] === 'packageVersion') delete own.size
             return [key, own]
           } catch {
@@ -219,7 +221,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       const before = await exactly(driver)
       await repair(driver)
       assert.deepEqual(kept(await exactly(driver)), kept(before))
-      assert.equal((await repair(driver)).repaired, 0, 'a second repair has nothing to mend')
+      assert.equal((await repair(driver)).repaired, 0, 'a second repair finds nothing')
     }, 50)
   })
 })
@@ -366,7 +368,7 @@ describe('verify names', () => {
       if (isRepaired) assert.deepEqual(after.named, [])
     })
 
-  it('a store of another layout, and does not recount it', async () => {
+  it('a store with another layout, and checks nothing else', async () => {
     const driver = await copyOf(whole)
     await put(['mark', 'schema'], encodeValue(0))(driver)
     await assert.rejects(
@@ -376,7 +378,7 @@ describe('verify names', () => {
     )
   })
 
-  it('the first hundred of many, and how many there are', async () => {
+  it('the first hundred of many faults, and counts all of them', async () => {
     const driver = await copyOf(whole)
     await driver.write(async (tx) => {
       for (let at = 0; at < 5000; at++)
@@ -417,80 +419,3 @@ function save<R>(
   return (driver: StorageDriver) =>
     driver.write(async (tx) => of.save(tx, { ...(await of.get(tx, id))!, ...change }))
 }
-
-describe('Sums of fingerprints', () => {
-  const key = fc.uint8Array({ minLength: 1, maxLength: 20 })
-  const value = fc.uint8Array({ maxLength: 20 })
-  const amount = fc.integer({ min: -(2 ** 50), max: 2 ** 50 }).filter((one) => one !== 0)
-
-  it('agree when the same was told to both sides, in whatever order', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(key, amount, value)), (told) => {
-        const comparison = new FingerprintComparison()
-        for (const one of told) comparison.expected(...one)
-        for (const one of [...told].reverse()) comparison.actual(...one)
-        assert.deepEqual(comparison.differingBuckets(), [])
-      }),
-    )
-  })
-
-  it('agree when the amounts of a key come to the same', () => {
-    fc.assert(
-      fc.property(key, fc.array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 9 }), (one, parts) => {
-        const comparison = new FingerprintComparison()
-        for (const part of parts) comparison.expected(one, part)
-        comparison.actual(
-          one,
-          parts.reduce((sum, part) => sum + part, 0),
-        )
-        assert.deepEqual(comparison.differingBuckets(), [])
-      }),
-    )
-  })
-
-  it('differ when one is missing, when one is another, and when two have exchanged what they hold', () => {
-    const differ = (tell: (comparison: FingerprintComparison) => void) => {
-      const comparison = new FingerprintComparison()
-      tell(comparison)
-      return comparison.differingBuckets().length > 0
-    }
-    fc.assert(
-      fc.property(key, key, value, value, amount, (one, other, its, others, much) => {
-        assert.ok(differ((comparison) => comparison.expected(one, much, its)))
-        fc.pre(Buffer.compare(one, other) !== 0 && Buffer.compare(its, others) !== 0)
-        assert.ok(
-          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(other, 1, its)]),
-        )
-        assert.ok(
-          differ((comparison) => [comparison.expected(one, 1, its), comparison.actual(one, 1, others)]),
-        )
-        const exchanged = differ((comparison) => {
-          comparison.expected(one, 1, its)
-          comparison.expected(other, 1, others)
-          comparison.actual(one, 1, others)
-          comparison.actual(other, 1, its)
-        })
-        assert.ok(exchanged)
-      }),
-      { numRuns: 2000 },
-    )
-  })
-
-  it('differ for every difference of an amount, by powers of two and by the primes themselves', () => {
-    for (const by of [1, 2 ** 26, 2 ** 32, 2 ** 52, 67108859, 67108837, 67108859 * 67108837]) {
-      const comparison = new FingerprintComparison()
-      comparison.expected(Buffer.from('key'), 5)
-      comparison.actual(Buffer.from('key'), 5 + by)
-      const [bucket] = comparison.differingBuckets()
-      assert.ok(bucket, String(by))
-      const closer = new ExactComparison()
-      closer.addBucket(bucket.bucket)
-      closer.expected(Buffer.from('key'), 5)
-      closer.actual(Buffer.from('key'), 5 + by)
-      assert.deepEqual(
-        [...closer.differences()].map(({ expected, actual }) => [expected, actual]),
-        [[5, 5 + by]],
-      )
-    }
-  })
-})
