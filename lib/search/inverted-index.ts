@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { decodeValue, encodeValue } from '../records/codec.ts'
-import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/collection.ts'
+import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/indexes.ts'
 import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
 import { counterKey, counterName, orderedKey } from '../records/keys.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'

@@ -1,5 +1,5 @@
 import { endianness } from 'node:os'
-import type { IndexEntry } from '../records/collection.ts'
+import type { IndexEntry } from '../records/indexes.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
 import { keyText } from '../storage/write-buffer.ts'

@@ -1,4 +1,4 @@
-import type { IndexEntry } from '../records/collection.ts'
+import type { IndexEntry } from '../records/indexes.ts'
 import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { type InvertedIndex, invertedIndex, type VersionedCount } from './inverted-index.ts'

@@ -1,0 +1,130 @@
+import { AllotError } from '../errors.ts'
+import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import { keyText } from '../storage/write-buffer.ts'
+import { decodeValue, encodeValue } from './codec.ts'
+import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { counterKey, counterName, orderedKey, uniqueKey } from './keys.ts'
+
+/**
+ * The indexes and counters of a collection. Each is updated with the record before and after a change, in the transaction
+ * of the change, and writes only what differs. So an index cannot be forgotten, and nothing is counted on a request.
+ */
+export interface MaintainedIndex<R> {
+  /** `before` is undefined for a new record, `after` for a removed one. */
+  update(tx: WriteTransaction, before: R | undefined, after: R | undefined, recordKey: Bytes): Promise<void>
+}
+
+/** The key of a record in an index; undefined keeps the record out of the index. */
+export type IndexKey<R> = (record: R) => KeyTuple | undefined
+export type IndexKeys<R, Name extends string = string> = Readonly<Record<Name, IndexKey<R>>>
+
+/** Indexes in which each key has at most one record. */
+export const uniqueIndexes = <R>(collection: string, keys: IndexKeys<R>): MaintainedIndex<R> => {
+  const keysOf = storedKeys(keys, (index, key) => uniqueKey(collection, index, key))
+  return {
+    async update(tx, before, after, recordKey) {
+      const [old, current] = [keysOf(before), keysOf(after)]
+      for (const [text, key] of current) {
+        if (old.has(text)) continue
+        if ((await tx.get(key)) !== undefined)
+          throw new AllotError('conflict', `this ${collection} is already taken`)
+        tx.put(key, recordKey)
+      }
+      for (const [text, key] of old) if (!current.has(text)) tx.delete(key)
+    },
+  }
+}
+
+/** Indexes in the order of their keys, and of the ids of records with the same key. */
+export const orderedIndexes = <R>(
+  collection: string,
+  keys: IndexKeys<R>,
+  id: (record: R) => KeyTuple,
+): MaintainedIndex<R> => {
+  const keysOf = storedKeys(keys, (index, key, record) => orderedKey(collection, index, key, id(record)))
+  return {
+    async update(tx, before, after, recordKey) {
+      const [old, current] = [keysOf(before), keysOf(after)]
+      for (const [text, key] of current) if (!old.has(text)) tx.put(key, recordKey)
+      for (const [text, key] of old) if (!current.has(text)) tx.delete(key)
+    },
+  }
+}
+
+/** The stored keys of a record in all indexes, by their text. */
+const storedKeys = <R>(
+  keys: IndexKeys<R>,
+  storedKey: (index: string, key: KeyTuple, record: R) => Bytes,
+): ((record: R | undefined) => Map<string, Bytes>) => {
+  const indexes = Object.entries<IndexKey<R>>(keys)
+  return (record) => {
+    const stored = new Map<string, Bytes>()
+    if (record === undefined) return stored
+    for (const [index, keyOf] of indexes) {
+      const key = keyOf(record)
+      if (key === undefined) continue
+      const bytes = storedKey(index, key, record)
+      stored.set(keyText(bytes), bytes)
+    }
+    return stored
+  }
+}
+
+/** How many records share a key. */
+export const counters = <R>(collection: string, keys: IndexKeys<R>): MaintainedIndex<R> => {
+  const counted = Object.entries<IndexKey<R>>(keys)
+  return {
+    async update(tx, before, after) {
+      for (const [index, keyOf] of counted) {
+        const name = counterName(collection, index)
+        const [old, current] = [before && keyOf(before), after && keyOf(after)]
+        if (JSON.stringify(old) === JSON.stringify(current)) continue
+        if (old !== undefined) await addToCounter(tx, name, old, -1)
+        if (current !== undefined) await addToCounter(tx, name, current, 1)
+      }
+    },
+  }
+}
+
+export const readCounter = async (tx: ReadTransaction, name: string, key: KeyTuple): Promise<number> => {
+  const bytes = await tx.get(counterKey(name, key, lookupKey))
+  return bytes === undefined ? 0 : decodeValue<number>(bytes)
+}
+
+const addToCounter = async (tx: WriteTransaction, name: string, key: KeyTuple, by: number): Promise<void> => {
+  const count = (await readCounter(tx, name, key)) + by
+  if (count < 0) throw new Error(`counter ${name} of ${key.join('/')} would become ${count}`)
+  if (count === 0) tx.delete(counterKey(name, key))
+  else tx.put(counterKey(name, key), encodeValue(count))
+}
+
+/** An entry of an index whose record is not loaded: enough to merge listings and to skip entries. */
+export interface IndexEntry {
+  /** The key without the prefix of the listing; entries of several listings are comparable by it. */
+  readonly order: Bytes
+  readonly recordKey: Bytes
+}
+
+export interface Listing {
+  /** The first parts of the index key; the entries are ordered by the rest. */
+  prefix: KeyTuple
+  reverse?: boolean
+  offset?: number
+  limit?: number
+}
+
+/** The entries of an ordered index. */
+export async function* indexEntries(
+  tx: ReadTransaction,
+  collection: string,
+  index: string,
+  { prefix, reverse = false, offset = 0, limit }: Listing,
+): AsyncGenerator<IndexEntry> {
+  const range = { ...rangeBelow([collection, 'o', index, ...prefix]), reverse }
+  const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
+  let skipped = 0
+  for await (const [key, value] of tx.range(bounded)) {
+    if (skipped++ < offset) continue
+    yield { order: key.subarray(range.start.length), recordKey: value }
+  }
+}
