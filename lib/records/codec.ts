@@ -2,8 +2,8 @@ import { jsonOf, parseExactly } from '../integers.ts'
 import type { Bytes } from '../storage/driver.ts'
 
 /**
- * Values are JSON: readable with any tool, and no slower than the binary formats measured without shared structures. A value
- * that holds an integer beyond 2^53-1 begins with a space, so that reading every other value costs no more than JSON.parse.
+ * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without shared
+ * structures. A value with an integer above 2^53-1 begins with a space: only such a value needs the slower exact parser.
  */
 export const encodeValue = (value: unknown): Bytes => Buffer.from(jsonOf(value, { before: ' ' }))
 

@@ -2,49 +2,55 @@ import { type Job, type Jobs, jobs as records, runStep } from './jobs.ts'
 import { pause, pauseSince } from './pacing.ts'
 import type { Store } from './store.ts'
 
-/** Does the jobs that changes have left (see jobs.ts), a step at a time, so that others have their turn between. */
+/** Runs pending jobs (jobs.ts) in the background, with a pause after each step. */
 export interface JobRunner {
-  /** Begins, if it rests; also to be called once when the store is open, for what was left before. */
+  /** Starts running, if idle. Call it once when the store is open, for jobs from before the start. */
   wake(): void
-  /** One step of every job there is. @returns how many there were and how many failed. */
-  round(): Promise<{ errands: number; failures: number }>
-  /** Resolves when it rests. */
+  /** Runs one step of every pending job. @returns how many were pending and how many failed */
+  round(): Promise<Round>
+  /** Resolves when no job is pending. */
   idle(): Promise<void>
-  /** Ends after the step that is under way; what is left is done after the next start. */
+  /** Resolves after the current step; the next start runs the rest. */
   stop(): Promise<void>
 }
 
-/** Milliseconds until jobs that failed are tried again; twice as long after each failure. */
-const RETRY = { first: 1000, last: 60_000 }
+interface Round {
+  pending: number
+  failures: number
+}
 
-/** @param onError told why a job could not be done; it will be tried again. */
+/** Milliseconds before a retry; the wait doubles with each failure. */
+const RETRY_MS = { first: 1000, last: 60_000 }
+
+/** @param onError called when a step fails; the step is tried again */
 export const createJobRunner = (
   store: Store,
-  errands: Jobs,
+  jobs: Jobs,
   onError: (error: unknown, job?: Job) => void,
 ): JobRunner => {
   const stopping = new AbortController()
   const { signal } = stopping
   let running: Promise<void> | undefined
-  let called = false
+  let isWoken = false
 
-  /** Jobs of a kind that nobody does here are left to whoever can. */
-  const open = () =>
+  /** Jobs without a handler in this process are left to other processes. */
+  const pendingJobs = () =>
     store.read(async (tx) => {
       const found: Job[] = []
-      for await (const job of records.all(tx)) if (errands.handlerOf(job.kind)) found.push(job)
+      for await (const job of records.all(tx)) if (jobs.handlerOf(job.kind)) found.push(job)
       return found
     })
 
-  const advanceOne = async (job: Job): Promise<void> => {
-    const work = errands.handlerOf(job.kind)!
-    await work.prepare?.(job.id)
-    await store.write((tx) => runStep(tx, work, errands.bounds.batchSize, job))
+  const advance = async (job: Job): Promise<void> => {
+    const handler = jobs.handlerOf(job.kind)!
+    await handler.prepare?.(job.id)
+    await store.write((tx) => runStep(tx, handler, jobs.bounds.batchSize, job))
   }
 
-  const advanceOrTell = async (job: Job): Promise<boolean> => {
+  /** @returns whether the step succeeded */
+  const tryAdvance = async (job: Job): Promise<boolean> => {
     try {
-      await advanceOne(job)
+      await advance(job)
       return true
     } catch (error) {
       onError(error, job)
@@ -52,37 +58,37 @@ export const createJobRunner = (
     }
   }
 
-  const round = async (pauses: boolean): Promise<{ errands: number; failures: number }> => {
-    const found = await open()
+  const round = async (pauses: boolean): Promise<Round> => {
+    const found = await pendingJobs()
     let failures = 0
     for (const job of found) {
       if (signal.aborted) break
       const begun = performance.now()
-      if (!(await advanceOrTell(job))) failures++
+      if (!(await tryAdvance(job))) failures++
       if (pauses) await pauseSince(begun, signal)
     }
-    return { errands: found.length, failures }
+    return { pending: found.length, failures }
   }
 
   const run = async (): Promise<void> => {
-    let retry = RETRY.first
-    while (called && !signal.aborted) {
-      called = false
+    let retry = RETRY_MS.first
+    while (isWoken && !signal.aborted) {
+      isWoken = false
       const done = await round(true).catch((error: unknown) => {
         onError(error)
-        return { errands: 1, failures: 1 }
+        return { pending: 1, failures: 1 }
       })
-      if (done.errands > 0) called = true
+      if (done.pending > 0) isWoken = true
       if (done.failures > 0) await pause(retry, signal)
-      retry = done.failures > 0 ? Math.min(retry * 2, RETRY.last) : RETRY.first
+      retry = done.failures > 0 ? Math.min(retry * 2, RETRY_MS.last) : RETRY_MS.first
     }
-    // Nothing is awaited since the last look at `called`, so no call is missed.
+    // There is no await after the last check of `isWoken`, so no wake-up is lost.
     running = undefined
   }
 
   return {
     wake() {
-      called = true
+      isWoken = true
       running ??= run()
     },
     round: () => round(false),

@@ -48,64 +48,64 @@ export const jobs = collection({
 export interface Jobs {
   readonly bounds: JobLimits
   /** Registers the handler for jobs of a kind. */
-  handle(kind: Job['kind'], work: JobHandler): void
+  handle(kind: Job['kind'], handler: JobHandler): void
   handlerOf(kind: Job['kind']): JobHandler | undefined
-  /** Does at most `bounds.maxPerTransaction` records in this write, and enqueues the rest. @returns how many were done */
+  /** Processes at most `bounds.maxPerTransaction` records in this write, and enqueues the rest. @returns how many it processed */
   runNow(tx: WriteContext, kind: Job['kind'], id: number, limit?: number): Promise<number>
-  /** Enqueues all of it. */
+  /** Enqueues the whole job. */
   enqueue(tx: WriteContext, kind: Job['kind'], id: number): Promise<void>
-  /** Does what was left of it, step by step: for whoever has to answer when nothing is left. */
+  /** Runs the rest of a job now, for a caller that must not return before it is done. */
   finish(store: Store, kind: Job['kind'], id: number): Promise<void>
 }
 
-/** How many records a write of a change may concern, and how many each write of the sweeper. */
+/** Records that the write of a change may process, and records that each write of the job runner may process. */
 export interface JobLimits {
   maxPerTransaction: number
   batchSize: number
 }
 
 export interface JobHandler {
-  /** What is to be done outside of the store, before the first step. */
+  /** Does the work outside of the store, before each step. */
   prepare?(id: number): Promise<void>
-  /** Does at most so much, in records; less than the limit means that nothing is left. @returns how much it did */
+  /** Processes at most `limit` records. @returns how many; fewer than the limit means that the job is done */
   step(tx: WriteContext, id: number, limit: number): Promise<number>
 }
 
-/** @param left called when a job has been left, after that is durable. */
-export const createJobs = (bounds: JobLimits, left: () => void): Jobs => {
-  const works = new Map<Job['kind'], JobHandler>()
-  const workOf: Jobs['handlerOf'] = (kind) => works.get(kind)
-  const leave = async (tx: WriteContext, kind: Job['kind'], id: number) => {
+/** @param onEnqueued called when a job is durable */
+export const createJobs = (bounds: JobLimits, onEnqueued: () => void): Jobs => {
+  const handlers = new Map<Job['kind'], JobHandler>()
+  const handlerOf: Jobs['handlerOf'] = (kind) => handlers.get(kind)
+  const enqueue = async (tx: WriteContext, kind: Job['kind'], id: number) => {
     await jobs.save(tx, { kind, id })
-    tx.afterCommit(left)
+    tx.afterCommit(onEnqueued)
   }
   return {
     bounds,
-    handle: (kind, work) => void works.set(kind, work),
-    handlerOf: workOf,
+    handle: (kind, handler) => void handlers.set(kind, handler),
+    handlerOf,
     async runNow(tx, kind, id, limit = bounds.maxPerTransaction) {
-      // Before the step, which may ask whether the job is under way.
-      await leave(tx, kind, id)
-      const did = limit > 0 ? await workOf(kind)!.step(tx, id, limit) : 0
-      if (did < limit) await jobs.remove(tx, [kind, id])
-      return did
+      // First, since the step may check whether the job is pending.
+      await enqueue(tx, kind, id)
+      const done = limit > 0 ? await handlerOf(kind)!.step(tx, id, limit) : 0
+      if (done < limit) await jobs.remove(tx, [kind, id])
+      return done
     },
-    enqueue: leave,
+    enqueue,
     async finish(store, kind, id) {
-      while (await store.write((tx) => runStep(tx, workOf(kind)!, bounds.batchSize, { kind, id })));
+      while (await store.write((tx) => runStep(tx, handlerOf(kind)!, bounds.batchSize, { kind, id })));
     },
   }
 }
 
-/** One step of a job, if it is there still. @returns whether something is left */
+/** Runs one step of a job that is still pending. @returns whether more is left */
 export const runStep = async (
   tx: WriteContext,
-  work: JobHandler,
+  handler: JobHandler,
   limit: number,
   { kind, id }: Job,
 ): Promise<boolean> => {
   if (!(await isPending(tx, kind, id))) return false
-  if ((await work.step(tx, id, limit)) >= limit) return true
+  if ((await handler.step(tx, id, limit)) >= limit) return true
   await jobs.remove(tx, [kind, id])
   return false
 }

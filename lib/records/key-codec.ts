@@ -1,23 +1,23 @@
 import { invalid } from '../errors.ts'
 import type { Bytes } from '../storage/driver.ts'
 
-/** One member of a key. False sorts before true, numbers by value, strings by code points; in this order of types. */
+/** One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point. */
 export type KeyPart = string | number | boolean
 export type KeyTuple = readonly KeyPart[]
 
-/** Longest key in bytes: an index row of PostgreSQL takes 2,704. */
+/** An index row of PostgreSQL holds at most 2,704 bytes. */
 export const MAX_KEY_BYTES = 2600
 
 /*
- * A key is the bytes of its members with a zero byte between them:
+ * A key consists of its parts, with a zero byte between them:
  *   false is 06, true is 07;
- *   a number has nine bytes: a half byte of sign (0 or 1), the 64 bits of the float, all but the first inverted for a
- *     negative number, and a half byte of 0. The first byte is 08 to 17;
+ *   a number has nine bytes: half a byte for the sign (0 or 1), the 64 bits of the float, inverted but for the first bit
+ *     when the number is negative, and half a byte of 0. The first byte is 08 to 17;
  *   a string is UTF-8 with 04 before each of U+0000 to U+0004, and 1b in front when it is empty or begins below U+001C.
  *     A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
  *
- * Invariant: two tuples never have the same bytes, and bytes sort as tuples do, whatever the strings hold. The first byte
- * of a member tells its type, all but strings have a fixed length, and a string ends at the first 00 without 04 before it.
+ * Invariant: different tuples have different bytes, and the bytes sort as the tuples do, for all strings. The first byte of
+ * a part tells its type, all parts but strings have a fixed length, and a string ends at the first 00 without 04 before it.
  */
 const SEPARATOR = 0
 const ESCAPE = 4
@@ -26,7 +26,7 @@ const TRUE = 7
 const NUMBER_BYTES = 9
 const PREFIX = 0x1b
 
-/** Every character takes three bytes at most, so a string that may fit is written without a look at the end. */
+/** A UTF-16 unit takes at most three bytes, so a string that may fit is written without bounds checks. */
 const target = Buffer.alloc(4 * MAX_KEY_BYTES + 64)
 
 /** @throws AllotError invalid when the key would be longer than {@link MAX_KEY_BYTES}. */
@@ -37,10 +37,10 @@ export const encodeKey = (tuple: KeyTuple): Bytes => {
   return written(end)
 }
 
-/** Above every key: no byte of UTF-8 is as large. */
+/** Sorts after every key: UTF-8 has no byte ff. */
 const ABOVE = Uint8Array.of(0xff)
 
-/** The key to look a tuple up by. A tuple that is too long to be in a store gets a key that no tuple has. */
+/** The key to look up a tuple by. For a tuple that is too long to be stored, it is a key that is not in any store. */
 export const lookupKey = (tuple: KeyTuple): Bytes => {
   const end = write(tuple)
   return end > MAX_KEY_BYTES ? ABOVE : written(end)
@@ -52,7 +52,7 @@ const written = (end: number): Bytes => {
   return key
 }
 
-/** @returns the length of the key; more than {@link MAX_KEY_BYTES} when it was not written to its end. */
+/** @returns the length of the key; more than {@link MAX_KEY_BYTES} when it was not written completely */
 const write = (tuple: KeyTuple): number => {
   let end = 0
   for (let index = 0; index < tuple.length && end <= MAX_KEY_BYTES; index++) {
@@ -99,10 +99,10 @@ const writeString = (text: string, start: number): number => {
 
 const float = new Float64Array(1)
 const bits = new Uint32Array(float.buffer)
-/** Which of the two halves of a float comes first in this machine's memory. */
+/** The positions of the two halves of a float, which depend on the machine's byte order. */
 const [LOW, HIGH] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
-/** -0 is written as 0: the two are equal. */
+/** -0 is written as 0, which it equals. */
 const writeNumber = (value: number, at: number): number => {
   float[0] = value + 0
   const isNegative = value < 0
@@ -120,7 +120,7 @@ const writeNumber = (value: number, at: number): number => {
   return at + NUMBER_BYTES
 }
 
-/** The tuple that {@link encodeKey} was given. Other bytes decode to some tuple that encodes to other ones. */
+/** Decodes a key of {@link encodeKey}. Other bytes decode to some tuple whose key differs from them. */
 export const decodeKey = (key: Bytes): KeyTuple => {
   const tuple: KeyPart[] = []
   let at = 0
@@ -142,7 +142,7 @@ export const decodeKey = (key: Bytes): KeyTuple => {
   return tuple
 }
 
-/** Whether the string that {@link endOfString} went over is ASCII without an escape: most are. */
+/** Whether the last string of {@link endOfString} is ASCII without escapes, as most are. */
 let isPlain = true
 
 const endOfString = (key: Bytes, start: number): number => {
@@ -158,7 +158,7 @@ const endOfString = (key: Bytes, start: number): number => {
   return key.length
 }
 
-/** A call into Buffer takes as long as about thirty characters do here. */
+/** A call of Buffer takes as long as about thirty characters take here. */
 const readPlain = (key: Bytes, start: number, end: number): string => {
   if (end - start > 32)
     return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1', start, end)
@@ -207,9 +207,8 @@ const readNumber = (key: Bytes, at: number): number => {
 }
 
 /**
- * Every key that begins with the tuple and goes on after it. They lie between prefix+00 and prefix+01: a 00 follows each
- * member but the last, and no other tuple has a key that begins with the prefix and a 00. The range of a tuple that is too
- * long is empty.
+ * The range of all longer keys that begin with the tuple: from prefix+00 to prefix+01, since a 00 follows each part but the
+ * last, and no other tuple has a key that begins with the prefix and a 00. The range of a tuple that is too long is empty.
  */
 export const rangeBelow = (prefix: KeyTuple): { start: Bytes; end: Bytes } => {
   if (prefix.length === 0) return { start: new Uint8Array(0), end: ABOVE }

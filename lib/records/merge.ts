@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Bytes } from '../storage/driver.ts'
+import { keyText } from '../storage/write-buffer.ts'
 import type { IndexEntry } from './collection.ts'
 
 type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
 
 /**
- * One ordered listing out of several (an owner's repositories and those of each organization, say), without loading a
- * record: what is skipped costs no more than its index entries.
+ * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations, without loading
+ * records: an entry that is skipped costs only the read of the entry.
  */
 export async function* merge(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   const heads = new Heads(reverse)
@@ -18,13 +19,13 @@ export async function* merge(listings: readonly Entries[], reverse = false): Asy
   }
 }
 
-/** A listing of which it is known that none of its entries comes before. */
+/** A listing that has no entry before `from`. */
 export interface DeferredListing {
   from: Bytes
   entries: Entries
 }
 
-/** The same with listings that are opened when their turn may have come: they must be given in the order of `from`. */
+/** Merges also the listings of `later`, which must be in the order of `from`; each is opened only when it is needed. */
 export async function* mergeDeferred(
   listings: readonly Entries[],
   later: AsyncIterable<DeferredListing>,
@@ -35,7 +36,7 @@ export async function* mergeDeferred(
     await heads.addAll(listings)
     let next = await waiting.next()
     for (; ; await heads.advance()) {
-      while (!next.done && isDue(next.value, heads.first)) {
+      while (!next.done && canBeNext(next.value, heads.first)) {
         await heads.addAll([next.value.entries])
         next = await waiting.next()
       }
@@ -48,7 +49,7 @@ export async function* mergeDeferred(
   }
 }
 
-const isDue = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
+const canBeNext = ({ from }: DeferredListing, first: IndexEntry | undefined): boolean =>
   first === undefined || Buffer.compare(from, first.order) <= 0
 
 type Source = AsyncIterator<IndexEntry> | Iterator<IndexEntry>
@@ -58,7 +59,7 @@ interface Head {
   iterator: Source
 }
 
-/** The next entry of each listing, in order. */
+/** The next entry of each listing, sorted. */
 class Heads {
   readonly #reverse: boolean
   #heads: Head[] = []
@@ -77,22 +78,22 @@ class Heads {
       for (const iterator of iterators) await iterator.return?.()
       throw error
     })
-    for (const [at, result] of results.entries()) this.#place(iterators[at]!, result)
+    for (const [index, result] of results.entries()) this.#insert(iterators[index]!, result)
   }
 
   async advance(): Promise<void> {
     const { iterator } = this.#heads[0]!
     const result = await iterator.next()
     this.#heads.shift()
-    this.#place(iterator, result)
+    this.#insert(iterator, result)
   }
 
   async end(): Promise<void> {
     for (const { iterator } of this.#heads) await iterator.return?.()
   }
 
-  /** Behind those that are equal. */
-  #place(iterator: Source, result: IteratorResult<IndexEntry>): void {
+  /** Inserts after equal entries, so that the merge is stable. */
+  #insert(iterator: Source, result: IteratorResult<IndexEntry>): void {
     if (result.done) return
     let [low, high] = [0, this.#heads.length]
     while (low < high) {
@@ -104,13 +105,10 @@ class Heads {
   }
 }
 
-/** Entries that are read before other requests have their turn: about a millisecond of work. */
+/** Entries to read before yielding to the event loop: about a millisecond of work. */
 const ENTRIES_PER_TURN = 256
 
-/**
- * The entries that every one of the listings has; each of them is in the same order. Invariant: however many the listings
- * are, the event loop waits for no more than so many entries.
- */
+/** The entries that all listings have in common. All must have the same order. Yields to the event loop regularly. */
 export async function* intersect(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
   const iterators = listings.map(iteratorOf)
   let read = 0
@@ -120,7 +118,7 @@ export async function* intersect(listings: readonly Entries[], reverse = false):
     read = 0
     await setImmediate()
   }
-  // At once, so that a driver far from its data asks for all of them in one go.
+  // Concurrently, so that a driver with a remote database can combine the requests.
   const nextOfAll = async () => {
     await letOthersRun(iterators.length)
     return Promise.all(iterators.map((iterator) => iterator.next()))
@@ -161,8 +159,8 @@ export const pageOf = async (
   return page
 }
 
-/** What tells the record of an entry from others. */
-export const recordKeyText = ({ recordKey }: IndexEntry): string => Buffer.from(recordKey).toString('latin1')
+/** A string that identifies the record of an entry. */
+export const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
 
 /** A listing without the entries of some records. */
 export async function* except(
@@ -175,7 +173,7 @@ export async function* except(
 const iteratorOf = (listing: Entries): Source =>
   Symbol.asyncIterator in listing ? listing[Symbol.asyncIterator]() : listing[Symbol.iterator]()
 
-const isBefore = (one: IndexEntry, other: IndexEntry, reverse: boolean): boolean => {
-  const order = Buffer.compare(one.order, other.order)
+const isBefore = (left: IndexEntry, right: IndexEntry, reverse: boolean): boolean => {
+  const order = Buffer.compare(left.order, right.order)
   return reverse ? order > 0 : order < 0
 }

@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
-/** So many steps take a few milliseconds. */
+/** Steps that take a few milliseconds together. */
 const STEPS = 50
 
 /**
- * The same items, with a pause now and then in which others have their turn. Hot records are read without waiting, so a
- * long loop of reads and writes would otherwise hold up every request.
+ * Iterates over items and yields to the event loop now and then. Reads of cached records do not wait for I/O, so a long loop
+ * would otherwise delay every request.
  */
 export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
   let steps = 0
@@ -15,14 +15,14 @@ export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Keeps no process alive, and ends at once when it is to stop. */
+/** Waits without keeping the process alive; ends at once when the signal aborts. */
 export const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
   await setImmediate()
   await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
 }
 
-const LONGEST_PAUSE = 100
+const MAX_PAUSE_MS = 100
 
-/** A pause as long as the step before it, so that steps take no more than half of the store's time. */
+/** Waits as long as the previous step took, so that background steps use at most half of the time. */
 export const pauseSince = (begun: number, signal: AbortSignal): Promise<void> =>
-  pause(Math.min(performance.now() - begun, LONGEST_PAUSE), signal)
+  pause(Math.min(performance.now() - begun, MAX_PAUSE_MS), signal)

@@ -3,24 +3,24 @@ import { decodeValue, encodeValue } from './codec.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
 import { sequenceKey } from './keys.ts'
 
-/** How many numbers are claimed in the store at once, so that a sequence is no hot spot of every insertion. */
+/** Numbers claimed in one write, so that insertions do not all contend for the sequence. */
 const BLOCK = 32
 
 export interface Sequences {
   /**
-   * The next number of the named sequence, from 1 up. A restart leaves a gap of less than one block.
-   * To be called before a write transaction, never within one: claiming a block is a write of its own.
+   * The next number of a sequence, which begins at 1. A restart leaves a gap of less than one block.
+   * Call it before a write transaction, not within one: claiming a block is a write transaction itself.
    */
   next(name: string): Promise<number>
 }
 
-/** Where each sequence goes on: numbers that are claimed count as used. */
+/** The first number of each sequence that is not claimed. */
 export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
   for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
     yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
 }
 
-/** Only for a store in which nobody claims numbers yet. */
+/** Only for a store whose sequences are not in use yet. */
 export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
   tx.put(sequenceKey(name), encodeValue(next))
 
@@ -45,8 +45,8 @@ export const createSequences = (driver: StorageDriver): Sequences => {
   }
 
   const claimOnce = (name: string): Promise<void> => {
-    const underway = claims.get(name)
-    if (underway !== undefined) return underway
+    const current = claims.get(name)
+    if (current !== undefined) return current
     const started = claim(name).finally(() => claims.delete(name))
     claims.set(name, started)
     return started

@@ -2,60 +2,63 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
 import { createSequences, type Sequences } from './sequence.ts'
 
-/** A write transaction that can say what must happen once its changes are durable (drop a memo, tell the host). */
+/** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */
 export interface WriteContext extends WriteTransaction {
-  /** `isKnown` is false when nobody can say whether the changes are kept: memos are to be dropped, and nobody told. */
+  /**
+   * @param action called with false when the commit failed with an unknown outcome: it must invalidate caches, and must
+   *   not notify anyone
+   */
   afterCommit(action: (isKnown: boolean) => void): void
 }
 
 export interface Store {
   readonly driver: StorageDriver
-  /** Numbers for new records, never used twice. */
+  /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
-  /** May run `work` again, so it must change nothing outside of itself. `as`: see the driver contract. */
+  /** May run `work` again, so it must have no side effects. `as` is a cache key: see `ReadOptions` of the driver contract. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>, as?: string): Promise<T>
   /**
-   * Whatever `work` reads by this store, in however many reads, is of one moment and costs as few round trips as one read
-   * does. It must not write, and may run again.
+   * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
+   * may run again.
    */
   readTogether<T>(work: () => T | Promise<T>, as?: string): Promise<T>
-  /** May run `work` again (see the driver contract); only the last run's `afterCommit` actions are kept. */
+  /** May run `work` again; only the callbacks of the last run are called. */
   write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T>
 }
 
 export const createStore = (driver: StorageDriver): Store => {
-  const around = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
+  const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
   return {
     driver,
     sequences: createSequences(driver),
     read(work, as) {
-      const tx = around?.getStore()
+      const tx = outer?.getStore()
       return tx === undefined ? driver.read(work, { again: true, as }) : work(tx)
     },
     readTogether: async (work, as) =>
-      around === undefined
+      outer === undefined
         ? work()
-        : driver.read((tx) => around.run(tx, async () => work()), { again: true, as }),
+        : driver.read((tx) => outer.run(tx, async () => work()), { again: true, as }),
     async write(work) {
-      if (around?.getStore() !== undefined) throw new Error('what is read together must not write')
+      if (outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
       let actions: Action[] = []
-      const end = (isKnown: boolean) => {
+      const runActions = (isKnown: boolean) => {
         for (const action of actions) action(isKnown)
       }
       const result = await driver
         .write(async (tx) => {
           actions = []
-          const own: Action[] = []
-          const done = await work(changeOf(tx, own))
-          actions = own
-          return done
+          const added: Action[] = []
+          const value = await work(writeContext(tx, added))
+          actions = added
+          return value
         })
         .catch((error) => {
-          // There are actions only when the work itself was done, so it was the driver that failed.
-          end(false)
+          // Actions are set only when `work` has succeeded, so this is a failure of the commit.
+          runActions(false)
           throw error
         })
-      end(true)
+      runActions(true)
       return result
     },
   }
@@ -63,7 +66,7 @@ export const createStore = (driver: StorageDriver): Store => {
 
 type Action = (isKnown: boolean) => void
 
-const changeOf = (tx: WriteTransaction, actions: Action[]): WriteContext => ({
+const writeContext = (tx: WriteTransaction, actions: Action[]): WriteContext => ({
   get: (key) => tx.get(key),
   getMany: (keys) => tx.getMany(keys),
   range: (range) => tx.range(range),

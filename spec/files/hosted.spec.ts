@@ -196,7 +196,7 @@ describe('The files of a repository that is gone', () => {
       do {
         await hosted.idle()
         left.push((await onDisk(ground)).length)
-      } while ((await jobRunner.round()).errands > 0)
+      } while ((await jobRunner.round()).pending > 0)
       assert.deepEqual(left, [10, 7, 4, 1, 1])
       assert.deepEqual(await recorded(ground), [{ name: 'fedc', state: 'kept' }])
     }))

@@ -76,7 +76,7 @@ const records = ({ driver }: Filled): Promise<Record<string, number>> =>
 /** Every step of what is left to do, after each of which everything agrees. */
 const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
   let rounds = 0
-  while ((await fixture.jobRunner.round()).errands > 0) {
+  while ((await fixture.jobRunner.round()).pending > 0) {
     assert.deepEqual((await verify(driver)).named, [])
     assert.ok(++rounds < 200, 'it never ends')
   }
