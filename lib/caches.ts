@@ -1,6 +1,54 @@
+/**
+ * Keys and names of caches.
+ *
+ * Reads of records have one cache, in the storage driver. LevelDB drops an entry when a record that it was read from is
+ * written; PostgreSQL, where other processes write too, validates it by one query before each use. Three caches stand beside
+ * it, because the hot path must not pay for a transaction: quota statuses (`lib/quota/status.ts`), the identities of tokens
+ * and the last token of a connection (`lib/accounts/identity.ts`). All three are dropped after the commit that changes them.
+ */
+
+declare const isKey: unique symbol
+
+/** Key of a cached read: two reads with the same key return the same value while nothing they read has changed. */
+export type CacheKey = string & { readonly [isKey]: true }
+
+/** What a cached read depends on besides records. Objects must not change; members with other types do not compile. */
+export type CacheInput =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | ReadonlySet<string>
+  | { readonly [member: string]: CacheInput }
+
+/**
+ * @param read name of the read, which no other read has
+ * @param input everything that the read depends on besides records
+ */
+export const cacheKey = (read: string, input: { readonly [member: string]: CacheInput }): CacheKey => {
+  let key = read
+  for (const name in input) key += ` ${name}=${textOf(input[name])}`
+  return key as CacheKey
+}
+
+/** Texts of objects, since an identity is the same object from request to request. */
+const texts = new WeakMap<object, string>()
+
+/** Invariant: different inputs have different texts, because strings are quoted. */
+const textOf = (input: CacheInput): string => {
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
+  const known = texts.get(input)
+  if (known !== undefined) return known
+  const members = Object.entries(input).map(([name, member]) => `${name}:${textOf(member)}`)
+  const text = input instanceof Set ? JSON.stringify([...input].sort()) : `{${members.join()}}`
+  texts.set(input, text)
+  return text
+}
+
 const names = new WeakMap<object, string>()
 
-/** Gives a cache a name for whoever measures: lru-cache tells of itself on a diagnostics channel, but not who it is. */
+/** Names a cache for the metrics: lru-cache reports on a diagnostics channel, but without a name. */
 export const namedCache = <C extends object>(name: string, cache: C): C => {
   names.set(cache, name)
   return cache
@@ -8,8 +56,5 @@ export const namedCache = <C extends object>(name: string, cache: C): C => {
 
 export const nameOfCache = (cache: object): string | undefined => names.get(cache)
 
-/**
- * At most so many entries. lru-cache's own `max` sets aside room for all of them at once, which is most of what a start
- * costs where few ever come.
- */
+/** Limits a cache to a number of entries. lru-cache preallocates `max` slots, which takes most of a start; `maxSize` does not. */
 export const maxEntries = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 })

@@ -36,13 +36,6 @@ export type ReadFor = 'repository' | 'issue'
 export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
   viewer !== null && hasScope(viewer.scopes, `read:${readFor}`) ? viewer : null
 
-/** The part of a cache key that stands for the viewer: everything that a read depends on besides records. */
-export const viewerText = (viewer: Viewer): string => {
-  if (viewer === null) return 'for all'
-  const reach = repositoryViewer(viewer) === null ? 'open' : 'own'
-  return `for ${viewer.id} ${viewer.admin} ${reach}`
-}
-
 export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
 /** The audience of a repository is never wider than that of its owner. */

@@ -1,10 +1,11 @@
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
+import { cachedRead } from '../records/cached-read.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
-import { accountByEmail, accountByName, type Viewer, viewerText, visibleAccount } from './access.ts'
+import { accountByEmail, accountByName, type Viewer, visibleAccount } from './access.ts'
 import type { Target } from './authorize.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { HOST, hashPassword } from './passwords.ts'
@@ -74,6 +75,10 @@ export interface Removal {
 }
 
 /** @param onChange called after the commit with each account whose identity may have changed */
+const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
+  visibleAccount(tx, viewer, name),
+)
+
 export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Account) => void): Accounts => ({
   async createUser(account, client = HOST) {
     const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
@@ -108,11 +113,7 @@ export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Acc
       return found.filter((account) => account !== undefined)
     }),
   byName: (name) => store.read((tx) => accountByName(tx, name)),
-  find: (viewer, name) =>
-    store.read(
-      (tx) => visibleAccount(tx, viewer, name),
-      `account ${viewerText(viewer)} ${name.toLowerCase()}`,
-    ),
+  find: (viewer, name) => readVisibleAccount(store, { viewer, name: name.toLowerCase() }),
   async edit(id, { password, ...edit }, client = HOST) {
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
 import { AllotError } from '../errors.ts'
+import { cachedRead } from '../records/cached-read.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { addressOf } from './client-address.ts'
@@ -118,7 +119,7 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
     const address = addressOf(req, proxies)
     // Pasted tokens often have spaces around them; a password is used as it is.
     const token = secret.trim()
-    const found = TOKEN.test(token) ? await readCredential(store, hashToken(token)) : undefined
+    const found = TOKEN.test(token) ? await readCredential(store, { hash: hashToken(token) }) : undefined
     if (found !== undefined) return found
     if (name === '') {
       attempts.wrongToken(address)
@@ -175,20 +176,16 @@ export const refuseInactive = (account: Account) => {
   if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
 }
 
-const readCredential = (
-  store: Store,
-  hash: string,
-): Promise<{ token: Token; account: Account } | undefined> =>
-  store.read(async (tx) => {
-    const token = await tokens.findBy(tx, 'hash', [hash])
-    const account = token && (await accounts.get(tx, [token.account]))
-    if (token === undefined || account === undefined) return undefined
-    refuseInactive(account)
-    return { token, account }
-  }, `holder of ${hash}`)
+const readCredential = cachedRead('credential', async (tx, { hash }: { hash: string }) => {
+  const token = await tokens.findBy(tx, 'hash', [hash])
+  const account = token && (await accounts.get(tx, [token.account]))
+  if (token === undefined || account === undefined) return undefined
+  refuseInactive(account)
+  return { token, account }
+})
 
 const identityOfToken = async (store: Store, hash: string): Promise<Identity | undefined> => {
-  const credential = await readCredential(store, hash)
+  const credential = await readCredential(store, { hash })
   return credential && identityOf(credential)
 }
 

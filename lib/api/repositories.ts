@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { readableRepository } from '../accounts/access.ts'
+import { readableRepository, type Viewer } from '../accounts/access.ts'
 import {
   type Authorizer,
   authorizeAdmin,
@@ -15,10 +15,11 @@ import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '.
 import type { NewRepository } from '../repositories/storage.ts'
 import { acceptedBooleans, shortText } from './fields.ts'
 import {
+  type CachedInput,
+  cachedRepositories,
+  cachedRepository,
   Repository,
-  readCachedRepository,
   readRepository,
-  replyCachedRepositories,
 } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountGone, hostOf } from './users.ts'
@@ -106,19 +107,34 @@ const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: Validati
 
 const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
 
-const replyRepositoriesOf = (
-  services: Services,
-  request: Recipient & { page: Slice },
-  { id }: Account,
-  by: RepositoryOrder,
-) => {
-  const { user, page } = request
-  return replyCachedRepositories(services, request, `of ${id} by ${by} ${sliceText(page)}`, (tx) =>
-    repositoriesOf(tx, user, id, by, page),
-  )
+type ListInput = CachedInput & {
+  readonly by: RepositoryOrder
+  readonly offset: number
+  readonly limit: number
 }
 
-const sliceText = ({ offset, limit }: Slice): string => `from ${offset} to ${limit}`
+const listInput = (request: Recipient & { page: Slice }, by: RepositoryOrder): ListInput => {
+  const { user, baseUrl, apiUrl, page } = request
+  return { user, baseUrl, apiUrl, by, offset: page.offset, limit: page.limit }
+}
+
+const replyOwned = cachedRepositories(
+  'repositories of an owner',
+  (tx, { user, owner, by, offset, limit }: ListInput & { owner: number }) =>
+    repositoriesOf(tx, user, owner, by, { offset, limit }),
+)
+
+const replyOwn = cachedRepositories(
+  'repositories for the viewer',
+  (tx, { user, by, offset, limit }: ListInput & { user: NonNullable<Viewer> }) =>
+    repositoriesFor(tx, user, by, { offset, limit }),
+)
+
+const readRepositoryByName = cachedRepository(
+  'repository by name',
+  (tx, { user, owner, name }: CachedInput & { owner: string; name: string }) =>
+    readableRepository(tx, user, owner, name),
+)
 
 const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
@@ -173,7 +189,7 @@ export const ownerRepositoryRoutes = [
       const organization = await services.hosting.organizations.find(request.user, request.params.org)
       return organization === undefined
         ? reply(404)
-        : replyRepositoriesOf(services, request, organization, 'id')
+        : replyOwned(services, { ...listInput(request, 'id'), owner: organization.id })
     },
   }),
   route({
@@ -201,10 +217,8 @@ export const ownerRepositoryRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(Repository), 422: ValidationError },
     handle: async (request, services) => {
-      const { user, query, page } = request
-      const by = query.order_by ?? 'name'
-      const key = `for the viewer by ${by} ${sliceText(page)}`
-      return replyCachedRepositories(services, request, key, (tx) => repositoriesFor(tx, user, by, page))
+      const { user, query } = request
+      return replyOwn(services, { ...listInput(request, query.order_by ?? 'name'), user })
     },
   }),
   route({
@@ -224,7 +238,7 @@ export const ownerRepositoryRoutes = [
       const account = await services.hosting.accounts.find(user, params.username)
       return account === undefined
         ? reply(404)
-        : replyRepositoriesOf(services, request, account, query.order_by ?? 'id')
+        : replyOwned(services, { ...listInput(request, query.order_by ?? 'id'), owner: account.id })
     },
   }),
 ]
@@ -241,10 +255,9 @@ export const repositoryRoutes = [
     cacheable: true,
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, services) => {
-      const { owner, repo } = request.params
-      const repository = await readCachedRepository(services, request, `${owner}/${repo}`, (tx) =>
-        readableRepository(tx, request.user, owner, repo),
-      )
+      const { user, baseUrl, apiUrl, params } = request
+      const input = { user, baseUrl, apiUrl, owner: params.owner, name: params.repo }
+      const repository = await readRepositoryByName(services.store, input)
       return repository === undefined ? reply(404) : reply(200, repository)
     },
   }),

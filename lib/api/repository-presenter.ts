@@ -1,11 +1,13 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
-import { viewerText } from '../accounts/access.ts'
+import type { Viewer } from '../accounts/access.ts'
 import type { Page } from '../accounts/visible-page.ts'
+import type { CacheInput } from '../caches.ts'
 import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
 import { SerializedJson } from '../http/index.ts'
 import { add, type Sum } from '../integers.ts'
+import { cachedRead } from '../records/cached-read.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/driver.ts'
 import { timestamp } from './fields.ts'
@@ -126,43 +128,33 @@ export const replyRepositories = async (
   )
 }
 
-/**
- * Replies with a page of repositories from the read cache, where it is kept as JSON.
- * @param key every parameter of `find` besides the viewer
- */
-export const replyCachedRepositories = async (
-  { store }: Services,
-  request: Recipient,
-  key: string,
-  find: (tx: ReadTransaction) => Promise<Page<RepositoryRecord>>,
+/** What a cached reply depends on besides records: its recipient, and the parameters of the route. */
+export type CachedInput = { readonly user: Viewer; readonly baseUrl: string; readonly apiUrl: string }
+
+/** Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}. */
+export const cachedRepositories = <Input extends CachedInput & { readonly [parameter: string]: CacheInput }>(
+  name: string,
+  find: (tx: ReadTransaction, input: Input) => Promise<Page<RepositoryRecord>>,
 ) => {
-  const { user, apiUrl } = request
-  const { json, total } = await store.read(
-    async (tx) => {
-      const { items, total } = await find(tx)
-      const details = await repositoryDetails(tx, user, items)
-      const json = new SerializedJson(details.map((repository) => presentRepository(repository, request)))
-      return { json, total }
-    },
-    `repositories ${viewerText(user)} at ${apiUrl} ${key}`,
-  )
-  return pageOf(json, total)
+  const read = cachedRead(name, async (tx, input: Input) => {
+    const { items, total } = await find(tx, input)
+    const details = await repositoryDetails(tx, input.user, items)
+    const json = new SerializedJson(details.map((repository) => presentRepository(repository, input)))
+    return { json, total }
+  })
+  return async ({ store }: Services, input: Input) => {
+    const { json, total } = await read(store, input)
+    return pageOf(json, total)
+  }
 }
 
-/** One repository from the read cache, likewise; undefined when `find` finds none. */
-export const readCachedRepository = (
-  { store }: Services,
-  request: Recipient,
-  key: string,
-  find: (tx: ReadTransaction) => Promise<RepositoryRecord | undefined>,
-): Promise<SerializedJson<Repository> | undefined> => {
-  const { user, apiUrl } = request
-  return store.read(
-    async (tx) => {
-      const found = await find(tx)
-      const [details] = found === undefined ? [] : await repositoryDetails(tx, user, [found])
-      return details && new SerializedJson(presentRepository(details, request))
-    },
-    `repository ${viewerText(user)} at ${apiUrl} ${key}`,
-  )
-}
+/** Declares a read of one repository, likewise; undefined when `find` finds none. */
+export const cachedRepository = <Input extends CachedInput & { readonly [parameter: string]: CacheInput }>(
+  name: string,
+  find: (tx: ReadTransaction, input: Input) => Promise<RepositoryRecord | undefined>,
+) =>
+  cachedRead(name, async (tx, input: Input): Promise<SerializedJson<Repository> | undefined> => {
+    const found = await find(tx, input)
+    const [details] = found === undefined ? [] : await repositoryDetails(tx, input.user, [found])
+    return details && new SerializedJson(presentRepository(details, input))
+  })

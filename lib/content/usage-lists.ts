@@ -2,6 +2,7 @@ import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
+import { cachedRead } from '../records/cached-read.ts'
 import {
   type Attachment,
   attachments,
@@ -40,25 +41,35 @@ export interface UsageLists {
   used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
-export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLists => ({
-  used(viewer, owner, kind, slice) {
-    const isBounded = repositoryViewer(viewer) === null
-    return store.read(
-      async (tx) => {
-        const entries = await ledger.list(tx, owner, kind, slice)
-        const found = await repositoriesOf(tx, entries)
-        const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
-          const repository = entry.container === null ? undefined : found.get(entry.container)
-          if (isBounded && entry.container !== null && !isPublic(repository)) return hidden(entry)
-          return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
-        }
-        const items = await Promise.all(entries.map(usedEntry))
-        return { items, total: await ledger.count(tx, owner, kind) }
-      },
-      `usage of ${owner} in ${kind} from ${slice.offset} to ${slice.limit} ${isBounded ? 'open' : 'own'}`,
-    )
-  },
-})
+export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLists => {
+  const readUsed = cachedRead(
+    'used entries',
+    async (tx, { owner, kind, offset, limit, isBounded }: UsedInput): Promise<Page<UsedEntry>> => {
+      const entries = await ledger.list(tx, owner, kind, { offset, limit })
+      const found = await repositoriesOf(tx, entries)
+      const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
+        const repository = entry.container === null ? undefined : found.get(entry.container)
+        if (isBounded && entry.container !== null && !isPublic(repository)) return hidden(entry)
+        return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
+      }
+      const items = await Promise.all(entries.map(usedEntry))
+      return { items, total: await ledger.count(tx, owner, kind) }
+    },
+  )
+  return {
+    used: (viewer, owner, kind, { offset, limit }) =>
+      readUsed(store, { owner, kind, offset, limit, isBounded: repositoryViewer(viewer) === null }),
+  }
+}
+
+type UsedInput = {
+  readonly owner: number
+  readonly kind: ListedKind
+  readonly offset: number
+  readonly limit: number
+  /** Whether the viewer reads public repositories only. */
+  readonly isBounded: boolean
+}
 
 const isPublic = (repository: Repository | undefined): boolean =>
   repository !== undefined && openAudiences(null).includes(repository.audience)

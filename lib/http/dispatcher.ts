@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './access.ts'
 import { trackInFlight } from './connection/in-flight.ts'
@@ -46,7 +47,7 @@ export interface Endpoints<
   /** @throws AllotError unauthenticated for wrong credentials */
   authenticate(context: RequestContext<I, R>): Promise<I | null>
   /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
-  cacheKey?(context: RequestContext<I, R>): string | undefined
+  cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */
   handle(context: RequestContext<I, R>): Promise<Reply>
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
@@ -64,7 +65,7 @@ export interface DispatcherOptions<I extends Identity> {
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
   /** Runs what only reads, in one snapshot, and again if need be. */
-  readTogether: <T>(read: () => Promise<T>, cacheKey?: string) => Promise<T>
+  readTogether: <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
   /** Whether requests are authenticated outside of the snapshot, since the host's own login may create an account. */
   authenticateFirst: boolean
   /** Where repositories that have moved are now. */

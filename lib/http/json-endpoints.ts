@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import type { Identity } from './access.ts'
 import { readBody } from './body.ts'
@@ -97,7 +98,8 @@ export const jsonEndpoints = <I extends Identity, S>(
     authenticate: ({ req }) => options.authenticate(req),
     cacheKey({ req, route, url, baseUrl }) {
       const credentials = route.cacheable ? credentialsKey?.(req) : undefined
-      return credentials && `GET ${baseUrl} ${url.path}?${url.search} ${credentials}`
+      if (credentials === undefined) return undefined
+      return cacheKey('reply', { credentials, baseUrl, path: url.path, search: url.search })
     },
     async handle(context) {
       const { req, route, url, baseUrl } = context

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
 import { createSequences, type Sequences } from './sequence.ts'
 
@@ -15,13 +16,13 @@ export interface Store {
   readonly driver: StorageDriver
   /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
-  /** May run `work` again, so it must have no side effects. `as` is a cache key: see `ReadOptions` of the driver contract. */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>, as?: string): Promise<T>
+  /** Runs `work`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
+  read<T>(work: (tx: ReadTransaction) => Promise<T>, key?: CacheKey): Promise<T>
   /**
    * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
    * may run again.
    */
-  readTogether<T>(work: () => T | Promise<T>, as?: string): Promise<T>
+  readTogether<T>(work: () => Promise<T>, key?: CacheKey): Promise<T>
   /** May run `work` again; only the callbacks of the last run are called. */
   write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T>
 }
@@ -35,10 +36,8 @@ export const createStore = (driver: StorageDriver): Store => {
       const tx = outer?.getStore()
       return tx === undefined ? driver.read(work, { again: true, as }) : work(tx)
     },
-    readTogether: async (work, as) =>
-      outer === undefined
-        ? work()
-        : driver.read((tx) => outer.run(tx, async () => work()), { again: true, as }),
+    readTogether: (work, as) =>
+      outer === undefined ? work() : driver.read((tx) => outer.run(tx, work), { again: true, as }),
     async write(work) {
       if (outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
       let actions: Action[] = []

@@ -5,10 +5,10 @@ import {
   ownersFor,
   repositoryViewer,
   type Viewer,
-  viewerText,
   visibleAccount,
 } from '../accounts/access.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
+import { cachedRead } from '../records/cached-read.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
@@ -140,17 +140,21 @@ export interface Profiles {
   visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
 }
 
+const readProfileById = cachedRead(
+  'profile by id',
+  async (tx, { viewer, id }: { viewer: Viewer; id: number }) =>
+    profileOf(tx, viewer, await accounts.get(tx, [id])),
+)
+
+const readProfileByName = cachedRead(
+  'profile by name',
+  async (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
+    profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
+)
+
 export const createProfiles = (store: Store): Profiles => ({
-  byId: (viewer, id) =>
-    store.read(
-      async (tx) => profileOf(tx, viewer, await accounts.get(tx, [id])),
-      `profile ${viewerText(viewer)} of number ${id}`,
-    ),
-  byName: (viewer, name) =>
-    store.read(
-      async (tx) => profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
-      `profile ${viewerText(viewer)} of ${name.toLowerCase()}`,
-    ),
+  byId: (viewer, id) => readProfileById(store, { viewer, id }),
+  byName: (viewer, name) => readProfileByName(store, { viewer, name: name.toLowerCase() }),
   visibleNames: (viewer, names) =>
     store.read(async (tx) => {
       const reader = viewer !== null && hasScope(viewer.scopes, 'read:user') ? viewer : null
