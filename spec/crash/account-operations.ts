@@ -4,7 +4,7 @@ import { type ClientState, type Operation, type OperationMaker, pickUser } from 
 
 const admin = (login: string) => `/admin/users/${login}`
 
-const createPerson: OperationMaker = (model, _chance, known) => {
+const createPerson: OperationMaker = (model, _random, known) => {
   if (model.people.size >= 3) return undefined
   const login = `${model.name}-t${known.next()}`
   const person = { fullName: `T of ${model.name}`, visibility: 'public' } as const
@@ -39,7 +39,7 @@ const deletePerson: OperationMaker = (model, random) => {
   }
 }
 
-/** Whoever has no token that is known gets one first. */
+/** Creates a token for the first user without one, if any. */
 export const firstToken = (model: ClientModel, known: ClientState): Operation | undefined => {
   const login = [...model.people.keys()].find((one) => !known.secrets.has(one))
   return login === undefined ? undefined : createToken(login, known)

@@ -1,4 +1,4 @@
-/** Where a relation leads: a repository of the family by the client's own number (`#5`), or another's by its path. */
+/** A repository: one of this client by its number (`#5`), or a shared one by its path. */
 export type Target = string
 
 export interface Repository {
@@ -11,16 +11,16 @@ export interface Repository {
 export interface Entry {
   kind: 'attachments' | 'artifacts' | 'packages' | 'lfs'
   key: string
-  /** The repository that it lies in; a package may belong to its owner alone. */
+  /** The repository of the entry; a package can have an owner only. */
   location: Target | { owner: string }
   name: string
   size: number
   on?: 'issue' | 'release'
-  /** A hoard: so many entries that differ in their keys alone, which end with a number from 0. */
+  /** More than 1: a bulk of entries that differ only in the number at the end of their keys, from 0. */
   count?: number
 }
 
-/** A file that was uploaded as a package: the only one of the only version. */
+/** An uploaded package file: the only file of the only version of its package. */
 export interface PackageFile {
   owner: string
   name: string
@@ -30,13 +30,13 @@ export interface PackageFile {
 export type Visibility = 'public' | 'limited' | 'private'
 
 /**
- * What one client has written, as the client knows it: people and an organization of its own that no other client
- * changes, so that what must be there after a kill is known exactly.
+ * What one client has written. No other client changes these accounts, so that the expected state after a kill is known
+ * exactly.
  */
 export interface ClientModel {
   name: string
   people: Map<string, { fullName: string; visibility: Visibility }>
-  /** Owned by the first of the people. */
+  /** Owned by the first user. */
   organization: string
   repositories: Map<Target, Repository>
   stars: [login: string, target: Target][]
@@ -62,29 +62,29 @@ export const createClientModel = (name: string): ClientModel => ({
   packageFiles: new Map(),
 })
 
-/** Its stars, its watches and what counts in it go with a repository. */
+/** Removes a repository with its stars, watches and ledger entries. */
 export const removeRepository = (model: ClientModel, target: Target): void => {
   model.repositories.delete(target)
   model.stars = model.stars.filter(([, other]) => other !== target)
   model.watches = model.watches.filter(([, other]) => other !== target)
-  for (const [at, { location }] of model.entries) if (location === target) model.entries.delete(at)
+  for (const [key, { location }] of model.entries) if (location === target) model.entries.delete(key)
 }
 
 export const removePerson = (model: ClientModel, login: string): void => {
   for (const [target, { owner }] of model.repositories) if (owner === login) removeRepository(model, target)
-  for (const [at, { location }] of model.entries)
-    if (typeof location === 'object' && location.owner === login) model.entries.delete(at)
-  for (const [at, { owner }] of model.packageFiles) if (owner === login) model.packageFiles.delete(at)
+  for (const [key, { location }] of model.entries)
+    if (typeof location === 'object' && location.owner === login) model.entries.delete(key)
+  for (const [key, { owner }] of model.packageFiles) if (owner === login) model.packageFiles.delete(key)
   model.people.delete(login)
-  const isOthers = ([one, other]: [string, string]) => one !== login && other !== login
-  model.stars = model.stars.filter(isOthers)
-  model.watches = model.watches.filter(isOthers)
-  model.follows = model.follows.filter(isOthers)
-  model.tokens = model.tokens.filter(([one]) => one !== login)
+  const isKept = ([left, right]: [string, string]) => left !== login && right !== login
+  model.stars = model.stars.filter(isKept)
+  model.watches = model.watches.filter(isKept)
+  model.follows = model.follows.filter(isKept)
+  model.tokens = model.tokens.filter(([owner]) => owner !== login)
   model.keys = model.keys.filter((key) => key.login !== login)
 }
 
-/** Whether a person may know of a repository; nobody in particular is undefined. */
+/** Whether a user can read a repository. @param login undefined for an anonymous viewer */
 export const mayRead = (model: ClientModel, login: string | undefined, target: Target): boolean => {
   const repository = model.repositories.get(target)
   if (repository === undefined) return true
@@ -98,7 +98,7 @@ export const mayRead = (model: ClientModel, login: string | undefined, target: T
   return !repository.private && (visibility === 'public' || (visibility === 'limited' && login !== undefined))
 }
 
-/** Who owns the organization. */
+/** Whether a user owns the organization of the client. */
 export const ownsOrganization = (model: ClientModel, login: string): boolean => login === `${model.name}-a`
 
 export const pathOf = (model: ClientModel, target: Target): string => {
@@ -106,7 +106,7 @@ export const pathOf = (model: ClientModel, target: Target): string => {
   return repository === undefined ? target : `${repository.owner}/${repository.name}`
 }
 
-/** One line for each thing that is there, by the names that it has outside, with its value. */
+/** The state as text: for each record its value, by kind and public names, such as `star f0-a ops/shared-1`. */
 export type Facts = Map<string, string>
 
 export const factsOf = (model: ClientModel): Facts => {
@@ -127,11 +127,11 @@ export const factsOf = (model: ClientModel): Facts => {
   return facts
 }
 
-/** A package counts as what is recorded in the ledger does. */
+/** A package file counts toward the usage as a ledger entry does. */
 export const packageFact = ({ owner, name, content }: PackageFile): [fact: string, value: string] => [
-  `kept ${owner}/${name} packages`,
+  `package ${owner}/${name} packages`,
   JSON.stringify({ place: owner, name, size: content.length, on: null, count: 1, content }),
 ]
 
-/** The family that a fact is about: every name of a family begins with the family's own. */
+/** The client that a fact belongs to: every name that a client makes starts with the client's name. */
 export const clientModelOf = (fact: string): string | undefined => /^\w+ (f\d+)-/.exec(fact)?.[1]

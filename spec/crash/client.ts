@@ -6,27 +6,27 @@ import type { Random } from './random.ts'
 
 export interface Server {
   ask: Send
-  /** An administrator's. */
+  /** Token of an administrator. */
   token: string
-  /** Told to die: from now on requests may stay without an answer. */
+  /** True from the moment of the kill: requests may then stay unanswered. */
   killed: boolean
-  /** What is below it fails now and then: an answer that says so leaves open whether the write was done. */
+  /** True when faults are injected into the store: a 5xx answer then leaves open whether the write was done. */
   failing?: boolean
 }
 
-/** What is known of a write that was not answered: its family before it, and after it. */
+/** A write whose outcome is unknown; the client's own model is the state before it. */
 export interface Unanswered {
   operation: string
   after: ClientModel
 }
 
-/** An internal failure, a store that is down, a full disk. */
+/** Internal error, store not available, disk full. */
 const FAILURES = [500, 503, 507]
 
-/** One of those who write at the same time, each one write after another. */
+/** One of the clients that write concurrently; each sends one write at a time. */
 export class Client {
   model: ClientModel
-  /** The write that was under way when the server was killed, or that it could not answer for. */
+  /** The write that was in flight when the server was killed, or that failed with an injected fault. */
   unanswered: Unanswered | undefined
   acknowledged = 0
   readonly state: ClientState
@@ -39,11 +39,11 @@ export class Client {
     this.state = { secrets: new Map(), keyIds: new Map(), next: () => ++last }
   }
 
-  /** Two people and their organization, to begin with. */
+  /** Creates two users and their organization. */
   async createAccounts(server: Server): Promise<void> {
     const { name, organization } = this.model
     for (const login of [`${name}-a`, `${name}-b`]) {
-      const body = { username: login, full_name: `One of ${name}` }
+      const body = { username: login, full_name: `User of ${name}` }
       const change = ({ people }: ClientModel) =>
         void people.set(login, { fullName: body.full_name, visibility: 'public' })
       await this.#write(server, { method: 'POST', path: '/admin/users', body, change })
@@ -57,34 +57,34 @@ export class Client {
     })
   }
 
-  /** Writes until the server is gone, or fails. @throws Error when it answers what it should not, or goes by itself. */
+  /** Writes until the server is killed or fails. @throws Error for an unexpected answer, or a server that ends by itself */
   async write(server: Server): Promise<void> {
     while (!server.killed && this.unanswered === undefined)
       await this.#write(server, nextOperation(this.model, this.#random, this.state))
   }
 
-  async #write(server: Server, deed: Operation): Promise<void> {
+  async #write(server: Server, operation: Operation): Promise<void> {
     const after = structuredClone(this.model)
-    deed.change(after)
-    const said = `${deed.method} ${deed.path} ${JSON.stringify(deed.body ?? '').slice(0, 300)}`
-    const answer = await this.#ask(server, deed).catch((cause) => {
-      if (!server.killed) throw new Error(`the server is gone at ${said}`, { cause })
-      this.unanswered = { operation: said, after }
+    operation.change(after)
+    const description = `${operation.method} ${operation.path} ${JSON.stringify(operation.body ?? '').slice(0, 300)}`
+    const answer = await this.#send(server, operation).catch((cause) => {
+      if (!server.killed) throw new Error(`the server ended during ${description}`, { cause })
+      this.unanswered = { operation: description, after }
     })
     if (answer === undefined) return
     if (server.failing === true && FAILURES.includes(answer.status)) {
-      this.unanswered = { operation: said, after }
+      this.unanswered = { operation: description, after }
       return
     }
     const isExpected =
-      deed.refusedWith === undefined ? answer.status < 300 : answer.status === deed.refusedWith
-    if (!isExpected) throw new Error(`${said} was answered with ${answer.status} ${answer.text}`)
-    if (deed.refusedWith === undefined) this.acknowledged++
+      operation.refusedWith === undefined ? answer.status < 300 : answer.status === operation.refusedWith
+    if (!isExpected) throw new Error(`${description} was answered with ${answer.status} ${answer.text}`)
+    if (operation.refusedWith === undefined) this.acknowledged++
     this.model = after
-    deed.onAnswer?.(answer.body as AnswerBody)
+    operation.onAnswer?.(answer.body as AnswerBody)
   }
 
-  #ask({ ask, token }: Server, { method, path, body, headers = {}, as }: Operation) {
+  #send({ ask, token }: Server, { method, path, body, headers = {}, as }: Operation) {
     const own = as === undefined ? token : this.state.secrets.get(as)!.secret
     return ask(method, path, { token: own, headers, ...(body === undefined ? {} : { body }) })
   }

@@ -4,35 +4,35 @@ import { type Observer, observe } from './observe.ts'
 import { recount, recountFolders } from './recount.ts'
 
 export interface CompareOptions {
-  /** Where the repositories are. */
+  /** The directory with the git repositories. */
   directory: string
-  /** Whether every counter is recounted, and all lists are held against each other. */
+  /** Whether to recount every counter and compare all lists. */
   recounts: boolean
-  /** Whether the server has been started since what was done to it, and has put the folders in order. */
+  /** Whether the server was started after the last write, and so has removed directories without a repository. */
   isStarted: boolean
 }
 
-/** What the clients wrote against what the server says, and that against itself. */
+/** Compares what the clients wrote with the answers of the server, and the answers with each other. */
 export const compare = async (
   clients: readonly Client[],
-  eyes: Observer,
+  observer: Observer,
   { directory, recounts, isStarted }: CompareOptions,
 ): Promise<CheckResult> => {
   const entries = clients.flatMap(({ model, unanswered }) => [
     ...model.entries.values(),
     ...(unanswered?.after.entries.values() ?? []),
   ])
-  const seen = await observe(eyes, entries)
-  const verdicts = clients.map((client) => check(client, seen.facts))
-  if (recounts) await recount({ ...seen, ...eyes, directory, secrets: secretsOf(clients) })
-  if (isStarted) await recountFolders({ ...seen, directory })
+  const observed = await observe(observer, entries)
+  const results = clients.map((client) => check(client, observed.facts))
+  if (recounts) await recount({ ...observed, ...observer, directory, secrets: secretsOf(clients) })
+  if (isStarted) await recountFolders({ ...observed, directory })
   return {
-    lost: verdicts.flatMap((verdict) => verdict.lost),
-    inconsistent: [...verdicts.flatMap((verdict) => verdict.inconsistent), ...seen.contradictions],
+    lost: results.flatMap(({ lost }) => lost),
+    inconsistent: [...results.flatMap(({ inconsistent }) => inconsistent), ...observed.contradictions],
   }
 }
 
 const secretsOf = (clients: readonly Client[]): Map<string, string> => {
-  const known = clients.flatMap((client) => [...client.state.secrets])
-  return new Map(known.map(([login, { secret }]) => [login, secret]))
+  const secrets = clients.flatMap((client) => [...client.state.secrets])
+  return new Map(secrets.map(([login, { secret }]) => [login, secret]))
 }

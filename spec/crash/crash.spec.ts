@@ -4,7 +4,7 @@ import { crash } from './rounds.ts'
 
 const seed = Math.floor(Math.random() * 2 ** 32)
 
-it('A server that is told to stop under load answers or leaves undone, whole, and ends with 0', async () => {
+it('A server that gets SIGTERM under load does every write wholly or not at all, and exits with 0', async () => {
   const { faults, data, ...totals } = await crash({
     rounds: 3,
     seed,
@@ -16,7 +16,7 @@ it('A server that is told to stop under load answers or leaves undone, whole, an
   assert.ok(totals.acknowledged > 50, JSON.stringify(totals))
 })
 
-it('A server that is killed again and again under the writes of 16 clients loses nothing that it acknowledged', async (t) => {
+it('A server that is killed repeatedly while 16 clients write loses no acknowledged write', async (t) => {
   const { faults, data, ...totals } = await crash({ rounds: 20, seed, maxLifetimeMs: 800, recountEvery: 4 })
   t.diagnostic(`seed ${seed}: ${JSON.stringify(totals)}`)
   assert.deepEqual(faults, [], `seed ${seed}, in ${data}`)

@@ -20,8 +20,8 @@ import { recountFolders } from './recount.ts'
 const CLIENTS = 4
 
 /**
- * What fails in each round, and how often: a transaction reads many times, and commits once. A client stops at the first
- * failure, so what begins and what commits have a round each: else chance might let only the one of them fail.
+ * The calls that fail in each round, and how often. Reads fail rarely, since a transaction has many of them. A client stops
+ * at its first failure, so each other call has its own round; in one round, a call might never come to fail.
  */
 const ROUNDS: { calls: Call[]; share: number }[] = [
   { calls: ['get', 'getMany', 'range', 'entry'], share: 0.01 },
@@ -30,7 +30,7 @@ const ROUNDS: { calls: Call[]; share: number }[] = [
   { calls: ['answer'], share: 0.1 },
 ]
 
-/** Waits by chance, and fails at some calls. */
+/** Delays and fails calls of the driver at random. */
 class FaultInjector {
   round: (typeof ROUNDS)[number] | undefined
   readonly counts = new Map<Call, number>()
@@ -52,7 +52,7 @@ class FaultInjector {
   }
 }
 
-/** Each client writes until it is told of a failure; then all is compared, on the running server and after a start. */
+/** Lets clients write until a failure in each round, and checks the data on the running server and after a start. */
 const runWithFaults = async (seed: number, met: Map<string, number>): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'allot-faults-'))
   const random = createRandom(seed)
@@ -64,7 +64,7 @@ const runWithFaults = async (seed: number, met: Map<string, number>): Promise<vo
     const server = { ask: running.request, token, killed: false, failing: true }
     for (const path of SHARED_REPOSITORIES)
       await running.request('POST', '/user/repos', { token, body: { name: path.split('/')[1] } })
-    const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, random.fork()))
+    const clients = Array.from({ length: CLIENTS }, (_, index) => new Client(`f${index}`, random.fork()))
     for (const client of clients) await client.createAccounts(server)
     for (const round of ROUNDS) {
       troubles.round = round
@@ -102,8 +102,8 @@ const assertRestarts = async (driver: StorageDriver, folder: string): Promise<vo
   await allot.close()
 }
 
-describe('When calls of a transaction fail or are held up', () => {
-  it('a write is answered 500, 503 or 507 and done wholly or not at all, and counters, lists and search agree', async () => {
+describe('When calls of a transaction fail or are delayed', () => {
+  it('a write answers 500, 503 or 507 and is done wholly or not at all, and counters, lists and search agree', async () => {
     const met = new Map<string, number>()
     await fc.assert(
       fc.asyncProperty(fc.nat(), (seed) => runWithFaults(seed, met)),

@@ -1,7 +1,7 @@
 import type { PackageFile } from './client-model.ts'
 import type { OperationMaker } from './operation.ts'
 
-/** Few versions, so that most uploads come where another was, or where the last was taken away. */
+/** Uses few names, so that many uploads follow a deletion of the same package. */
 const upload: OperationMaker = (model, random, known) => {
   const owner = random.pick([...model.people.keys(), model.organization])!
   const name = `${model.name}-p${random.below(4)}`
@@ -17,7 +17,7 @@ const upload: OperationMaker = (model, random, known) => {
   }
 }
 
-/** What is there already is not written over. */
+/** An existing file cannot be overwritten. */
 const uploadAgain: OperationMaker = (model, random) => {
   const kept = random.pick([...model.packageFiles.values()])
   return (
@@ -43,7 +43,7 @@ const deleteFile: OperationMaker = (model, random) => {
   )
 }
 
-/** Beside the API, where clients of the registry look for it. */
+/** Package files are served outside of the API's base path. */
 export const filePath = ({ owner, name }: Pick<PackageFile, 'owner' | 'name'>): string =>
   `/../packages/${owner}/generic/${name}/1/data`
 

@@ -10,15 +10,15 @@ import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
 
-/** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
-const driverKilledAt = (driver: StorageDriver, write: number, kept: boolean) => {
+/** A driver that stops for good at its n-th write, before or after the commit, as if the process was killed. */
+const driverKilledAt = (driver: StorageDriver, write: number, isCommitted: boolean) => {
   let writes = 0
   const dead = signal()
   const dying: StorageDriver = {
     ...driver,
     async write(work) {
       if (++writes < write) return driver.write(work)
-      if (kept && writes === write) await driver.write(work)
+      if (isCommitted && writes === write) await driver.write(work)
       dead.happen()
       return new Promise(() => {})
     },
@@ -51,7 +51,7 @@ const createNamed = async ({ hosting }: Allot, name: string) => {
 }
 
 const operations: { what: string; does: (allot: Allot) => Promise<unknown> }[] = [
-  { what: 'making a repository', does: (allot) => createNamed(allot, 'new') },
+  { what: 'creating a repository', does: (allot) => createNamed(allot, 'new') },
   {
     what: 'deleting a repository',
     async does({ hosting }) {
@@ -92,15 +92,15 @@ const prepare = async (place: Place) => {
   await allot.close()
 }
 
-describe('Folders and records agree after a start', () => {
+describe('After a start, directories match the repositories', () => {
   for (const { what, does } of operations)
-    for (const kept of [false, true])
-      it(`whichever write of ${what} was ${kept ? 'the last' : 'never made'}`, async () => {
+    for (const isCommitted of [false, true])
+      it(`when the process was killed ${isCommitted ? 'after' : 'before'} any commit of ${what}`, async () => {
         let [deaths, outcome] = [0, 'dead' as unknown]
         for (let write = 1; outcome === 'dead'; write++)
           await withDirectory(async (place) => {
             await prepare(place)
-            const { dying, dead } = driverKilledAt(place.driver, write, kept)
+            const { dying, dead } = driverKilledAt(place.driver, write, isCommitted)
             const done = does(await startOn(dying, place)).then(() => 'done')
             outcome = await Promise.race([done, dead])
             if (outcome === 'dead') deaths++
@@ -111,14 +111,14 @@ describe('Folders and records agree after a start', () => {
             if (await allot.hosting.accounts.byName('alice')) await createNamed(allot, 'another')
             await allot.close()
           })
-        assert.ok(deaths >= 2, `it was killed at ${deaths} writes`)
+        assert.ok(deaths >= 2, `killed at ${deaths} writes`)
       })
 
   for (const { what, failure } of [
     { what: 'fails', failure: new Error('sector 7 is broken') },
-    { what: 'says that the store has failed', failure: new StorageError('failed', 'the disk is gone') },
+    { what: 'reports a failed store', failure: new StorageError('failed', 'the disk is gone') },
   ])
-    it(`whether or not what was written is kept when the answer ${what}`, async () => {
+    it(`when the driver ${what}, whether or not the write was committed`, async () => {
       for (const at of ['commit', 'answer'] as const)
         for (const write of [1, 2, 3])
           await withDirectory(async (place) => {
@@ -129,7 +129,7 @@ describe('Folders and records agree after a start', () => {
             })
             const allot = await startOn(failing, place)
             await createNamed(allot, 'new').then(
-              () => assert.fail('it was to fail'),
+              () => assert.fail('expected an error'),
               (error) => assert.equal(error, failure),
             )
             await allot.close()
@@ -141,7 +141,7 @@ describe('Folders and records agree after a start', () => {
           })
     })
 
-  it('also when git was killed in the midst of its work', () =>
+  it('when git was killed while it created a repository', () =>
     withDirectory(async (place) => {
       await prepare(place)
       const unfinished = join(place.directory, '00', '256.git.unfinished')
@@ -151,7 +151,7 @@ describe('Folders and records agree after a start', () => {
       assert.equal((await foldersIn(place.directory)).length, 2)
     }))
 
-  it('and a repository that git could not make leaves nothing, at once', () =>
+  it('and a repository that git could not create leaves nothing behind', () =>
     withDirectory(async (place) => {
       await prepare(place)
       const allot = await createAllot({

@@ -6,11 +6,11 @@ import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 
-/** A limit on the size of files is a full disk to the process: the log of LevelDB grows with every write. */
+/** Simulates a full disk by a limit on the size of files, since LevelDB's log grows with every write. */
 const limitFiles = (server: Served, bytes: number | 'unlimited') =>
   execFileSync('prlimit', [`--pid=${server.child.pid}`, `--fsize=${bytes}:`])
 
-const isThere = ((): boolean => {
+const hasPrlimit = ((): boolean => {
   try {
     return execFileSync('prlimit', ['--version']).length > 0
   } catch {
@@ -19,7 +19,7 @@ const isThere = ((): boolean => {
 })()
 
 const servers: Served[] = []
-const begin = async (data: string): Promise<Served> => {
+const startServer = async (data: string): Promise<Served> => {
   const server = await served(['--data', data])
   servers.push(server)
   return server
@@ -29,23 +29,23 @@ after(async () => {
 })
 
 const batch = (round: number): string =>
-  Array.from({ length: 200 }, (_, at) =>
+  Array.from({ length: 200 }, (_, index) =>
     JSON.stringify({
       op: 'put',
       kind: 'lfs',
-      key: `k${round}-${at}`,
+      key: `k${round}-${index}`,
       repository: 'ops/demo',
       name: 'n'.repeat(200),
       size: 1,
     }),
   ).join('\n')
 
-it('A server whose disk takes no more says so with 507, reads on, stops in order and has lost nothing', {
-  skip: isThere ? false : 'there is no prlimit (util-linux) to limit the size of files with',
+it('A server with a full disk answers 507 to writes, still answers reads, stops cleanly and loses no acknowledged write', {
+  skip: hasPrlimit ? false : 'needs prlimit of util-linux',
 }, async () => {
   const data = temporaryDirectory()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
-  const server = await begin(data)
+  const server = await startServer(data)
   const ask = createSender(server.api)
   await ask('POST', '/user/repos', { token, body: { name: 'demo' } })
   limitFiles(server, 600_000)
@@ -61,7 +61,7 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
     507,
     /the disk is full: free some space and restart the server; until then the store refuses writes/,
   )
-  // Whether or not there is room by now, nobody can say what of the failed write is on the disk.
+  // The failed write may be on disk in part, so the store refuses writes until it is opened again.
   limitFiles(server, 'unlimited')
   assertError(await ask('PUT', '/user/starred/ops/demo', { token }), 507, /started again/)
   assertError(await ask('POST', '/user/repos', { token, body: { name: 'more', auto_init: true } }), 507)
@@ -75,9 +75,9 @@ it('A server whose disk takes no more says so with 507, reads on, stops in order
 
   const verified = await allot(['verify', '--data', data])
   assert.equal(verified.code, 0, verified.out + verified.err)
-  const again = await begin(data)
+  const again = await startServer(data)
   const found = await used(createSender(again.api))
-  // The batch that failed may be there, wholly.
+  // The failed batch is there wholly or not at all.
   assert.ok(
     [acknowledged * 200, (acknowledged + 1) * 200].includes(found),
     `${found} of ${acknowledged * 200}`,

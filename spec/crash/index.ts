@@ -2,20 +2,20 @@ import { parseArgs } from 'node:util'
 import { buildProgram } from '../support/build.ts'
 import type { Totals } from './rounds.ts'
 
-/** `npm run crash -- --rounds N --seed S`: exit code 1 when anything was lost or is inconsistent. */
+/** `npm run crash -- --rounds N --seed S`: exits with 1 when a write was lost or the data are inconsistent. */
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, seed: { type: 'string' } } })
 const rounds = numberIn('rounds', values.rounds ?? '500')
 const seed = numberIn('seed', values.seed ?? String(Date.now() % 2 ** 32))
 
 function numberIn(option: string, text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text)
-  process.stderr.write(`--${option} ${text}: expected a number\n`)
+  process.stderr.write(`--${option} ${text}: expected a number of at most 10 digits\n`)
   process.exit(2)
 }
 
-const begun = performance.now()
+const start = performance.now()
 const clock = (): string => {
-  const seconds = Math.round((performance.now() - begun) / 1000)
+  const seconds = Math.round((performance.now() - start) / 1000)
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
@@ -27,7 +27,7 @@ const progress = (totals: Totals): void => {
 }
 
 process.stdout.write(`seed ${seed}\n`)
-// What is published is what is killed.
+// Kills the published program, not its source.
 process.env.ALLOT_PROGRAM = buildProgram()
 const { crash } = await import('./rounds.ts')
 const { faults, data, ...totals } = await crash({
@@ -39,7 +39,7 @@ const { faults, data, ...totals } = await crash({
 })
 if (process.stdout.isTTY) process.stdout.write('\r\x1b[K')
 
-const numbers = Object.values(totals).map((one) => one.toLocaleString('en'))
+const numbers = Object.values(totals).map((total) => total.toLocaleString('en'))
 process.stdout.write(`
 | rounds | kills | writes acknowledged | in flight at a kill | lost | inconsistent |
 |---|---|---|---|---|---|
@@ -49,6 +49,6 @@ ${clock()} in all, seed ${seed}
 `)
 for (const fault of faults.slice(0, 50)) process.stdout.write(`\n${fault}\n`)
 if (faults.length > 0) {
-  process.stdout.write(`\n${faults.length} faults; the data are kept in ${data}\n`)
+  process.stdout.write(`\n${faults.length} faults; the data are in ${data}\n`)
   process.exitCode = 1
 }

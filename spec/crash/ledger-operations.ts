@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 
 const KINDS = ['attachments', 'artifacts', 'packages', 'lfs'] as const
 
-/** Few keys, so that most writes replace an entry, often in another repository. */
+/** Uses few keys, so that most writes replace an entry, often in another repository. */
 const newEntry = (model: ClientModel, random: Random, known: ClientState): Entry | undefined => {
   const kind = random.pick(KINDS)!
   const owned = kind === 'packages' && random.likely(0.5)
@@ -47,14 +47,14 @@ const putEntry: OperationMaker = (model, random, known) => {
   )
 }
 
-/** More than one write removes or moves at once, so that the rest of it is done later, in steps. */
+/** Entries of a bulk: more than one transaction removes or moves, so that a background job does the rest. */
 const BULK_SIZE = 600
 
 const putBulkEntry: OperationMaker = (model, random, known) => {
   const lies = random.pick([...model.repositories.keys()])
   if (lies === undefined || [...model.entries.values()].some(isBulk)) return undefined
   const number = known.next()
-  const key = `${model.name}-hoard${number}`
+  const key = `${model.name}-bulk${number}`
   const entry: Entry = {
     kind: 'lfs',
     key,

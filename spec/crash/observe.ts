@@ -22,30 +22,30 @@ export interface ObservedRepository {
   watchers_count: number
 }
 
-/** All that the server says, and where it contradicts itself. */
+/** The state that the server answers, and where its answers contradict each other. */
 export interface Observed {
   facts: Facts
   people: Person[]
   repositories: ObservedRepository[]
-  /** Repositories as somebody who has not signed in finds them. */
+  /** Names of the repositories that an anonymous search finds. */
   openRepositories: string[]
   contradictions: string[]
 }
 
 export interface Observer {
   ask: Send
-  /** Of an administrator, who sees everything. */
+  /** Token of an administrator, who sees everything. */
   token: string
 }
 
-/** The organization of each family that has somebody. */
+/** The organizations of the clients that have users. */
 export const organizationsOf = (people: readonly Pick<Person, 'login'>[]): string[] => [
   ...new Set(people.map(({ login }) => login.replace(/-.*/, '-o'))),
 ]
 
 const PAGE = 50
 
-/** Every item of a list, whose total must be as many. */
+/** Reads all pages of a list, and checks its total. */
 export const pages = async <T>(
   { ask }: Observer,
   path: string,
@@ -56,24 +56,25 @@ export const pages = async <T>(
   for (let page = 1; ; page++) {
     const query = `${path.includes('?') ? '&' : '?'}limit=${PAGE}&page=${page}`
     const { status, body, headers } = await ask('GET', path + query, token === undefined ? {} : { token })
-    if (status !== 200) throw new Error(`GET ${path} was answered with ${status}`)
+    if (status !== 200) throw new Error(`GET ${path} answered ${status}`)
     const found: T[] = Array.isArray(body) ? body : body.data
     items.push(...found)
     if (found.length === PAGE) continue
     const total = Number(headers.get('x-total-count'))
-    if (total !== items.length) contradictions.push(`${path} has ${items.length} items and says ${total}`)
+    if (total !== items.length)
+      contradictions.push(`${path} has ${items.length} items and a total of ${total}`)
     return items
   }
 }
 
-/** @param entries ledger entries that may be there. */
-export const observe = async (eyes: Observer, entries: readonly EntryKey[]): Promise<Observed> => {
+/** Reads the whole state of the clients. @param entries ledger entries that can exist */
+export const observe = async (observer: Observer, entries: readonly EntryKey[]): Promise<Observed> => {
   const contradictions: string[] = []
-  const all = <T>(path: string) => pages<T>(eyes, path, contradictions, eyes.token)
+  const all = <T>(path: string) => pages<T>(observer, path, contradictions, observer.token)
   const [everyone, repositories, open] = await Promise.all([
     all<Person>('/admin/users'),
     all<ObservedRepository>('/repos/search'),
-    pages<ObservedRepository>(eyes, '/repos/search', contradictions),
+    pages<ObservedRepository>(observer, '/repos/search', contradictions),
   ])
   const people = everyone.filter(({ login }) => /^f\d+-/.test(login))
   const facts: Facts = new Map()
@@ -85,23 +86,29 @@ export const observe = async (eyes: Observer, entries: readonly EntryKey[]): Pro
   await Promise.all([
     ...people.map(({ login }) => observePerson(all, login, facts)),
     ...[...people.map(({ login }) => login), ...organizationsOf(people)].map((owner) =>
-      observePackages(eyes, all, owner, facts),
+      observePackages(observer, all, owner, facts),
     ),
-    ...entries.map((entry) => observeEntry(eyes, entry, facts)),
+    ...entries.map((entry) => observeEntry(observer, entry, facts)),
   ])
-  return { facts, people, repositories, openRepositories: open.map((one) => one.full_name), contradictions }
+  return {
+    facts,
+    people,
+    repositories,
+    openRepositories: open.map(({ full_name }) => full_name),
+    contradictions,
+  }
 }
 
 type All = <T>(path: string) => Promise<T[]>
 
 const observePerson = async (all: All, login: string, facts: Facts): Promise<void> => {
-  const of = `/users/${login}`
+  const user = `/users/${login}`
   const [stars, watches, follows, tokens, keys] = await Promise.all([
-    all<ObservedRepository>(`${of}/starred`),
-    all<ObservedRepository>(`${of}/subscriptions`),
-    all<Person>(`${of}/following`),
-    all<{ name: string }>(`${of}/tokens`),
-    all<{ title: string; key: string }>(`${of}/keys`),
+    all<ObservedRepository>(`${user}/starred`),
+    all<ObservedRepository>(`${user}/subscriptions`),
+    all<Person>(`${user}/following`),
+    all<{ name: string }>(`${user}/tokens`),
+    all<{ title: string; key: string }>(`${user}/keys`),
   ])
   for (const { full_name } of stars) facts.set(`star ${login} ${full_name}`, '')
   for (const { full_name } of watches) facts.set(`watch ${login} ${full_name}`, '')
@@ -110,7 +117,7 @@ const observePerson = async (all: All, login: string, facts: Facts): Promise<voi
   for (const { title, key } of keys) facts.set(`key ${login} ${title}`, key)
 }
 
-/** Each with its bytes as they come back. */
+/** Reads each package with the content of its file. */
 const observePackages = async (
   { ask, token }: Observer,
   all: All,
@@ -121,23 +128,23 @@ const observePackages = async (
   await Promise.all(
     found.map(async ({ name }) => {
       const { status, text } = await ask('GET', filePath({ owner, name }), { token })
-      facts.set(...packageFact({ owner, name, content: status === 200 ? text : `a ${status}` }))
+      facts.set(...packageFact({ owner, name, content: status === 200 ? text : `status ${status}` }))
     }),
   )
 }
 
 type EntryKey = Pick<Entry, 'kind' | 'key' | 'count'>
 
-/** Of a hoard the first entry and the last: it was written in one batch, and what is between them is in the usage. */
+/** Reads an entry; of a bulk, which one batch wrote, the first and the last, since the usage covers the others. */
 const observeEntry = async (
-  eyes: Observer,
+  observer: Observer,
   { kind, key, count = 1 }: EntryKey,
   facts: Facts,
 ): Promise<void> => {
   const ends = count === 1 ? [key] : [`${key}-0`, `${key}-${count - 1}`]
-  const found = await Promise.all(ends.map((one) => entryAt(eyes, kind, one, count)))
+  const found = await Promise.all(ends.map((end) => entryAt(observer, kind, end, count)))
   const [value, ...others] = new Set(found)
-  if (others.length > 0) facts.set(`ledger ${key} ${kind}`, `torn: ${found}`)
+  if (others.length > 0) facts.set(`ledger ${key} ${kind}`, `in part: ${found}`)
   else if (value !== undefined) facts.set(`ledger ${key} ${kind}`, value)
 }
 

@@ -1,41 +1,42 @@
 import type { ClientModel } from './client-model.ts'
 import type { Random } from './random.ts'
 
-/** One write, and what it changes once it is acknowledged. */
+/** One write, and how it changes the model when it is acknowledged. */
 export interface Operation {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   body?: unknown
   headers?: Record<string, string>
-  /** Whose token; an administrator's when absent. */
+  /** The user that sends the request; an administrator when absent. */
   as?: string
-  /** The status of a request that must be refused, and then changes nothing. */
+  /** Status of a request that must be refused and change nothing. */
   refusedWith?: number
   change(model: ClientModel): void
-  /** Keeps what only the answer says. */
+  /** Stores what only the answer tells, such as the secret of a token. */
   onAnswer?(answer: AnswerBody): void
 }
 
-/** What the answers of the deeds say and a client needs later. */
+/** Members of answers that a client needs later. */
 export interface AnswerBody {
   id: number
   sha1: string
 }
 
-/** What a client knows beside its family: the secrets of tokens, the numbers of keys. */
+/** What a client knows besides its model. */
 export interface ClientState {
-  /** The newest token of each person whose secret was told. */
+  /** The newest token of each user. */
   secrets: Map<string, { name: string; secret: string }>
   keyIds: Map<string, number>
-  /** A number that was not used before. */
+  /** A number that this client has not used yet. */
   next(): number
 }
 
-export const SHARED_REPOSITORIES = ['ops/landmark-1', 'ops/landmark-2']
+/** Repositories that every client stars and watches, and none changes. */
+export const SHARED_REPOSITORIES = ['ops/shared-1', 'ops/shared-2']
 
-/** Undefined when the family has nothing to do it to. */
+/** Makes a random operation; undefined when the model has nothing to apply it to. */
 export type OperationMaker = (model: ClientModel, random: Random, known: ClientState) => Operation | undefined
 
-/** Someone whose token is known. */
+/** Picks a user whose token is known. */
 export const pickUser = (model: ClientModel, random: Random, known: ClientState): string | undefined =>
   random.pick([...model.people.keys()].filter((login) => known.secrets.has(login)))

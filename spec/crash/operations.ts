@@ -10,12 +10,12 @@ const WEIGHTED = [...repositoryMakers, ...accountMakers, ...ledgerMakers, ...fil
   ({ weight, make }) => Array<OperationMaker>(weight).fill(make),
 )
 
-/** What a client writes next: anything that its family can do. */
+/** Picks the next write of a client at random. */
 export const nextOperation = (model: ClientModel, random: Random, known: ClientState): Operation => {
   const first = firstToken(model, known)
   if (first !== undefined) return first
   for (;;) {
-    const deed = random.pick(WEIGHTED)!(model, random, known)
-    if (deed !== undefined) return deed
+    const operation = random.pick(WEIGHTED)!(model, random, known)
+    if (operation !== undefined) return operation
   }
 }

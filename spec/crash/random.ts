@@ -1,10 +1,10 @@
-/** Choices that a seed decides, so that a run can be told from another. */
+/** Random choices that a seed reproduces. */
 export interface Random {
-  /** A whole number from 0, below n. */
+  /** A random integer from 0 to n - 1. */
   below(n: number): number
   pick<T>(list: readonly T[]): T | undefined
   likely(share: number): boolean
-  /** Choices of its own, which those of others do not change. */
+  /** An independent sequence of choices. */
   fork(): Random
 }
 

@@ -5,13 +5,13 @@ import type { Entry, Facts } from './client-model.ts'
 import { type Observed, type Observer, organizationsOf, pages } from './observe.ts'
 
 export interface RecountInput extends Observed, Observer {
-  /** Where the repositories are. */
+  /** The directory with the git repositories. */
   directory: string
-  /** Tokens of the people. */
+  /** Tokens of the users. */
   secrets: ReadonlyMap<string, string>
 }
 
-/** Holds every counter and every other list against what was seen; adds to the contradictions. */
+/** Compares every counter and every other list with the observed facts, and adds differences to the contradictions. */
 export const recount = async (all: RecountInput): Promise<void> => {
   const organizations = organizationsOf(all.people)
   const owners = [...all.people.map(({ login }) => login), ...organizations]
@@ -28,20 +28,21 @@ export const recount = async (all: RecountInput): Promise<void> => {
 const expectSame = (
   { contradictions }: Pick<Observed, 'contradictions'>,
   what: string,
-  said: unknown,
+  answered: unknown,
   counted: unknown,
 ) => {
-  const [one, other] = [JSON.stringify(said), JSON.stringify(counted)]
-  if (one !== other) contradictions.push(`${what}: the server says ${one}, what it has is ${other}`)
+  const [actual, expected] = [JSON.stringify(answered), JSON.stringify(counted)]
+  if (actual !== expected)
+    contradictions.push(`${what}: the server answers ${actual}, but counted are ${expected}`)
 }
 
 const listOf = (all: RecountInput, path: string, token: string | undefined = all.token) =>
   pages<Record<string, unknown>>(all, path, all.contradictions, token)
 
 const names = async (all: RecountInput, path: string, member: 'full_name' | 'login', token?: string) =>
-  (await listOf(all, path, token)).map((one) => String(one[member])).sort()
+  (await listOf(all, path, token)).map((item) => String(item[member])).sort()
 
-/** The facts of a kind that have a name as their first or second word, as the other word. */
+/** Among facts of a kind with two names: the other name, where the first or the second is the given one. */
 const namesIn = (facts: Facts, kind: string, at: 1 | 2, name: string): string[] =>
   [...facts.keys()]
     .map((fact) => fact.split(' '))
@@ -59,20 +60,22 @@ const recountRepositories = (all: RecountInput) => {
       namesIn(all.facts, 'watch', 2, full_name).length + ownWatches(full_name),
     )
   }
-  const open = all.repositories.filter((one) => isOpen(all, one.full_name)).map((one) => one.full_name)
-  expectSame(all, 'the search of nobody', [...all.openRepositories].sort(), open.sort())
+  const open = all.repositories
+    .filter(({ full_name }) => isOpen(all, full_name))
+    .map(({ full_name }) => full_name)
+  expectSame(all, 'the anonymous repository search', [...all.openRepositories].sort(), open.sort())
 }
 
-/** Whoever made the landmarks watches them, and is of no family. */
+/** The administrator `ops`, whom no client models, watches the shared repositories. */
 const ownWatches = (path: string): number => (path.startsWith('ops/') ? 1 : 0)
 
 const isOpen = ({ repositories, people }: RecountInput, path: string): boolean => {
-  const repository = repositories.find((one) => one.full_name === path)
+  const repository = repositories.find(({ full_name }) => full_name === path)
   const owner = people.find(({ login }) => login === repository?.owner.login)
   return repository?.private === false && (owner === undefined || owner.visibility === 'public')
 }
 
-/** Each repository has a folder, and each folder a repository: after a start, or a moment later. */
+/** Checks that there is one directory for each repository; waits up to a second, since a start cleans up in the background. */
 export const recountFolders = async (
   all: Pick<RecountInput, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
 ): Promise<void> => {
@@ -84,19 +87,19 @@ export const recountFolders = async (
     if (found.length === ids.length) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  expectSame(all, 'the repositories, and the folders', ids, found)
+  expectSame(all, 'directories of repositories', ids, found)
 }
 
 const recountSearch = async (all: RecountInput) => {
   const found = (await names(all, '/users/search', 'login')).filter((login) => /^f\d+-/.test(login))
-  expectSame(all, 'the search of people', found, all.people.map(({ login }) => login).sort())
+  expectSame(all, 'the user search', found, all.people.map(({ login }) => login).sort())
 }
 
 const recountRelations = async (all: RecountInput, { login }: Observed['people'][number]) => {
   const { body } = await all.ask('GET', `/users/${login}`, { token: all.token })
   const count = (kind: string, at: 1 | 2) => namesIn(all.facts, kind, at, login)
   expectSame(all, `followers of ${login}`, body.followers_count, count('follow', 2).length)
-  expectSame(all, `whom ${login} follows`, body.following_count, count('follow', 1).length)
+  expectSame(all, `users that ${login} follows`, body.following_count, count('follow', 1).length)
   expectSame(all, `stars by ${login}`, body.starred_repos_count, count('star', 1).length)
   expectSame(
     all,
@@ -109,15 +112,22 @@ const recountRelations = async (all: RecountInput, { login }: Observed['people']
 const recountAnonymous = async (all: RecountInput, login: string, isPublic: boolean) => {
   if (!isPublic) {
     const { status } = await all.ask('GET', `/users/${login}/starred`)
-    return expectSame(all, `${login}, who is hidden`, status, 404)
+    return expectSame(all, `status for the hidden user ${login}`, status, 404)
   }
   const starred = namesIn(all.facts, 'star', 1, login).filter((path) => isOpen(all, path))
   const found = await pages<{ full_name: string }>(all, `/users/${login}/starred`, all.contradictions)
-  expectSame(all, `stars of ${login} for nobody`, found.map((one) => one.full_name).sort(), starred)
+  expectSame(
+    all,
+    `stars of ${login} for an anonymous viewer`,
+    found.map(({ full_name }) => full_name).sort(),
+    starred,
+  )
 }
 
 const recountOwned = async (all: RecountInput, owner: string, isOrganization: boolean) => {
-  const owned = all.repositories.filter((one) => one.owner.login === owner).map((one) => one.full_name)
+  const owned = all.repositories
+    .filter((repository) => repository.owner.login === owner)
+    .map(({ full_name }) => full_name)
   const path = `/${isOrganization ? 'orgs' : 'users'}/${owner}/repos`
   expectSame(all, `repositories of ${owner}`, await names(all, path, 'full_name'), owned.sort())
 }
@@ -126,8 +136,8 @@ type Counted = Pick<Entry, 'kind' | 'name' | 'size'> & { on: Entry['on'] | null;
 
 const entriesOf = ({ facts }: RecountInput, owner: string): Counted[] =>
   [...facts].flatMap(([fact, value]) => {
-    const [word, , kind] = fact.split(' ')
-    if (word !== 'ledger' && word !== 'kept') return []
+    const [record, , kind] = fact.split(' ')
+    if (record !== 'ledger' && record !== 'package') return []
     const { place, ...entry } = JSON.parse(value)
     return place.split('/')[0] === owner ? [{ kind, ...entry } as Counted] : []
   })
@@ -147,15 +157,15 @@ const recountUsage = async (all: RecountInput, owner: string, isOrganization: bo
   }
 }
 
-const largestFirst = (one: { size: number; name: string }, other: { size: number; name: string }): number =>
-  other.size - one.size || (one.name < other.name ? -1 : 1)
+const largestFirst = (left: { size: number; name: string }, right: { size: number; name: string }): number =>
+  right.size - left.size || (left.name < right.name ? -1 : 1)
 
 const usageOf = async (all: RecountInput, owner: string, entries: Counted[]) => {
   const git = createGitStore({ directory: all.directory, git: 'git' })
-  const owned = all.repositories.filter((one) => one.owner.login === owner)
+  const owned = all.repositories.filter((repository) => repository.owner.login === owner)
   const bytes = async (isPrivate: boolean) => {
-    const of = owned.filter((one) => one.private === isPrivate)
-    return sum(await Promise.all(of.map(({ id }) => git.size(id))))
+    const visible = owned.filter((repository) => repository.private === isPrivate)
+    return sum(await Promise.all(visible.map(({ id }) => git.size(id))))
   }
   const sized = (kind: Entry['kind'], on: Counted['on'] = null) =>
     sum(
@@ -174,4 +184,4 @@ const usageOf = async (all: RecountInput, owner: string, entries: Counted[]) => 
   }
 }
 
-const sum = (numbers: number[]): number => numbers.reduce((total, one) => total + one, 0)
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0)

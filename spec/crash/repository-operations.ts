@@ -48,11 +48,11 @@ const createTaken: OperationMaker = (model, random, known) => {
   }
 }
 
-/** Often the one with a hoard, if there is one: its removal and its moves are the longest. */
+/** Prefers a repository with bulk entries, since removing and moving it takes longest. */
 const ownRepository = (model: ClientModel, random: Random) => {
-  const hoard = [...model.entries.values()].find(({ count = 1 }) => count > 1)
-  const hoarding = [...model.repositories].filter(([target]) => target === hoard?.location)
-  return random.pick(hoarding.length > 0 && random.likely(0.5) ? hoarding : [...model.repositories])
+  const bulk = [...model.entries.values()].find(({ count = 1 }) => count > 1)
+  const bulky = [...model.repositories].filter(([target]) => target === bulk?.location)
+  return random.pick(bulky.length > 0 && random.likely(0.5) ? bulky : [...model.repositories])
 }
 
 const editRepository: OperationMaker = (model, random, known) => {

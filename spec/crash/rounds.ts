@@ -15,7 +15,7 @@ export interface Totals {
   rounds: number
   kills: number
   acknowledged: number
-  /** Writes without an answer when the server was killed. */
+  /** Writes that were unanswered when the server was killed. */
   inFlight: number
   lost: number
   inconsistent: number
@@ -24,28 +24,28 @@ export interface Totals {
 export interface Options {
   rounds: number
   seed: number
-  /** Milliseconds that a server lives under load, at most. */
+  /** The longest time from the start of the load to the kill. */
   maxLifetimeMs: number
-  /** Every so many rounds all counters are recounted and all lists held against each other: damage stays. */
+  /** Rounds between two full recounts; damage does not go away, so a later recount finds it. */
   recountEvery: number
-  /** How a server that writes is ended; told to stop, it must end with 0 within 10 s. */
+  /** How the server is ended under load; after SIGTERM it must exit with 0 within 10 s. */
   signal?: 'SIGKILL' | 'SIGTERM'
   /** Called after each round. */
   progress?: (totals: Totals) => void
 }
 
 export interface Outcome extends Totals {
-  /** What was found; none when all is well. */
+  /** Messages of all faults. */
   faults: string[]
-  /** The folder is kept when there are faults. */
+  /** The data directory, which is not removed when there are faults. */
   data: string
 }
 
 const CLIENTS = 16
-/** Milliseconds within which a start that is to be cut short is over, more or less. */
+/** About the duration of a start. */
 const START_MS = 1000
 
-/** A server is killed and started again on one folder, round after round, until a fault is found. */
+/** Starts a server, loads it, kills it and checks its data, round after round on one data directory, until a fault is found. */
 export const crash = async (options: Options): Promise<Outcome> => {
   const { rounds, recountEvery, progress } = options
   const data = await mkdtemp(join(tmpdir(), 'allot-crash-'))
@@ -70,7 +70,7 @@ export const crash = async (options: Options): Promise<Outcome> => {
 class Run {
   readonly faults: string[] = []
   readonly #data: string
-  /** All clients of the spec have one address, and ask for hundreds of things at once. */
+  /** A configuration file that raises the limit of connections per address, which all clients share. */
   readonly #config: string
   readonly #random: Random
   readonly #totals: Totals
@@ -88,14 +88,17 @@ class Run {
     this.#random = createRandom(seed)
     this.#signal = signal
     this.#longestLife = maxLifetimeMs
-    this.#clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`f${at}`, this.#random.fork()))
+    this.#clients = Array.from(
+      { length: CLIENTS },
+      (_, index) => new Client(`f${index}`, this.#random.fork()),
+    )
   }
 
-  /** On an empty folder, whose first start is cut short too. */
+  /** Creates the accounts; the first start on the empty directory is killed too. */
   async prepare(): Promise<void> {
     await this.#killEarly()
     const { code, out, err } = await allot(['user', 'add', 'ops', '--admin', '--token', '--data', this.#data])
-    if (code !== 0) throw new Error(`no administrator could be made: ${err}`)
+    if (code !== 0) throw new Error(`the administrator could not be created: ${err}`)
     this.#token = out.trim()
     const { server, process } = await this.#start()
     for (const path of SHARED_REPOSITORIES)
@@ -104,7 +107,7 @@ class Run {
     await this.#kill(process, server)
   }
 
-  /** Starts, compares, writes, and is killed in the midst of it. */
+  /** Starts the server, checks its data, and kills it while clients write. */
   async round(recounts: boolean): Promise<void> {
     for (let starts = this.#random.likely(0.2) ? 1 + this.#random.below(2) : 0; starts > 0; starts--)
       await this.#killEarly()
@@ -116,12 +119,13 @@ class Run {
     await new Promise((resolve) => setTimeout(resolve, this.#random.below(this.#longestLife)))
     await this.#kill(process, server)
     await Promise.all(writing)
-    const sum = (of: (client: Client) => number) => this.#clients.reduce((total, one) => total + of(one), 0)
+    const sum = (of: (client: Client) => number) =>
+      this.#clients.reduce((total, client) => total + of(client), 0)
     this.#totals.acknowledged = sum((client) => client.acknowledged)
     this.#totals.inFlight += sum((client) => (client.unanswered === undefined ? 0 : 1))
   }
 
-  /** After the last kill. */
+  /** Checks the data after the last kill. */
   async end(): Promise<void> {
     await this.#verify()
     const { server, process } = await this.#start()
@@ -129,7 +133,7 @@ class Run {
     await process.stop()
   }
 
-  /** No process outlives the run, whatever has gone wrong. */
+  /** Kills the server if the run failed. */
   async dispose(): Promise<void> {
     await this.#process?.stop('SIGKILL')
   }
@@ -142,16 +146,16 @@ class Run {
 
   async #kill(process: Served, server: Server): Promise<void> {
     server.killed = true
-    const told = performance.now()
+    const signalled = performance.now()
     const code = await process.stop(this.#signal)
     this.#totals.kills++
     if (this.#signal === 'SIGKILL') return
-    const took = performance.now() - told
+    const took = performance.now() - signalled
     if (code !== 0 || took > 10_000)
-      this.#fault(new Error(`told to stop, it ended with ${code} in ${took} ms`))
+      this.#fault(new Error(`after SIGTERM the server exited with ${code} in ${took} ms`))
   }
 
-  /** At any moment of a start. */
+  /** Kills the server at a random moment of its start. */
   async #killEarly(): Promise<void> {
     const child = begin(['serve', '--port', '0', '--data', this.#data])
     const ended = new Promise((resolve) => child.once('close', resolve))
@@ -161,7 +165,7 @@ class Run {
     this.#totals.kills++
   }
 
-  /** Every index and every counter of the store as the kill has left it. */
+  /** Runs the consistency check on the store as the kill left it. */
   async #verify(): Promise<void> {
     const driver = level(join(this.#data, 'store'))
     await driver.open()
@@ -170,16 +174,16 @@ class Run {
     this.faults.push(...named)
   }
 
-  async #compare(eyes: Server, recounts: boolean): Promise<void> {
+  async #compare(server: Server, recounts: boolean): Promise<void> {
     const directory = join(this.#data, 'repositories')
-    const { lost, inconsistent } = await compare(this.#clients, eyes, {
+    const { lost, inconsistent } = await compare(this.#clients, server, {
       directory,
       recounts,
       isStarted: true,
     })
     this.#totals.lost += lost.length
     this.#totals.inconsistent += inconsistent.length
-    this.faults.push(...lost.map((one) => `lost: ${one}`), ...inconsistent)
+    this.faults.push(...lost.map((fact) => `lost: ${fact}`), ...inconsistent)
   }
 
   #fault(error: Error): void {

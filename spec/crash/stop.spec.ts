@@ -6,7 +6,7 @@ import { allot, type Served, served } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 
-/** An answer to a request that has left this process, body and all, once `sent` resolves. */
+/** A request; `sent` resolves when all of it has left this process. */
 interface Sent {
   sent: Promise<void>
   answer: Promise<{ status: number; text: string; connection: string | undefined }>
@@ -18,21 +18,21 @@ const send = (
   { api, token }: { api: string; token: string },
 ): Sent => {
   const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
-  const asked = request(api + path, { agent, method, headers })
-  const sent = new Promise<void>((resolve) => asked.once('finish', resolve))
+  const outgoing = request(api + path, { agent, method, headers })
+  const sent = new Promise<void>((resolve) => outgoing.once('finish', resolve))
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
-    asked.once('response', resolve)
-    asked.once('error', reject)
+    outgoing.once('response', resolve)
+    outgoing.once('error', reject)
   }).then(async (res) => {
     let text = ''
     for await (const chunk of res) text += chunk
     return { status: res.statusCode ?? 0, text, connection: res.headers.connection }
   })
-  asked.end(body === undefined ? undefined : JSON.stringify(body))
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   return { sent, answer }
 }
 
-const begun = async (): Promise<{ server: Served; api: string; token: string; data: string }> => {
+const startServer = async (): Promise<{ server: Served; api: string; token: string; data: string }> => {
   const data = temporaryDirectory()
   const token = (await allot(['user', 'add', 'ops', '--admin', '--token', '--data', data])).out.trim()
   const server = await served(['--data', data])
@@ -41,16 +41,17 @@ const begun = async (): Promise<{ server: Served; api: string; token: string; da
   return { server, api: server.api, token, data }
 }
 
-/** What takes a while, and what is done at once. */
-const writes = Array.from({ length: 40 }, (_, at): [string, string, object] => {
-  if (at % 16 === 0) return ['POST', '/user/repos', { name: `r${at}`, auto_init: true }]
-  if (at % 16 === 1) return ['POST', '/admin/users', { username: `u${at}`, password: 'a long password' }]
-  return ['PUT', `/admin/ledger/lfs/k${at}`, { repository: 'ops/demo', name: 'n', size: at }]
+/** Slow writes and fast ones. */
+const writes = Array.from({ length: 40 }, (_, index): [string, string, object] => {
+  if (index % 16 === 0) return ['POST', '/user/repos', { name: `r${index}`, auto_init: true }]
+  if (index % 16 === 1)
+    return ['POST', '/admin/users', { username: `u${index}`, password: 'a long password' }]
+  return ['PUT', `/admin/ledger/lfs/k${index}`, { repository: 'ops/demo', name: 'n', size: index }]
 })
 
 const servers: Served[] = []
 const sockets: Socket[] = []
-const silent = (api: string, text = ''): Socket => {
+const openIdle = (api: string, text = ''): Socket => {
   const socket = connect(Number(new URL(api).port), '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write(text)
@@ -62,24 +63,24 @@ after(async () => {
   for (const server of servers) await server.stop('SIGKILL')
 })
 
-describe('A server that is told to stop', () => {
-  it('answers whatever was sent, on connections old and new, beside idle ones, and ends with 0 within 10 s', async () => {
-    const { server, api, token, data } = await begun()
+describe('A server that gets SIGTERM', () => {
+  it('answers every request that was sent, despite idle connections, and exits with 0 within 10 s', async () => {
+    const { server, api, token, data } = await startServer()
     const agent = new Agent({ keepAlive: true, maxSockets: 64 })
-    const old = Array.from({ length: 20 }, () => send(agent, ['GET', '/version'], { api, token }).answer)
-    await Promise.all(old)
-    for (let at = 0; at < 20; at++) silent(api)
-    for (let at = 0; at < 5; at++) silent(api, 'PUT /api/v1/user/following/ops HTTP/1.1\r\nHost:')
+    const warmUp = Array.from({ length: 20 }, () => send(agent, ['GET', '/version'], { api, token }).answer)
+    await Promise.all(warmUp)
+    for (let count = 0; count < 20; count++) openIdle(api)
+    for (let count = 0; count < 5; count++) openIdle(api, 'PUT /api/v1/user/following/ops HTTP/1.1\r\nHost:')
     await new Promise((resolve) => setTimeout(resolve, 100))
 
-    const flying = writes.map((write) => send(agent, write, { api, token }))
-    await Promise.all(flying.map(({ sent }) => sent))
-    const told = performance.now()
+    const inFlight = writes.map((write) => send(agent, write, { api, token }))
+    await Promise.all(inFlight.map(({ sent }) => sent))
+    const signalled = performance.now()
     const ended = server.stop('SIGTERM')
-    const answers = await Promise.all(flying.map(({ answer }) => answer))
+    const answers = await Promise.all(inFlight.map(({ answer }) => answer))
     for (const { status, text } of answers) assert.equal(status, 201, text)
     assert.equal(await ended, 0)
-    assert.ok(performance.now() - told < 10_000)
+    assert.ok(performance.now() - signalled < 10_000)
     agent.destroy()
 
     const again = await served(['--data', data])
@@ -97,8 +98,8 @@ describe('A server that is told to stop', () => {
     assert.equal(await again.stop(), 0)
   })
 
-  it('says with its last answers that they are the last', async () => {
-    const { server, api, token } = await begun()
+  it('closes connections with its last answers', async () => {
+    const { server, api, token } = await startServer()
     const agent = new Agent({ keepAlive: true })
     const before = await send(agent, ['GET', '/version'], { api, token }).answer
     assert.equal(before.connection, 'keep-alive')

@@ -2,7 +2,7 @@ import { sortedArray } from '../../examples/custom-driver.ts'
 import { driverSpec } from '../driver-spec.ts'
 
 driverSpec({
-  name: 'the driver of the examples',
+  name: 'the example of a custom driver',
   durable: false,
   create: async () => ({ driver: sortedArray(), dispose: async () => undefined }),
 })

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const exec = promisify(execFile)
 
-/** Runs as a reader would, except that files go to a folder of the spec's own. */
+/** The command that a reader runs, in a temporary directory. */
 const command = (file: string): [string, string[], object] => {
   const tsx = join(examples, '../node_modules/.bin/tsx')
   const args = ['--tsconfig', join(examples, '../tsconfig.json'), join(examples, file)]
@@ -20,9 +20,9 @@ const command = (file: string): [string, string[], object] => {
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
 const serves = (file: string) => /listen\(|serve\(/.test(readFileSync(join(examples, file), 'utf8'))
 
-describe('Every example runs', () => {
+describe('The examples', () => {
   for (const file of files.filter(serves))
-    it(`${file} serves, and the curl line that it prints works`, async () => {
+    it(`${file} starts a server, and prints a curl command that works`, async () => {
       const [tsx, args, options] = command(file)
       const child = spawn(tsx, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
       try {
@@ -33,7 +33,7 @@ describe('Every example runs', () => {
             const [, curl] = /try: (curl .*)\n/.exec(text) ?? []
             if (curl !== undefined) resolve(curl)
           })
-          child.on('close', (code) => reject(new Error(`it ended with ${code}: ${text}`)))
+          child.on('close', (code) => reject(new Error(`${file} ended with ${code}: ${text}`)))
         })
         const { stdout } = await exec('bash', ['-c', `${line} -sf`])
         assert.match(stdout, /"Version"|"login":"alice"/)
@@ -51,8 +51,8 @@ describe('Every example runs', () => {
     'next-route.ts': /^200 \{"Version"/,
     'custom-driver.ts': /alice is kept in a sorted array/,
   }
-  for (const file of files.filter((one) => !serves(one)))
-    it(`${file} prints what it is about, and ends`, async () => {
+  for (const file of files.filter((name) => !serves(name)))
+    it(`${file} prints its result and ends`, async () => {
       const [tsx, args, options] = command(file)
       const { stdout } = await exec(tsx, args, options)
       assert.match(stdout, PRINTED[file]!)

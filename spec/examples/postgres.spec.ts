@@ -24,9 +24,9 @@ const start = (line: string): string[] => line.split(/\s+/)
 const composeCommand = start(compose.services.allot.command)
 const [, execStart] = /^ExecStart=\/usr\/bin\/env allot (.*)$/m.exec(unit)!
 
-/** The words of an example with what is only there replaced: the rest is what is to be current. */
-const replaceArguments = (words: readonly string[], own: Record<string, string>): string[] =>
-  words.map((word, at) => own[words[at - 1] ?? ''] ?? word)
+/** Replaces the values of options that do not exist on this machine; the others are tested as they are. */
+const replaceArguments = (args: readonly string[], values: Record<string, string>): string[] =>
+  args.map((argument, index) => values[args[index - 1] ?? ''] ?? argument)
 
 const assertRuns = async (words: readonly string[], own: Record<string, string>): Promise<void> => {
   const server = await served(replaceArguments(words, { '--port': '0', '--workers': '2', ...own }).slice(1))
@@ -39,7 +39,7 @@ const assertRuns = async (words: readonly string[], own: Record<string, string>)
 }
 
 describe('examples/postgres', { skip: missing }, () => {
-  it('starts Allot as compose.yaml says, which is ready where its health check asks', async (t) => {
+  it('starts Allot with the command of compose.yaml, and its health check asks for readiness', async (t) => {
     const { url, drop } = await emptyStore()
     t.after(drop)
     assert.equal(composeCommand[0], 'serve')
@@ -51,7 +51,7 @@ describe('examples/postgres', { skip: missing }, () => {
     assert.match(compose.services.allot.healthcheck.test, /127\.0\.0\.1:3000\/-\/readyz/)
   })
 
-  it('starts Allot as the systemd unit says, with the file beside it', async (t) => {
+  it('starts Allot with the command of the systemd unit and its configuration file', async (t) => {
     const { url, drop } = await emptyStore()
     t.after(drop)
     const config = join(temporaryDirectory(), 'allot.toml')
@@ -62,28 +62,30 @@ describe('examples/postgres', { skip: missing }, () => {
   })
 })
 
-describe('What examples/postgres says', () => {
-  it('has only words that allot serve knows', async () => {
+describe('The files in examples/postgres', () => {
+  it('have only options of allot serve', async () => {
     const { out } = await allot(['serve', '--help'])
-    for (const word of [...composeCommand, ...start(execStart!)].filter((one) => one.startsWith('--')))
+    for (const word of [...composeCommand, ...start(execStart!)].filter((argument) =>
+      argument.startsWith('--'),
+    ))
       assert.ok(out.includes(`${word} <`), word)
   })
 
-  it('has one port from the server to the host', () => {
+  it('use the same port everywhere', () => {
     const port = composeCommand[composeCommand.indexOf('--port') + 1]
     assert.deepEqual(compose.services.allot.ports, [`127.0.0.1:${port}:${port}`])
     assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, 'm'))
     assert.equal(readConfig(join(folder, 'allot.toml')).server.port, Number(port))
   })
 
-  it('lets the database take the connections of all workers', () => {
-    const [, most] = /max_connections=(\d+)/.exec(compose.services.database.command)!
+  it('let the database accept the connections of all workers', () => {
+    const [, maxConnections] = /max_connections=(\d+)/.exec(compose.services.database.command)!
     const workers = Number(composeCommand[composeCommand.indexOf('--workers') + 1])
-    assert.ok(workers * (6 + 4) < Number(most))
+    assert.ok(workers * (6 + 4) < Number(maxConnections))
     assert.match(compose.services.database.image, /^postgres:15$/)
   })
 
-  it('builds from files and scripts that are there, on a Node that will do', () => {
+  it('build from existing files and scripts, on a supported version of Node', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, files]) => start(files!))
     for (const file of copied) assert.ok(existsSync(join(root, file)), file)
     for (const [, script] of dockerfile.matchAll(/npm run (\w+)/g)) assert.ok(script! in scripts, script)
@@ -92,7 +94,7 @@ describe('What examples/postgres says', () => {
     for (const [, version] of dockerfile.matchAll(/^FROM node:(\d+)/gm)) assert.ok(Number(version) >= 20)
   })
 
-  it('waits for a server that is told to stop for longer than that may take', () => {
+  it('wait longer for a shutdown than a shutdown takes', () => {
     for (const [, seconds] of `${unit}\n${text('compose.yaml')}`.matchAll(
       /TimeoutStopSec=(\d+)|grace_period: (\d+)s/g,
     ))
@@ -100,13 +102,13 @@ describe('What examples/postgres says', () => {
   })
 
   const analyze = spawnSync('systemd-analyze', ['--version']).status === 0
-  it('is a unit that systemd understands', { skip: !analyze && 'there is no systemd-analyze' }, () => {
+  it('have a unit that passes systemd-analyze verify', { skip: !analyze && 'needs systemd-analyze' }, () => {
     const copy = join(temporaryDirectory(), 'allot.service')
     writeFileSync(copy, unit.replace('User=allot', 'User=root'))
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', copy], {
       encoding: 'utf8',
     })
-    const said = stderr.split('\n').filter((line) => line.includes('allot.service'))
-    assert.deepEqual([said, status], [[], 0])
+    const messages = stderr.split('\n').filter((line) => line.includes('allot.service'))
+    assert.deepEqual([messages, status], [[], 0])
   })
 })

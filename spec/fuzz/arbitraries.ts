@@ -11,7 +11,7 @@ type Schema = v.GenericSchema & {
   readonly options?: readonly unknown[]
 }
 
-/** Text of any kind, plain first. */
+/** Any text, most often a short lower-case word. */
 export const anyText = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[a-z]{1,8}$/) },
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -40,7 +40,7 @@ const anyNumber = fc.oneof(
   fc.constantFrom(2 ** 53 - 1, -(2 ** 53 - 1)),
 )
 
-/** What a schema describes, with words that mean something to the server at the members that have some. */
+/** Values that match a schema; members with known values often have one of these. */
 export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<unknown> => {
   const { type, wrapped, item, value, entries, options } = schema as Schema
   switch (type) {
@@ -61,7 +61,7 @@ export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<
     case 'object':
       return members(entries!)
     default:
-      throw new Error(`no values are known for the schema ${type}`)
+      throw new Error(`cannot generate values for a schema of type ${type}`)
   }
 }
 
@@ -71,11 +71,11 @@ const members = (entries: Record<string, Schema>): fc.Arbitrary<unknown> =>
     { requiredKeys: Object.keys(entries).filter((name) => entries[name]!.type !== 'optional') },
   )
 
-/** No longer than the schema lets it be, and sometimes longer by one. */
+/** Text that sometimes has the maximum length of the schema, or one character more. */
 const textOf = (schema: Schema, member: string): fc.Arbitrary<string> => {
-  const longest = schema.pipe?.find(({ type }) => type === 'max_length')?.requirement
-  if (typeof longest !== 'number') return knownValueOr(member, anyText)
-  const atTheEdge = fc.constantFrom('x'.repeat(longest), 'x'.repeat(longest + 1))
+  const maxLength = schema.pipe?.find(({ type }) => type === 'max_length')?.requirement
+  if (typeof maxLength !== 'number') return knownValueOr(member, anyText)
+  const atTheEdge = fc.constantFrom('x'.repeat(maxLength), 'x'.repeat(maxLength + 1))
   return knownValueOr(
     member,
     fc.oneof({ weight: 6, arbitrary: anyText }, { weight: 1, arbitrary: atTheEdge }),

@@ -5,30 +5,30 @@ import { populate } from './populated.ts'
 import { COMMAND, installedVersion, run } from './schemathesis.ts'
 
 /**
- * `npm run fuzz [-- --examples N --seed N]`: what schemathesis thinks of is asked of a started server with data in it,
- * by an administrator and by a user.
+ * `npm run fuzz [-- --examples N --seed N]`: schemathesis generates requests to a populated server, as an administrator and
+ * as a user.
  */
 const { values } = parseArgs({
   options: { examples: { type: 'string', default: '20' }, seed: { type: 'string' } },
 })
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Fewer than these in all would prove little. */
+/** The run fails with fewer examples, since they would prove little. */
 const MIN_EXAMPLES = 2000
 
-/** These may take away the credentials that the run itself has, so each is asked of a server of its own. */
+/** These can revoke the credentials of the run, so each runs on its own server. */
 const DANGEROUS = ['adminEditUser', 'adminDeleteUser', 'userDeleteAccessToken']
 
 const campaigns = [
   {
-    what: 'every operation but those',
+    what: 'all other operations',
     filters: DANGEROUS.flatMap((id) => ['--exclude-operation-id', id]),
     keepsCredentials: true,
   },
   ...DANGEROUS.map((id) => ({ what: id, filters: ['--include-operation-id', id], keepsCredentials: false })),
 ]
 
-/** A server that counts what it answers, and remembers what it had to log. */
+/** Starts a server that counts its answers and collects logged errors. */
 const startWatched = async () => {
   const [statuses, failures] = [new Map<number, number>(), [] as string[]]
   const log = {
@@ -57,10 +57,11 @@ const runCampaign = async (
     const { token } = { alice, root: running.root }[who]
     const ask = createSender(running.api)
     const document = withKnownValues((await ask('GET', '/openapi.json')).body)
-    const asked = { api: running.api, token, document, filters, examples: Number(values.examples), seed }
-    const { cases, passed } = await run(asked)
+    const options = { api: running.api, token, document, filters, examples: Number(values.examples), seed }
+    const { cases, passed } = await run(options)
     const { status } = await ask('GET', '/user', { token })
-    if (keepsCredentials && status !== 200) failures.push(`the run has lost its credentials: ${status}`)
+    if (keepsCredentials && status !== 200)
+      failures.push(`the credentials of the run no longer work: ${status}`)
     for (const failure of failures) console.error(failure)
     return { cases, passed: passed && failures.length === 0, statuses: formatStatuses(statuses) }
   } finally {
@@ -76,7 +77,7 @@ const formatStatuses = (statuses: Map<number, number>): string =>
 
 const version = installedVersion()
 if (version === undefined) {
-  console.error(`${COMMAND} cannot be started: pip install schemathesis, or say where it is in SCHEMATHESIS`)
+  console.error(`${COMMAND} is not installed: pip install schemathesis, or set SCHEMATHESIS to its path`)
   process.exit(1)
 }
 
@@ -92,6 +93,6 @@ for (const who of ['root', 'alice'] as const)
   }
 console.log(`\n${version}, seed ${seed}\n${lines.join('\n')}\n${sum} examples in all`)
 if (sum < MIN_EXAMPLES) {
-  console.error(`at least ${MIN_EXAMPLES} are wanted`)
+  console.error(`expected at least ${MIN_EXAMPLES} examples`)
   process.exitCode = 1
 }

@@ -3,8 +3,8 @@ import { KNOWN_VALUES } from './populated.ts'
 type Json = Record<string, unknown>
 
 /**
- * The document with the words that mean something to a populated server beside any other text, so that most requests
- * get past their names. What is answered stays as it is declared.
+ * Adds the values that a populated server knows to the schemas of requests, so that most requests name something that
+ * exists. Response schemas stay as they are.
  */
 export const withKnownValues = (document: Json): Json => {
   const { paths, ...rest } = structuredClone(document)
@@ -28,12 +28,14 @@ const addKnownValues = (schema: Json, name: string): Json => {
     const members = Object.entries(properties as Record<string, Json>)
     return {
       ...schema,
-      properties: Object.fromEntries(members.map(([name, one]) => [name, addKnownValues(one, name)])),
+      properties: Object.fromEntries(
+        members.map(([member, child]) => [member, addKnownValues(child, member)]),
+      ),
     }
   }
   if (type === 'array') return { ...schema, items: addKnownValues(items as Json, name) }
-  const words = KNOWN_VALUES[name]
-  if (words === undefined || 'enum' in schema) return schema
-  if (type === 'integer') return { anyOf: [{ enum: words.map(Number) }, schema] }
-  return type === 'string' ? { anyOf: [{ enum: words }, schema] } : schema
+  const values = KNOWN_VALUES[name]
+  if (values === undefined || 'enum' in schema) return schema
+  if (type === 'integer') return { anyOf: [{ enum: values.map(Number) }, schema] }
+  return type === 'string' ? { anyOf: [{ enum: values }, schema] } : schema
 }

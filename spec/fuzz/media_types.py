@@ -1,4 +1,4 @@
-"""What schemathesis does not know how to send: a body of lines is text to it."""
+"""Sends NDJSON bodies as text, since schemathesis has no serializer for them."""
 
 import schemathesis
 

@@ -3,12 +3,12 @@ import { generateKey } from 'openpgp'
 import type { Allot } from '../../lib/index.ts'
 import { generateSshKey } from '../support/keygen.ts'
 
-/** Keys to send: the first of each kind is there already. */
+/** The populated server has `keys`; requests can add those of `another`. */
 const gpg = async (email: string) => (await generateKey({ type: 'ecc', userIDs: { email } })).publicKey
 const keys = { ssh: generateSshKey('ed25519').key, gpg: await gpg('alice@example.test') }
 const another = { ssh: generateSshKey('ecdsa', 256).key, gpg: await gpg('other@example.test') }
 
-/** What a populated server holds, and what may be sent to it, by the names of parameters and members. */
+/** Values that exist on the populated server or that it accepts, by the name of the parameter or member. */
 export const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {
   username: ['alice', 'ALICE', ':alice', ':username', 'bob', 'acme', 'shy', 'fresh'],
   target: ['alice', ':target', 'bob', ':bob'],
@@ -50,13 +50,13 @@ export const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {
   uid: ['1', '2'],
 }
 
-/** What of each person is needed to ask as them. */
+/** Ids and tokens of the users. */
 export interface People {
   alice: { id: number; token: string }
   bob: { id: number; token: string }
 }
 
-/** Users, an organization, repositories, relations, keys, rules, groups and a ledger, beside the administrator `root`. */
+/** Creates users, an organization, repositories, relations, keys, rules, groups and ledger entries. */
 export const populate = async ({ hosting, quota, ledger }: Allot): Promise<People> => {
   const alice = await hosting.accounts.createUser({ name: 'alice', email: 'alice@example.test' })
   const bob = await hosting.accounts.createUser({ name: 'bob' })
@@ -86,7 +86,7 @@ type Account = Awaited<ReturnType<Allot['hosting']['accounts']['createUser']>>
 const relate = async ({ relations }: Allot['hosting'], [alice, bob]: readonly [Account, Account]) => {
   await relations.follows.follow(alice, 'bob')
   await relations.follows.follow(bob, 'alice')
-  for (const one of [alice, bob]) await relations.stars.set(one, { owner: 'acme', name: 'shared' })
+  for (const user of [alice, bob]) await relations.stars.set(user, { owner: 'acme', name: 'shared' })
   await relations.watches.set(bob, { owner: 'alice', name: 'demo' })
 }
 

@@ -2,12 +2,12 @@ import * as fc from 'fast-check'
 import type { Route } from '../../lib/http/index.ts'
 import { anyText, arbitraryOf, knownValueOr } from './arbitraries.ts'
 
-/** One request to a route, right or wrong. */
+/** A request to a route, valid or not. */
 export interface FuzzRequest {
   who: 'root' | 'alice' | 'nobody'
   method: string
   path: string
-  /** The text as it is sent; undefined: none. */
+  /** Undefined sends no body. */
   body: string | undefined
   contentType: string | undefined
 }
@@ -33,14 +33,14 @@ const pathOf = ({ path }: AnyRoute): fc.Arbitrary<string> =>
 const segmentOf = (segment: string): fc.Arbitrary<string> => {
   const [, name] = /^\{(\w+)\}$/.exec(segment) ?? []
   if (name === undefined) return fc.constant(segment)
-  // fetch resolves dots itself, so they would ask for something else.
+  // fetch resolves segments of dots, which would change the path.
   return knownValueOr(
     name,
     anyText.filter((text) => text.isWellFormed() && !/^(?:\.{0,2})$/.test(text)),
   ).map(encodeURIComponent)
 }
 
-/** Each member as it is described, as any text, or not at all; and one that nobody knows. */
+/** Each member as its schema describes it, as any text, or missing; sometimes with an unknown member. */
 const queryOf = ({ query, paging }: AnyRoute): fc.Arbitrary<string> => {
   const known = Object.entries(query?.entries ?? {}).map(
     ([name, schema]) =>
@@ -66,16 +66,16 @@ const bodyOf = ({ body, accepts }: AnyRoute): fc.Arbitrary<string | undefined> =
   if (accepts === 'application/x-ndjson')
     return fc.array(ledgerLine, { maxLength: 4 }).map((lines) => lines.join('\n'))
   if (!('type' in body)) return form
-  const right = arbitraryOf(body)
+  const valid = arbitraryOf(body)
   return fc.oneof(
-    { weight: 16, arbitrary: right.map((value) => JSON.stringify(value)) },
-    { weight: 3, arbitrary: withOneWrongMember(right).map((value) => JSON.stringify(value)) },
+    { weight: 16, arbitrary: valid.map((value) => JSON.stringify(value)) },
+    { weight: 3, arbitrary: withOneWrongMember(valid).map((value) => JSON.stringify(value)) },
     { weight: 1, arbitrary: fc.json() },
     { weight: 1, arbitrary: fc.constantFrom('', '{', '[]', 'null', '{"__proto__":{"name":"x"}}') },
   )
 }
 
-/** Forms with a file, more or less: the type that is sent with them says that the boundary is an x. */
+/** Multipart forms with a file, some of them cut; the boundary is `x`, as the content type says. */
 const form = fc
   .tuple(
     fc.constantFrom('attachment', 'attachments'),
@@ -91,11 +91,11 @@ const form = fc
     ].join('\r\n'),
   )
 
-/** One member of it is something else. */
+/** Replaces one member of a valid value by any JSON. */
 const withOneWrongMember = (whole: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
-  fc.tuple(whole, fc.nat(20), fc.jsonValue({ maxDepth: 2 })).map(([value, at, other]) => {
+  fc.tuple(whole, fc.nat(20), fc.jsonValue({ maxDepth: 2 })).map(([value, index, other]) => {
     const names = Object.keys(value as object)
-    return { ...(value as object), [names[at % names.length] ?? 'unknown']: other }
+    return { ...(value as object), [names[index % names.length] ?? 'unknown']: other }
   })
 
 const markdown = fc.oneof(

@@ -3,35 +3,35 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where schemathesis is: `SCHEMATHESIS`, or on the path. */
+/** The command: `SCHEMATHESIS`, or schemathesis on the path. */
 export const COMMAND = process.env.SCHEMATHESIS ?? 'schemathesis'
 
-/** Its version; undefined where it is not installed. */
+/** The version of schemathesis; undefined when it is not installed. */
 export const installedVersion = (): string | undefined => {
   const { status, stdout } = spawnSync(COMMAND, ['--version'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
 }
 
 export interface Campaign {
-  /** Where the server is, with the base path. */
+  /** URL of the API, with the base path. */
   api: string
   token: string
   document: unknown
-  /** How schemathesis is to choose operations. */
+  /** Options of schemathesis that select operations. */
   filters: readonly string[]
   examples: number
   seed: number
 }
 
 export interface Outcome {
-  /** Requests that were made up, sent, and their answers checked. */
+  /** Generated requests whose answers were checked. */
   cases: number
   passed: boolean
 }
 
 /**
- * The checks that hold for every answer. Left out: that all wrong input is refused (a page that is no number counts as
- * none, as it does in a Gitea), and that all input of the right shape is taken (no schema says which names are taken).
+ * The checks that hold for every answer. Left out: that all invalid input is refused (an invalid page number is ignored, as
+ * in Gitea), and that all valid input is accepted (a schema cannot say which names are taken).
  */
 const CHECKS = [
   'not_a_server_error',
@@ -49,27 +49,27 @@ export const run = async ({ api, token, document, filters, examples, seed }: Cam
   try {
     const [schema, report] = [join(folder, 'openapi.json'), join(folder, 'report.json')]
     writeFileSync(schema, JSON.stringify(document))
-    const words = ['run', schema, '--url', api, '--header', `Authorization: token ${token}`, ...filters]
-    words.push('--checks', CHECKS.join(), '--max-examples', `${examples}`, '--seed', `${seed}`, '--no-color')
-    words.push('--generation-database', 'none', '--warnings', 'off', '--continue-on-failure')
-    words.push('--report', 'json', '--report-json-path', report)
-    const passed = (await exitCodeOf(words, folder)) === 0
+    const args = ['run', schema, '--url', api, '--header', `Authorization: token ${token}`, ...filters]
+    args.push('--checks', CHECKS.join(), '--max-examples', `${examples}`, '--seed', `${seed}`, '--no-color')
+    args.push('--generation-database', 'none', '--warnings', 'off', '--continue-on-failure')
+    args.push('--report', 'json', '--report-json-path', report)
+    const passed = (await exitCodeOf(args, folder)) === 0
     return { cases: existsSync(report) ? countCases(readFileSync(report, 'utf8')) : 0, passed }
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-const exitCodeOf = (words: string[], cwd: string): Promise<number | null> =>
+const exitCodeOf = (args: string[], cwd: string): Promise<number | null> =>
   new Promise((resolve, reject) => {
     const hooks = join(import.meta.dirname, 'media_types.py')
     const env = { ...process.env, SCHEMATHESIS_HOOKS: hooks }
-    const child = spawn(COMMAND, words, { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] })
+    const child = spawn(COMMAND, args, { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] })
     child.on('error', reject)
     child.on('close', resolve)
   })
 
-/** Those that were not only thought of, but had their answers checked. */
+/** Leaves out generated cases whose answers no check looked at. */
 const countCases = (report: string): number => {
   const { test_cases: cases } = JSON.parse(report) as {
     test_cases: { generated: number; without_checks: number }

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttackPlan, AttackRequest } from './attacks.ts'
 
 /*
- * The process of the attacker: it fires at a server from an address of its own until it is stopped. Other machines would
- * take no time of the server's, so it yields to everything else.
+ * The process of the attacker: sends requests to a server from its own address until it is stopped. An attacker on another
+ * machine would take no CPU time from the server, so this process has the lowest priority.
  */
 setPriority(19)
 const { base, weapon, localAddress } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
@@ -18,7 +18,7 @@ const { base, weapon, localAddress } = JSON.parse(readFileSync(process.argv[2]!,
 const { hostname: host, port } = new URL(base)
 const agent = new Agent({ keepAlive: true, maxSockets: weapon.connections, localAddress })
 
-/** What came back, by status, or by why nothing did. */
+/** Responses by status, and failed requests by error code. */
 const counts: Record<string, number> = {}
 const count = (outcome: string | number | undefined) => {
   counts[String(outcome)] = (counts[String(outcome)] ?? 0) + 1
@@ -39,17 +39,17 @@ const sendRequest = ({ method, path, body, headers = {} }: AttackRequest, round:
     req.end(body?.replaceAll('#', String(round)))
   })
 
-let fired = 0
+let sent = 0
 const sendForever = async (shots: AttackRequest[]): Promise<void> => {
   for (;;) {
-    const number = fired++
+    const number = sent++
     await sendRequest(shots[number % shots.length]!, Math.floor(number / weapon.connections))
-    // A refusal at once is not to become a flood of its own.
+    // Limits the rate when the server refuses at once.
     await sleep(5)
   }
 }
 
-/** Connected anew whenever the server ends it. */
+/** Keeps a connection open, and opens another whenever the server closes it. */
 const holdConnections = async (bytes: string): Promise<void> => {
   for (;;) {
     await new Promise<void>((resolve) => {
@@ -69,6 +69,6 @@ for (let index = 0; index < weapon.connections; index++)
 process.once('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit())
 })
-// Without connections there is nothing that keeps it.
+// Keeps the process alive when the attack has no connections.
 setInterval(() => undefined, 60_000)
 process.stdout.write('ready\n')

@@ -3,7 +3,7 @@ import { aCheckout, git } from '../git/client.ts'
 import { pktLine } from '../git/slow-push.ts'
 import type { Send } from '../support/request.ts'
 
-/** What an attack is made ready with: a server, and the tokens of who attacks it. */
+/** What the preparation of an attack can use. */
 export interface AttackSetup {
   /** Without a slash at the end. */
   base: string
@@ -20,12 +20,12 @@ export interface AttackRequest {
   headers?: Record<string, string>
 }
 
-/** What the process of the attacker is given. */
+/** Input of the attacker's process. */
 export interface AttackPlan {
   connections: number
-  /** In turn; `#` in a body is the number of the round. */
+  /** Sent in turn; `#` in a body is replaced by the number of the round. */
   requests?: AttackRequest[]
-  /** Bytes that a connection begins with, and then sends nothing more. */
+  /** Bytes that each connection sends before it stays idle. */
   heldRequest?: string
 }
 
@@ -44,8 +44,8 @@ const posts = (connections: number, path: string, body: object, headers = {}): A
 })
 
 const expectStatus = async (answer: ReturnType<Send>, status: number): Promise<void> => {
-  const { status: is, text } = await answer
-  if (is !== status) throw new Error(`the attack could not be prepared: ${is} ${text}`)
+  const { status: actual, text } = await answer
+  if (actual !== status) throw new Error(`preparation of the attack failed: ${actual} ${text}`)
 }
 
 const markdown = (connections: number, text: string): AttackPlan =>
@@ -67,7 +67,7 @@ const uploadObject = async ({ ask, base, mallory }: AttackSetup): Promise<void> 
   const oid = createHash('sha256').update('there').digest('hex')
   const url = `${base}/mallory/lfs.git/info/lfs/objects/${oid}/5`
   const { status } = await fetch(url, { method: 'PUT', headers: as(mallory), body: 'there' })
-  if (status !== 200) throw new Error(`the object was refused: ${status}`)
+  if (status !== 200) throw new Error(`the upload of the LFS object failed: ${status}`)
 }
 
 const armoured = (): string => {
@@ -107,7 +107,7 @@ const prepareSearch = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan>
         expectStatus(ask('POST', '/repos/mallory/issues/issues', { token: mallory, body }), 201),
       ),
     )
-  // Of all words, of as many as are taken, and of as many that no title has together.
+  // All words, as many as a search uses, and as many of which no title has all.
   const queries = [WORDS, WORDS.slice(0, 16), [...WORDS.slice(0, 15), WORDS.at(-1)!]]
   const shots = queries.map((words) => ({
     method: 'GET',
@@ -119,7 +119,7 @@ const prepareSearch = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan>
 
 const REPOSITORIES = 1500
 
-/** Searches that read every repository. */
+/** Prepares searches that read every repository. */
 const prepareRepositories = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
   for (let made = 0; made < REPOSITORIES; made += 10)
     await Promise.all(
@@ -135,7 +135,7 @@ const prepareRepositories = async ({ ask, mallory }: AttackSetup): Promise<Attac
   return { connections: 240, requests: shots }
 }
 
-/** As many as are taken; the attack goes on adding. */
+/** Prepares as many organizations as the limit allows; the attack adds members to them. */
 const prepareOrganizations = async ({ ask, mallory }: AttackSetup): Promise<AttackPlan> => {
   for (let made = 0; made < 1000; made += 10)
     await Promise.all(
@@ -158,10 +158,10 @@ const prepareOrganizations = async ({ ask, mallory }: AttackSetup): Promise<Atta
 }
 
 export const attacks: readonly Attack[] = [
-  { name: 'none', title: 'nothing, to compare with', prepare: async () => ({ connections: 0 }) },
+  { name: 'none', title: 'no attack, for comparison', prepare: async () => ({ connections: 0 }) },
   {
     name: 'lfs-anonymous',
-    title: 'LFS batches of 11,500 equal objects with a header of 15,000 letters',
+    title: 'LFS batches of 11,500 equal objects with a header of 15,000 characters',
     async prepare(scene) {
       await uploadObject(scene)
       return batch(8, `Foo ${'x'.repeat(15_000)}`)
@@ -177,7 +177,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'markdown-quotes',
-    title: '40 texts of 240 bytes that are nested 236 deep',
+    title: '40 texts of 240 bytes with 236 levels of quotes',
     prepare: async () => markdown(40, `${'>'.repeat(236)}<\n|*`),
   },
   {
@@ -226,12 +226,12 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'organizations',
-    title: '1,000 organizations that make the other client their owner',
+    title: '1,000 organizations that make the victim their owner',
     prepare: prepareOrganizations,
   },
   {
     name: 'one-name',
-    title: '60 accounts of one name with a password, created at once by an administrator',
+    title: '60 concurrent requests of an administrator for an account of the same name',
     prepare: async ({ root }) =>
       posts(60, '/api/v1/admin/users', { username: 'many#', password: 'open: sesame' }, as(root)),
   },

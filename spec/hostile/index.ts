@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Served } from '../bin/program.ts'
+import { replaceSection } from '../readme/section.ts'
 import { buildProgram } from '../support/build.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
@@ -14,8 +14,8 @@ import { type Resident, watchMemory } from './memory.ts'
 import type { Measurement } from './victim.ts'
 
 /*
- * `npm run hostile`: attacks a server as it is published, from one address and with as many connections as the attack is
- * given, while another signed-in client measures what is left for it. Linux only: memory is read from /proc.
+ * `npm run hostile`: attacks the published server from one address, while another signed-in client measures how fast it is
+ * still answered. Linux only, since memory is read from /proc.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     security: { type: 'boolean', default: false },
   },
 })
-/** What the other client must get: milliseconds of an answer, seconds of a clone. */
+/** Goals for the other client: milliseconds of an answer, seconds of a clone. */
 const GOALS = { p99: 250, clone: 5 }
 const ATTACKER = '127.0.0.2'
 const seconds = Number(flags.seconds)
@@ -36,7 +36,7 @@ interface Row {
   counts: Record<string, number>
 }
 
-/** The input goes by a file: it may be longer than a command line. */
+/** Starts a process; its input is a file, since it can be longer than a command line. */
 const startProcess = (file: string, input: object): ChildProcess => {
   const path = join(temporaryDirectory(), 'input.json')
   writeFileSync(path, JSON.stringify(input))
@@ -50,7 +50,7 @@ const outputOf = async (child: ChildProcess): Promise<string> => {
   return text
 }
 
-/** A server with its administrator, the attacker and the other client, who has a small repository. */
+/** Creates the attacker and the victim, who has a small repository. */
 const prepareServer = async (server: Served): Promise<AttackSetup & { victim: string }> => {
   const ask = createSender(server.api)
   while (!/token ([0-9a-f]{40})/.test(server.printed())) await new Promise((wake) => setTimeout(wake, 20))
@@ -59,9 +59,9 @@ const prepareServer = async (server: Served): Promise<AttackSetup & { victim: st
     const body = { username, password: 'open: sesame', email: `${username}@example.test` }
     await ask('POST', '/admin/users', { token: root!, body })
     const authorization = `Basic ${btoa(`${username}:open: sesame`)}`
-    const made = { name: 'hostile', scopes: ['all'] }
+    const fields = { name: 'hostile', scopes: ['all'] }
     const path = `/users/${username}/tokens`
-    const { body: token } = await ask('POST', path, { headers: { authorization }, body: made })
+    const { body: token } = await ask('POST', path, { headers: { authorization }, body: fields })
     return token.sha1
   }
   const [victim, mallory] = [await person('victim'), await person('mallory')]
@@ -70,7 +70,7 @@ const prepareServer = async (server: Served): Promise<AttackSetup & { victim: st
 }
 
 const run = async (attack: Attack): Promise<Row> => {
-  // What it starts is chosen when it is loaded.
+  // The module reads ALLOT_PROGRAM when it is loaded.
   const { served } = await import('../bin/program.ts')
   const server = await served(['--data', join(temporaryDirectory(), 'data')])
   try {
@@ -82,8 +82,8 @@ const run = async (attack: Attack): Promise<Row> => {
     await new Promise((wake) => setTimeout(wake, 1000))
     const clone = new URL(`${scene.base}/victim/small.git`)
     Object.assign(clone, { username: 'victim', password: victim })
-    const asked = { base: scene.base, path: '/api/v1/user/quota', token: victim, clone: clone.href, seconds }
-    const measured = JSON.parse(await outputOf(startProcess('victim.ts', asked))) as Measurement
+    const input = { base: scene.base, path: '/api/v1/user/quota', token: victim, clone: clone.href, seconds }
+    const measured = JSON.parse(await outputOf(startProcess('victim.ts', input))) as Measurement
     attacker.kill()
     const counts = JSON.parse(await outputOf(attacker)) as Record<string, number>
     return { attack, measured, memory: memory(), counts }
@@ -98,7 +98,7 @@ const percentile = (sorted: number[], share: number): number =>
 const isReached = ({ measured: { times, failed, clones, clonesFailed } }: Row): boolean =>
   failed + clonesFailed === 0 &&
   percentile(times, 0.99) < GOALS.p99 &&
-  clones.every((one) => one < GOALS.clone)
+  clones.every((time) => time < GOALS.clone)
 
 const rowOf = (row: Row): string => {
   const { attack, measured, memory } = row
@@ -121,32 +121,26 @@ const HEAD = [
   '| from one address | p50 | p99 | slowest clone | memory of the server | of its gits | reached |',
   '|---|---|---|---|---|---|---|',
 ]
-/** What else the machine did says how much of the times is not the server's. */
+/** A load before the run means that other processes slowed the server down. */
 const load = `load average ${loadavg()[0]!.toFixed(1)} before`
 const footer = `Node ${process.versions.node}, ${cpus().length} cores, ${load}, attacked for ${seconds} s each`
 
-const writeToSecurity = (text: string): void => {
-  const file = fileURLToPath(new URL('../../SECURITY.md', import.meta.url))
-  const before = readFileSync(file, 'utf8')
-  const [begin, end] = ['<!-- hostile -->', '<!-- end of hostile -->']
-  const after = before.slice(before.indexOf(end))
-  writeFileSync(file, `${before.slice(0, before.indexOf(begin) + begin.length)}\n${text}\n${after}`)
-}
-
-const chosen = attacks.filter(({ name }) => flags.only === undefined || flags.only.split(',').includes(name))
-if (chosen.length === 0 || !(seconds > 0)) {
+const selected = attacks.filter(
+  ({ name }) => flags.only === undefined || flags.only.split(',').includes(name),
+)
+if (selected.length === 0 || !(seconds > 0)) {
   const names = attacks.map(({ name }) => name).join(', ')
   process.stderr.write(`hostile: expected --only with some of ${names}, and --seconds above 0\n`)
   process.exit(2)
 }
 process.env.ALLOT_PROGRAM = buildProgram()
 const rows: Row[] = []
-for (const attack of chosen) {
+for (const attack of selected) {
   const row = await run(attack)
   rows.push(row)
   process.stderr.write(`${rowOf(row)} ${JSON.stringify(row.counts)}\n`)
 }
 const table = [...HEAD, ...rows.map(rowOf), '', `${footer}.`].join('\n')
 process.stdout.write(`${table}\n`)
-if (flags.security) writeToSecurity(table)
+if (flags.security) replaceSection('hostile', table, 'SECURITY.md')
 process.exit(rows.every(isReached) ? 0 : 1)

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const PAGE = 4096
 
-/** Resident bytes of a process, and of all that it has started. */
+/** Resident bytes of a process, and of all its descendants. */
 export interface Resident {
   own: number
   children: number
 }
 
-/** Empty for a process that has ended meanwhile. */
+/** Undefined when the process has ended. */
 const statOf = (pid: string): { parent: string; bytes: number } | undefined => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -26,24 +26,26 @@ const residentOf = (pid: number): Resident => {
       return stat === undefined ? [] : [[name, stat] as const]
     }),
   )
-  const isBelow = (name: string): boolean => {
+  const isDescendant = (name: string): boolean => {
     const parent = all.get(name)?.parent
-    return parent !== undefined && (parent === String(pid) || isBelow(parent))
+    return parent !== undefined && (parent === String(pid) || isDescendant(parent))
   }
-  const children = [...all].filter(([name]) => isBelow(name)).reduce((sum, [, { bytes }]) => sum + bytes, 0)
+  const children = [...all]
+    .filter(([name]) => isDescendant(name))
+    .reduce((sum, [, { bytes }]) => sum + bytes, 0)
   return { own: all.get(String(pid))?.bytes ?? 0, children }
 }
 
-/** Looks at the memory of a process until it is stopped. @returns a function that stops, and answers the largest of each */
+/** Samples the memory of a process. @returns a function that stops it and returns the peaks */
 export const watchMemory = (pid: number): (() => Resident) => {
   const peak: Resident = { own: 0, children: 0 }
-  const look = () => {
+  const sample = () => {
     const { own, children } = residentOf(pid)
     peak.own = Math.max(peak.own, own)
     peak.children = Math.max(peak.children, children)
   }
-  look()
-  const timer = setInterval(look, 100)
+  sample()
+  const timer = setInterval(sample, 100)
   return () => {
     clearInterval(timer)
     return peak

@@ -10,18 +10,18 @@ const text = read('CONTRIBUTING.md')
 const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, word]) => word!)
 
 describe('CONTRIBUTING.md', () => {
-  it('names only files and folders that there are', () => {
+  it('names only existing files and folders', () => {
     const paths = words.filter((word) => /^(?:lib|spec|bin|drivers|examples)(?:\/|$)/.test(word))
     assert.ok(paths.length > 15)
     for (const path of paths) assert.ok(existsSync(join(root, path)), path)
   })
 
-  it('names only scripts that there are', () => {
+  it('names only existing scripts', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g)) assert.ok(script! in scripts, script)
   })
 
-  const SAID: [word: string, file: string][] = [
+  const NAMED: [word: string, file: string][] = [
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],
     ['export const steps', 'lib/records/schema/migrations.ts'],
@@ -30,8 +30,8 @@ describe('CONTRIBUTING.md', () => {
     ['export const driverSpec', 'spec/driver-spec.ts'],
     ['afterCommit', 'lib/records/store.ts'],
   ]
-  it('speaks of the code by its names', () => {
-    for (const [word, file] of SAID) assert.ok(read(file).includes(word), `${file} has no ${word}`)
+  it('uses the names of the code', () => {
+    for (const [word, file] of NAMED) assert.ok(read(file).includes(word), `${file} does not have ${word}`)
     const members = (name: string) =>
       [...new RegExp(`${name}\\(\\{([\\s\\S]*?)\\n *\\}\\)`).exec(text)![1]!.matchAll(/^ +(\w+):/gm)].map(
         ([, key]) => key!,

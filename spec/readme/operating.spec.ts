@@ -20,10 +20,10 @@ const manifest = JSON.parse(read('package.json')) as {
   engines: { node: string }
 }
 
-/** The command line that the words mean, and what they give to it; one that does not know them fails. */
+/** Parses a command line of `allot`; fails for an unknown command or option. @returns the options */
 const parseCommand = (words: readonly string[]): Record<string, string> => {
   const [name, ...flags] = words
-  const command = createProgram().commands.find((one) => one.name() === name)
+  const command = createProgram().commands.find((candidate) => candidate.name() === name)
   assert.ok(command, `allot ${name}`)
   const { unknown, operands } = (command as Command).parseOptions(flags)
   assert.deepEqual([operands, unknown], [[], []], words.join(' '))
@@ -31,11 +31,11 @@ const parseCommand = (words: readonly string[]): Record<string, string> => {
 }
 
 describe('The sample configuration', () => {
-  it('has every option as the schema says it', () => {
+  it('has every option of the schema', () => {
     assert.equal(readFileSync(SAMPLE, 'utf8'), sample(), 'run: npx tsx spec/readme/sample.ts')
   })
 
-  it('is taken as it stands, and says what is so without it', () => {
+  it('is valid, and states the defaults', () => {
     assert.deepEqual(readConfig(SAMPLE), readConfig(undefined))
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, read('examples/allot.toml').replaceAll(/^#(?=\w+ = )/gm, ''))
@@ -49,7 +49,7 @@ describe('The sample configuration', () => {
   })
 })
 
-/** The instructions of a Dockerfile, each with its words. */
+/** The instructions of a Dockerfile, with their arguments. */
 const instructionsIn = (text: string): [name: string, rest: string][] =>
   text
     .replaceAll(/^#.*\n/gm, '')
@@ -64,12 +64,13 @@ const instructionsIn = (text: string): [name: string, rest: string][] =>
 describe('The Dockerfile', () => {
   const all = instructionsIn(read('Dockerfile'))
   const last = all.slice(all.findLastIndex(([name]) => name === 'FROM'))
-  const of = (name: string, among = last) => among.filter(([one]) => one === name).map(([, rest]) => rest)
+  const of = (name: string, among = last) =>
+    among.filter(([instruction]) => instruction === name).map(([, rest]) => rest)
   const [entry, words] = [of('ENTRYPOINT')[0]!, of('CMD')[0]!].map(
     (text) => JSON.parse(text) as string[],
   ) as [string[], string[]]
 
-  it('runs a command that there is, on the port and in the folder that it names, and not as root', () => {
+  it('runs an existing command on the exposed port and in the volume, and not as root', () => {
     assert.equal(entry.at(-1), 'allot')
     const { port, host, data } = parseCommand(words)
     assert.deepEqual([port, host, data], [of('EXPOSE')[0], '0.0.0.0', of('VOLUME')[0]])
@@ -79,17 +80,17 @@ describe('The Dockerfile', () => {
     assert.ok(last.findIndex(([name]) => name === 'USER') > last.findLastIndex(([name]) => name === 'RUN'))
   })
 
-  it('copies only what there is, or what it has built', () => {
+  it('copies only existing or built files', () => {
     const ignored = read('.dockerignore').split('\n')
-    const made = ['node_modules', 'dist']
+    const built = ['node_modules', 'dist']
     for (const [name, rest] of all.filter(([name]) => name === 'COPY')) {
       const sources = rest
         .split(' ')
         .slice(0, -1)
         .filter((word) => !word.startsWith('--'))
-      for (const source of sources.map((one) => one.replace('/build/', '')))
+      for (const source of sources.map((path) => path.replace('/build/', '')))
         assert.ok(
-          made.includes(source) || (existsSync(join(root, source)) && !ignored.includes(source)),
+          built.includes(source) || (existsSync(join(root, source)) && !ignored.includes(source)),
           `${name} ${rest}`,
         )
     }
@@ -100,19 +101,19 @@ describe('The Dockerfile', () => {
     assert.ok(of('RUN').join('\n').includes(`ln -s /opt/allot/${bin.allot} /usr/local/bin/allot`))
   })
 
-  it('stands on a Node that Allot runs on, and brings git', () => {
+  it('uses a supported version of Node, and installs git', () => {
     const node = Number(/^NODE=(\d+)$/.exec(of('ARG', all)[0]!)![1])
     assert.ok(node >= Number.parseInt(manifest.engines.node.replace('>=', ''), 10))
     assert.match(of('RUN').join('\n'), /apt-get install -y --no-install-recommends [^&]*\bgit\b/)
   })
 
-  it('asks for its health in a way that tells a server from none', async () => {
+  it('has a health check that passes with a server and fails without', async () => {
     const [, text] = /CMD (\[.*\])$/.exec(of('HEALTHCHECK')[0]!)!
     const [node, ...args] = JSON.parse(text!) as string[]
     assert.equal(node, 'node')
     const port = `127.0.0.1:${of('EXPOSE')[0]}`
     assert.ok(args.at(-1)!.includes(port))
-    const asked = (host: string) =>
+    const check = (host: string) =>
       exec(
         process.execPath,
         args.map((arg) => arg.replace(port, host)),
@@ -120,11 +121,11 @@ describe('The Dockerfile', () => {
     const server = await served(['--data', temporaryDirectory()])
     const { host } = new URL(server.api)
     try {
-      await asked(host)
+      await check(host)
     } finally {
       await server.stop()
     }
-    await assert.rejects(asked(host), { code: 1 })
+    await assert.rejects(check(host), { code: 1 })
   })
 })
 
@@ -132,19 +133,19 @@ describe('The systemd unit', () => {
   const unit = read('examples/allot.service')
   const [, ...words] = /^ExecStart=(.*)$/m.exec(unit)![1]!.split(' ')
 
-  it('runs a command that there is, on the state that systemd keeps for it', () => {
+  it('runs an existing command on its state directory', () => {
     const { data, config } = parseCommand(words)
     assert.equal(data, `/var/lib/${/^StateDirectory=(.*)$/m.exec(unit)![1]}`)
-    assert.ok(unit.split('[Unit]')[0]!.includes(config!), 'its words name the file')
-    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]) > 15, 'longer than the server takes to stop')
+    assert.ok(unit.split('[Unit]')[0]!.includes(config!), 'the comment names the configuration file')
+    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)![1]) > 15, 'the timeout is longer than a shutdown')
   })
 
-  const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((one) => existsSync(one))
-  it('is one that systemd takes, and finds little to fault in', {
-    skip: analyze === undefined && 'there is no systemd-analyze here',
+  const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path) => existsSync(path))
+  it('passes systemd-analyze verify and security', {
+    skip: analyze === undefined && 'needs systemd-analyze',
   }, async () => {
     const file = join(temporaryDirectory(), 'allot.service')
-    // Where the command lies is for whoever installs it.
+    // The path of the command depends on the installation.
     writeFileSync(file, unit.replace('/usr/local/bin/allot', process.execPath))
     const { stderr } = await exec(analyze!, ['verify', '--man=no', file])
     assert.ok(!stderr.includes('allot.service'), stderr)

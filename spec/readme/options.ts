@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { ServerOptions } from '../../bin/config/config.ts'
 import { Options } from '../../lib/options.ts'
+import { replaceSection } from './section.ts'
 
 const file = fileURLToPath(new URL('../../README.md', import.meta.url))
 
@@ -48,7 +49,7 @@ const tableOf = (titles: readonly string[], rows: readonly (readonly string[])[]
     ...rows.map((row) => `| ${row.join(' | ')} |`),
   ].join('\n')
 
-/** The tables of the README, each written from its schema, by the mark that stands before it. */
+/** The tables of the README, written from the schemas, by the name of their section. */
 export const tables: Readonly<Record<string, () => string>> = {
   options: () =>
     tableOf(
@@ -73,20 +74,12 @@ export const tables: Readonly<Record<string, () => string>> = {
 
 export const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
 
-const marks = (name: string) => [`<!-- ${name} -->`, `<!-- end of ${name} -->`] as const
-
 export const tableInReadme = (name: string): string => {
   const text = readFileSync(file, 'utf8')
-  const [begin, end] = marks(name)
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
   return text.slice(text.indexOf(begin) + begin.length, text.indexOf(end)).trim()
 }
 
-const write = (name: string): void => {
-  const text = readFileSync(file, 'utf8')
-  const [begin, end] = marks(name)
-  const [before, after] = [text.slice(0, text.indexOf(begin) + begin.length), text.slice(text.indexOf(end))]
-  writeFileSync(file, `${before}\n${tables[name]!()}\n${after}`)
-}
-
-// `npx tsx spec/readme/options.ts` writes the tables anew.
-if (process.argv[1] === fileURLToPath(import.meta.url)) for (const name of Object.keys(tables)) write(name)
+// `npx tsx spec/readme/options.ts` updates the tables.
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [name, table] of Object.entries(tables)) replaceSection(name, table())

@@ -22,10 +22,10 @@ const snippets = (language: string) =>
 
 const exec = promisify(execFile)
 
-/** Nowhere but on people's own machines may it be missing. */
+/** git-lfs may be missing, except in CI. */
 const withLfs = process.env.CI === 'true' || hasGitLfs()
 
-/** Whoever commits has told git so. */
+/** The identity that git needs for commits. */
 const author = {
   GIT_AUTHOR_NAME: 'Ada',
   GIT_AUTHOR_EMAIL: 'ada@example.test',
@@ -34,12 +34,12 @@ const author = {
 }
 
 describe('The README', () => {
-  it('has the options as the schema says them', () => {
+  it('has the tables of options that the schemas describe', () => {
     for (const [name, table] of Object.entries(tables))
       assert.equal(tableInReadme(name), table(), 'run: npx tsx spec/readme/options.ts')
   })
 
-  it('gives a reason for every dependency, and for no other', () => {
+  it('gives a reason for every dependency', () => {
     const section = readme.slice(readme.indexOf('## Dependencies'))
     const named = [...section.slice(0, section.indexOf('\n## ', 3)).matchAll(/^\| `([^`]+)` \|/gm)].map(
       ([, name]) => name,
@@ -47,7 +47,7 @@ describe('The README', () => {
     assert.deepEqual(named.sort(), Object.keys(manifest.dependencies).sort())
   })
 
-  it('and SECURITY.md name only options that there are', () => {
+  it('and SECURITY.md name only existing options', () => {
     const known = Object.values(tables)
       .map((table) => table())
       .join('\n')
@@ -57,19 +57,19 @@ describe('The README', () => {
     )
     const exported = ['createLimitedServer', 'allot.fetch']
     for (const name of named)
-      assert.ok(exported.includes(name) || known.includes(`\`${name}\``), `there is no option ${name}`)
+      assert.ok(exported.includes(name) || known.includes(`\`${name}\``), `unknown option ${name}`)
     assert.ok(named.length > 4)
   })
 
-  it('names only scripts that there are', () => {
+  it('names only existing scripts', () => {
     for (const [, script] of readme.matchAll(/npm run ([\w:-]+)/g))
       assert.ok(script! in manifest.scripts, script)
   })
 
-  it('embeds Allot in the lines that it shows', async () => {
-    const [code] = snippets('ts').filter((one) => one.includes('createServer'))
+  it('shows code that embeds Allot', async () => {
+    const [code] = snippets('ts').filter((snippet) => snippet.includes('createServer'))
     assert.ok(code)
-    // Inside the checkout, so that the names resolve as they do for the reader; on a free port.
+    // Inside the checkout, so that package names resolve as for a reader.
     const folder = join(root, 'examples')
     const file = join(folder, `.readme-${process.pid}.ts`)
     const data = temporaryDirectory()
@@ -99,20 +99,20 @@ await allot.close()
     }
   })
 
-  it('shows requests that work, from the first to the last', async () => {
+  it('shows requests that work, in their order', async () => {
     const server = await served(['--data', temporaryDirectory()])
     try {
       while (!/^ {2}[0-9a-f]{40}$/m.test(server.printed()))
         await new Promise((resolve) => setTimeout(resolve, 25))
       const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())!
       const session = snippets('sh')
-        .filter((one) => one.includes('curl') && (withLfs || !one.includes(' lfs ')))
+        .filter((snippet) => snippet.includes('curl') && (withLfs || !snippet.includes(' lfs ')))
         .join('\n')
       const script = `set -eu\n${session
         .replace(/^T=.*$/gm, '')
         .replaceAll('127.0.0.1:3000', new URL(server.api).host)
         .replaceAll('curl -s', 'curl -sS --fail-with-body')}`
-      if (!withLfs) console.log('# what it shows of LFS is left out, for git lfs is not installed')
+      if (!withLfs) console.log('# without the LFS snippets, since git-lfs is not installed')
       const { stdout } = await exec('bash', ['-c', script], {
         env: { ...process.env, ...author, T: token! },
         cwd: temporaryDirectory(),

@@ -5,7 +5,7 @@ import { membersOf, type Row, rowsOf } from './options.ts'
 
 export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))
 
-/** What may stand for options that have no default, by their names alone where several mean the same. */
+/** Example values of options without a default, by full name, or by last name where several options share one. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
   'server.maxConnectionsPerAddress': '250',
@@ -38,7 +38,7 @@ const exampleOf = ({ option, fallback }: Row): string => {
     fallback === ''
       ? (EXAMPLES[option] ?? EXAMPLES[option.replace(/^.*\./, '')])
       : fallback.replaceAll('`', '')
-  if (value === undefined) throw new Error(`${option} has no default: give it an example`)
+  if (value === undefined) throw new Error(`${option} has no default: add an example to EXAMPLES`)
   return value
 }
 
@@ -54,7 +54,7 @@ const BEGIN = [
   '# Sizes are bytes, or as in "2 GiB"; times are milliseconds. An unknown name or a wrong value is told at the start.',
 ]
 
-/** A configuration file with every option and its words, made of the schema. */
+/** The text of a configuration file with every option and its description, from the schema. */
 export const sample = (): string => {
   const sections = Object.entries(membersOf(Config)).map(([name, member]) => {
     const rows = rowsOf({ [name]: member })
@@ -63,5 +63,5 @@ export const sample = (): string => {
   return `${[...BEGIN, ...sections].join('\n')}\n`
 }
 
-// `npx tsx spec/readme/sample.ts` writes it anew.
+// `npx tsx spec/readme/sample.ts` updates the file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(SAMPLE, sample())

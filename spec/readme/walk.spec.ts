@@ -14,10 +14,10 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const section = /## The first five minutes\n([\s\S]*?)\n## /.exec(readme)![1]!
 const [startLine, usageScript] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
 
-/** To install as well takes a registry and some time: ALLOT_SPEC_WALK=all. Otherwise what is installed here is used. */
+/** ALLOT_SPEC_WALK=all also runs `npm ci`, which needs a registry and time; otherwise the installed packages are used. */
 const installs = process.env.ALLOT_SPEC_WALK === 'all'
 
-/** A checkout of its own, as a new user has it. */
+/** Copies the checkout, as a new user has it. */
 const copyCheckout = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-walk-'))
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -26,7 +26,7 @@ const copyCheckout = (): string => {
   for (const file of files
     .toString()
     .split('\0')
-    .filter((one) => one !== '' && !/^spec\/(?!driver-spec)/.test(one))) {
+    .filter((path) => path !== '' && !/^spec\/(?!driver-spec)/.test(path))) {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     cpSync(join(root, file), join(folder, file))
   }
@@ -34,10 +34,10 @@ const copyCheckout = (): string => {
   return folder
 }
 
-/** Another port than the README's, which may be in use here, is all that is changed of its lines. */
+/** Uses a free port instead of the README's, which may be in use. */
 const onFreePort = (line: string): string => line.replace('npm start', 'npm start -- --port 0')
 
-it('A new user comes from a checkout to their own storage page, with what they really use, by the README alone', async () => {
+it('The first five minutes of the README lead from a checkout to a storage page with real usage', async () => {
   const folder = copyCheckout()
   const line = onFreePort(startLine!.trim().replace(/ +#.*/, ''))
   assert.match(line, /^npm ci && npm start/)
@@ -45,7 +45,7 @@ it('A new user comes from a checkout to their own storage page, with what they r
     cwd: folder,
     detached: true,
   })
-  const begun = performance.now()
+  const start = performance.now()
   let printed = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
@@ -53,16 +53,16 @@ it('A new user comes from a checkout to their own storage page, with what they r
     })
   const ended = new Promise((resolve) => child.on('close', resolve))
   try {
-    const said = async (pattern: RegExp): Promise<string> => {
+    const printedMatch = async (pattern: RegExp): Promise<string> => {
       while (!pattern.test(printed)) {
         assert.equal(child.exitCode, null, printed)
-        assert.ok(performance.now() - begun < 5 * 60_000, printed)
+        assert.ok(performance.now() - start < 5 * 60_000, printed)
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
       return pattern.exec(printed)![1]!
     }
-    const token = await said(/^ {2}([0-9a-f]{40})$/m)
-    const page = await said(/sign in with it at (http:\S+)\n/)
+    const token = await printedMatch(/^ {2}([0-9a-f]{40})$/m)
+    const page = await printedMatch(/sign in with it at (http:\S+)\n/)
     assert.ok(section.includes('http://127.0.0.1:3000'))
     const browser = createPageClient(new URL(page).origin)
     await browser.signIn('', token)
@@ -81,9 +81,9 @@ it('A new user comes from a checkout to their own storage page, with what they r
     assert.ok(body.used > 0)
     assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
     assert.match(text, />first<\/a>/)
-    assert.ok(performance.now() - begun < 5 * 60_000)
+    assert.ok(performance.now() - start < 5 * 60_000)
   } finally {
-    // npm passes no signal on to what it has started, which has a group of its own.
+    // npm does not pass signals on to its children, so the whole process group is ended.
     process.kill(-child.pid!, 'SIGTERM')
     await ended
     rmSync(folder, { recursive: true, force: true })

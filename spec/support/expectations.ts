@@ -9,20 +9,20 @@ export const assertError = (answer: Answer, status: number, message?: RegExp): v
   if (message !== undefined) assert.match(answer.body.message, message)
 }
 
-/** "SearchError: `ok` boolean, `error` string"; what the client can mend has the usual members as well. */
+/** "SearchError: `ok` boolean, `error` string"; client errors have the members of other errors as well. */
 export const assertSearchError = (answer: Answer, status: number, message?: RegExp): void => {
-  const { ok, error, ...usual } = answer.body ?? {}
+  const { ok, error, ...rest } = answer.body ?? {}
   assert.deepEqual([ok, typeof error], [false, 'string'], answer.text)
   assertError(
-    { ...answer, body: status >= 500 ? { message: error, url: USUAL_URL } : usual },
+    { ...answer, body: status >= 500 ? { message: error, url: REFERENCE_URL } : rest },
     status,
     message,
   )
-  if (status >= 500) assert.deepEqual(usual, {})
-  else assert.equal(error, usual.message)
+  if (status >= 500) assert.deepEqual(rest, {})
+  else assert.equal(error, rest.message)
 }
 
-const USUAL_URL = 'http://localhost/api/swagger'
+const REFERENCE_URL = 'http://localhost/api/swagger'
 
 /** "notFound: empty" */
 export const assertNotFound = (answer: Answer): void => {
@@ -36,7 +36,7 @@ export const assertNoContent = (answer: Answer): void => {
   assert.equal(answer.text, '')
 }
 
-/** The answer is a list of things with these values of one member, in this order. */
+/** The answer is a list whose items have these values of one member, in this order. */
 export const assertList = (
   answer: Answer,
   member: string,
@@ -45,7 +45,7 @@ export const assertList = (
 ): void => {
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual(
-    answer.body.map((one: Record<string, unknown>) => one[member]),
+    answer.body.map((item: Record<string, unknown>) => item[member]),
     expected,
   )
   assert.equal(answer.headers.get('x-total-count'), String(total))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const directories: string[] = []
 
-/** A folder that is gone when the specs of this file are over. */
+/** Creates a directory that is removed when the process of the spec file exits. */
 export const temporaryDirectory = (): string => {
   if (directories.length === 0) process.once('exit', removeDirectories)
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))

@@ -1,16 +1,16 @@
 import { gnupg, type Listed } from '../keys/gnupg.ts'
 import { sshKeygen } from '../keys/ssh-keygen.ts'
 
-/** One pair that the real ssh-keygen has made, and nothing left behind. */
+/** Generates a key pair with ssh-keygen, in a temporary directory. */
 export const generateSshKey = (
   type: string,
   bits?: number,
 ): { key: string; secret: string; fingerprint: string } => {
   const keygen = sshKeygen()
   try {
-    const made = keygen.generate(type, bits, 'a comment')
-    const key = made.public.trim()
-    return { key, secret: made.private, fingerprint: keygen.list(key).fingerprint }
+    const pair = keygen.generate(type, bits, 'a comment')
+    const key = pair.public.trim()
+    return { key, secret: pair.private, fingerprint: keygen.list(key).fingerprint }
   } finally {
     keygen.end()
   }
@@ -19,11 +19,11 @@ export const generateSshKey = (
 export interface GpgKey {
   armored: string
   secret: string
-  /** What gpg says of the key and its subkeys. */
+  /** The key and its subkeys as gpg lists them. */
   listed: Listed[]
 }
 
-/** One pair that the real gpg has made, and nothing left behind. */
+/** Generates a key pair with gpg, in a temporary directory. */
 export const generateGpgKey = (
   userId: string,
   algorithm = 'default',

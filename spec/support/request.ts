@@ -1,23 +1,23 @@
-/** An answer, read to its end. */
+/** A response with its whole body. */
 export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** The body as JSON; undefined when there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: an answer can be anything, and a spec says what it expects of it
+  /** The parsed body; undefined unless it is JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: each spec knows the shape that it expects
   body: any
 }
 
 export interface RequestOptions {
   token?: string
-  /** Sent as JSON when it is no string or bytes. */
+  /** Sent as JSON unless it is a string or bytes. */
   body?: unknown
   headers?: Record<string, string>
 }
 
 export type Send = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
 
-/** Asks a server over a socket. */
+/** Creates a function that sends requests to a server, and does not follow redirects. */
 export const createSender =
   (api: string): Send =>
   async (method, path, { token, body, headers = {} } = {}) => {

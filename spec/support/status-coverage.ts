@@ -2,14 +2,14 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Route } from '../../lib/http/index.ts'
 
-/** The folder in which the files of one run note what was answered; spec/run.ts makes it when it runs them all. */
+/** Environment variable with the directory in which each spec process records answered statuses; spec/run.ts sets it. */
 export const COVERAGE_FOLDER = 'ALLOT_SPEC_PRODUCED'
 
 type Declared = Pick<Route<never, never>, 'operationId' | 'responses'>
 
 const recorded = new Set<string>()
 
-/** Each spec file has a process of its own, so each notes its answers in a file of its own, and at once: it may be killed. */
+/** Records an answer at once, in a file of this process, since the process can be killed. */
 export const recordAnswer = (
   { operationId }: Declared,
   status: number,
@@ -21,7 +21,7 @@ export const recordAnswer = (
   appendFileSync(join(folder, `${process.pid}`), `${line}\n`)
 }
 
-/** Each `operationId status` that a route declares and no spec has produced. */
+/** Each `operationId status` that a route declares and no spec has got as an answer. */
 export const uncoveredStatuses = (routes: readonly Declared[], folder: string): string[] => {
   const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
   const produced = new Set(files.flatMap((text) => text.split('\n')))

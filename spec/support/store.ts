@@ -7,14 +7,14 @@ import { emptyStore } from '../postgres/empty-store.ts'
 
 export interface EmptyStore {
   driver: StorageDriver
-  /** Takes away what was kept, once the driver is closed. */
+  /** Removes the stored data, after the driver is closed. */
   drop(): Promise<void>
 }
 
 const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
 export const onPostgres = kind === 'postgres'
 
-/** An empty store for a started server: in memory, or where ALLOT_SPEC_STORAGE says so. */
+/** Creates an empty store: in memory, or of the kind in ALLOT_SPEC_STORAGE. */
 export const createSpecStore = async (): Promise<EmptyStore> => {
   if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
   if (kind === 'level') return levelStore()
@@ -23,7 +23,7 @@ export const createSpecStore = async (): Promise<EmptyStore> => {
   return { driver: postgres(url, { readers: 3, writers: 2 }), drop }
 }
 
-/** The same, in a LevelDB unless another is asked for: what people run. */
+/** Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise. */
 export const createPersistentStore = (): Promise<EmptyStore> =>
   onPostgres ? createSpecStore() : levelStore()
 

@@ -19,7 +19,7 @@ export interface Person {
   password: string
 }
 
-/** A started server, spoken to over a socket. */
+/** A running server, and functions that send requests to it over a socket. */
 export interface TestServer {
   allot: Allot
   /** Without a slash at the end. */
@@ -27,26 +27,26 @@ export interface TestServer {
   api: string
   root: Person
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
-  /** The same, as a person, or as nobody. */
+  /** Sends a request with the token of a person; undefined sends it anonymously. */
   as(person: Person | undefined, method: string, path: string, body?: unknown): Promise<Answer>
-  /** A new user with a token of all scopes; the password is set for those who need one. */
+  /** Creates a user with a token of all scopes. */
   person(name?: string, options?: { password?: string; email?: string; admin?: boolean }): Promise<Person>
-  /** A token of a person with the given scopes. */
+  /** Creates a token with the given scopes. */
   scoped(person: Person, ...scopes: string[]): Promise<string>
   stop(): Promise<void>
 }
 
 const quiet = { error: () => undefined, info: () => undefined }
 
-/** How the listener is put into a server: plain, unless a spec mounts it elsewhere. */
+/** Mounts the handler in a host; the default is a plain node:http server. */
 export type Mount = (handler: Allot['handler']) => RequestListener
 
 export interface StartOptions {
   mount?: Mount
   prefix?: string
-  /** Where the store comes from when the options bring no driver. */
+  /** Creates the store when the options have no driver. */
   store?: typeof createSpecStore
-  /** Login of the first user, an administrator. */
+  /** Name of the first user, an administrator. */
   root?: string
 }
 
@@ -59,42 +59,45 @@ export const start = async (
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
   const allot = await createAllot({ log: quiet, repositories, files, ...options, driver })
-  const asked = askedHost()
+  const configuredHost = askedHost()
   const host =
-    mount === undefined && asked !== undefined
-      ? await asked(allot)
+    mount === undefined && configuredHost !== undefined
+      ? await configuredHost(allot)
       : { listener: mount?.(allot.handler) ?? allot.handler, prefix }
   const server = createServer(host.listener)
-  // A spec that lets a program work may not ask for a while: its connection must not end just as it asks again.
+  // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
   const unchecked = createSender(api)
-  const ask: TestServer['request'] = async (method, path, asked) => {
-    const answer = await unchecked(method, path, asked)
+  const request: TestServer['request'] = async (method, path, requestOptions) => {
+    const answer = await unchecked(method, path, requestOptions)
     assertDeclared(method, path, answer)
     return answer
   }
   let people = 0
 
-  const person: TestServer['person'] = async (name, given = {}) => {
+  const person: TestServer['person'] = async (name, fields = {}) => {
     const login = name ?? `user${++people}`
     const { hosting } = allot
-    const account = await hosting.accounts.createUser({ name: login, ...given })
+    const account = await hosting.accounts.createUser({ name: login, ...fields })
     const { secret } = await hosting.tokens.create(account.id, 'spec', ['all'])
-    return { name: login, id: account.id, token: secret, password: given.password ?? '' }
+    return { name: login, id: account.id, token: secret, password: fields.password ?? '' }
   }
 
   return {
     allot,
     base,
     api,
-    request: ask,
-    as: (who, method, path, body) =>
-      ask(method, path, { ...(who ? { token: who.token } : {}), ...(body === undefined ? {} : { body }) }),
+    request,
+    as: (user, method, path, body) =>
+      request(method, path, {
+        ...(user ? { token: user.token } : {}),
+        ...(body === undefined ? {} : { body }),
+      }),
     person,
-    root: options.authenticate === undefined ? await person(root, { admin: true }) : nobody,
+    root: options.authenticate === undefined ? await person(root, { admin: true }) : anonymous,
     async scoped({ id }, ...scopes) {
       return (await allot.hosting.tokens.create(id, `scoped ${++people}`, scopes)).secret
     },
@@ -105,14 +108,14 @@ export const start = async (
       await allot.close()
       await drop?.()
       rmSync(folder, { recursive: true, force: true })
-      assert.deepEqual(named, [], 'a recount agrees with everything that is kept')
+      assert.deepEqual(named, [], 'verify finds no fault in the store')
     },
   }
 }
 
-const nobody: Person = { name: '', id: 0, token: '', password: '' }
+const anonymous: Person = { name: '', id: 0, token: '', password: '' }
 
-/** `Basic` credentials. */
+/** The header of HTTP Basic authentication. */
 export const basic = (name: string, password: string): Record<string, string> => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
 })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until it is so; after ten seconds it will not be, and whoever asked goes on to say what is missing. */
-export const waitFor = async (isSo: () => boolean): Promise<void> => {
-  for (let time = 0; time < 400 && !isSo(); time++) await sleep(25)
+/** Waits until a condition holds, at most ten seconds; the caller asserts it afterwards, with a message. */
+export const waitFor = async (condition: () => boolean): Promise<void> => {
+  for (let attempts = 0; attempts < 400 && !condition(); attempts++) await sleep(25)
 }
