@@ -63,7 +63,7 @@ it('A server with a full disk answers 507 to writes, still answers reads, stops 
   )
   // The failed write may be on disk in part, so the store refuses writes until it is opened again.
   limitFiles(server, 'unlimited')
-  assertError(await ask('PUT', '/user/starred/ops/demo', { token }), 507, /started again/)
+  assertError(await ask('PUT', '/user/starred/ops/demo', { token }), 507, /restart the server/)
   assertError(await ask('POST', '/user/repos', { token, body: { name: 'more', auto_init: true } }), 507)
 
   const used = async (from: typeof ask) =>
