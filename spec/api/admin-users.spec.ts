@@ -82,7 +82,7 @@ describe('GET /admin/users', () => {
 })
 
 describe('PATCH /admin/users/{username}', () => {
-  it('keeps nothing of the members that it accepts and ignores', async () => {
+  it('does not store the members that it accepts and ignores', async () => {
     const { id, name } = await allot.person()
     const body = { login_name: 'x', source_id: 3, restricted: true, full_name: 'Known' }
     assert.equal((await allot.as(allot.root, 'PATCH', `/admin/users/${name}`, body)).status, 200)
@@ -94,7 +94,7 @@ describe('PATCH /admin/users/{username}', () => {
     )
   })
 
-  it('changes what is given and nothing else, and what it takes away holds at once', async () => {
+  it('changes only the given members, and revokes a right at once', async () => {
     const eve = await allot.person('eve', { email: 'eve@example.test', password: 'first password' })
     const path = '/admin/users/EVE'
     const edited = await allot.as(allot.root, 'PATCH', path, { full_name: 'Eve', admin: true })
@@ -112,7 +112,7 @@ describe('PATCH /admin/users/{username}', () => {
       200,
     )
     await allot.as(allot.root, 'PATCH', path, { active: false })
-    // On paths that are open to everyone, too.
+    // Also on paths that need no credentials.
     for (const asked of ['/user', '/version']) assertError(await allot.as(eve, 'GET', asked), 403)
     assertError(await allot.request('GET', '/user', { headers: basic('eve', 'second password') }), 403)
     await allot.as(allot.root, 'PATCH', path, { active: false, prohibit_login: false })
@@ -121,7 +121,7 @@ describe('PATCH /admin/users/{username}', () => {
     assert.equal((await allot.as(eve, 'GET', '/user')).status, 200)
   })
 
-  it('answers 422 to bad input and changes nothing, and 404 where there is no such user', async () => {
+  it('answers 422 to bad input without changing anything, and 404 when the user does not exist', async () => {
     await allot.person('steady', { email: 'steady@example.test' })
     for (const body of [
       { email: 'x' },
@@ -137,7 +137,7 @@ describe('PATCH /admin/users/{username}', () => {
 })
 
 describe('DELETE /admin/users/{username}', () => {
-  it('removes the user with everything that was only theirs', async () => {
+  it('deletes the user with everything that belonged to the user alone', async () => {
     const [gone, stays] = [await allot.person('gone', { email: 'gone@example.test' }), await allot.person()]
     await allot.as(stays, 'POST', '/user/repos', { name: 'starred' })
     await allot.as(gone, 'PUT', `/user/starred/${stays.name}/starred`)
@@ -157,7 +157,7 @@ describe('DELETE /admin/users/{username}', () => {
     assert.equal(again.status, 201)
   })
 
-  it('refuses one who owns repositories or is the last owner of an organization they founded, unless purge is set', async () => {
+  it('refuses a user who owns repositories or is the last owner of an organization that the user founded, unless purge is set', async () => {
     const owner = await allot.person('owner')
     await allot.as(owner, 'POST', '/user/repos', { name: 'mine' })
     assertError(await allot.as(allot.root, 'DELETE', '/admin/users/owner'), 422, /repositories/)

@@ -81,7 +81,7 @@ const filesOnDisk = (): string[] =>
 
 describe('An attachment', () => {
   for (const kind of KINDS)
-    it(`of ${kind === 'issue' ? 'an' : 'a'} ${kind} is taken, listed, renamed and deleted, and counted for the owner of the repository`, async () => {
+    it(`of ${kind === 'issue' ? 'an' : 'a'} ${kind} is added, listed, renamed, deleted, and counted toward the owner of the repository`, async () => {
       const { holders } = await aRepository()
       const { path, page } = holders[kind]
       const before = await usage()
@@ -133,7 +133,7 @@ describe('An attachment', () => {
     })
 
   for (const kind of KINDS)
-    it(`of ${kind === 'issue' ? 'an' : 'a'} ${kind} is added, renamed and deleted by nobody who may not, and found nowhere else`, async () => {
+    it(`of ${kind === 'issue' ? 'an' : 'a'} ${kind} can be changed only by a user with the permission, and is found only in its own repository`, async () => {
       const [{ holders }, elsewhere] = [await aRepository(), await aRepository()]
       const { path } = holders[kind]
       const { id } = await attach(path, 'hello', '', kind === 'release' ? ann : ben)
@@ -155,7 +155,7 @@ describe('An attachment', () => {
       assert.deepEqual(await usage(), before)
     })
 
-  it('of a private repository, or on a draft, is there for nobody who may not know of that', async () => {
+  it('of a private repository or of a draft is 404 for a client that may not see it', async () => {
     const { at, release } = await aRepository({ private: true })
     const { id } = await attach(`${at}/issues/1`, 'secret')
     for (const who of [undefined, ben])
@@ -172,7 +172,7 @@ describe('An attachment', () => {
     assertNotFound(await send(`${at}/releases/${release.id}/assets`, form(part('x')), ben))
   })
 
-  it('goes with its repository to another owner, whose it counts for, and is deleted with it', async () => {
+  it('moves with its repository to another owner, counts toward that owner, and is deleted with the repository', async () => {
     const { at, holders } = await aRepository()
     for (const kind of KINDS) await attach(holders[kind].path, 'hello')
     const before = { ann: await usage(ann), ben: await usage(ben) }
@@ -188,7 +188,7 @@ describe('An attachment', () => {
     assert.equal(filesOnDisk().length, files - 3)
   })
 
-  it('is counted by the server itself: no ledger entry of it is changed by a host', async () => {
+  it('has a ledger entry that the host cannot change', async () => {
     const { holders } = await aRepository()
     const { id } = await attach(holders.issue.path, 'hello')
     const path = `/admin/ledger/attachments/${encodeURIComponent(`allot:attachment/${id}`)}`
@@ -204,7 +204,7 @@ describe('An attachment', () => {
     assert.equal((await allot.as(allot.root, 'GET', path)).body.size, 5)
   })
 
-  it('is refused above the limit, taken at it, and may be empty', async () => {
+  it('is refused above the size limit, accepted at the limit, and may be empty', async () => {
     const { holders } = await aRepository()
     const assets = `${holders.issue.path}/assets`
     assert.equal((await made(send(assets, form(part(Buffer.alloc(LARGEST)))))).size, LARGEST)
@@ -215,13 +215,13 @@ describe('An attachment', () => {
     assert.deepEqual([await usage(), filesOnDisk()], before)
   })
 
-  it('is sent with other members of a form, that say nothing', async () => {
+  it('may be sent with other members of the form, which are ignored', async () => {
     const { holders } = await aRepository()
     const body = form(part('x', 'name="other"'), part('hello'), part('y', 'name="name"'))
     assert.equal((await made(send(`${holders.issue.path}/assets`, body))).size, 5)
   })
 
-  it('has the name that its form gives it, without folders', async () => {
+  it('has the file name of the form, without folders', async () => {
     const { holders } = await aRepository()
     const named = async (head: string) =>
       (await made(send(`${holders.issue.path}/assets`, form(part('x', `name="attachment"; ${head}`))))).name
@@ -266,7 +266,7 @@ const BAD: [
 
 describe('POST …/assets', () => {
   for (const [what, status, body, message, query = '', type = TYPE['content-type']] of BAD)
-    it(`answers ${status} to ${what}; nothing is kept, nothing is counted`, async () => {
+    it(`answers ${status} to ${what}, keeps no file and counts nothing`, async () => {
       const { holders } = await aRepository()
       const before = [await usage(), filesOnDisk()]
       for (const kind of KINDS) {
@@ -277,7 +277,7 @@ describe('POST …/assets', () => {
       assert.deepEqual([await usage(), filesOnDisk()], before)
     })
 
-  it('keeps nothing of a client that goes away in the middle', async () => {
+  it('keeps nothing of an upload that the client aborts', async () => {
     const { holders } = await aRepository()
     const before = [await usage(), filesOnDisk()]
     const { port, hostname, pathname } = new URL(`${allot.api}${holders.issue.path}/assets`)
@@ -300,7 +300,7 @@ describe('POST …/assets', () => {
     assertList(await allot.as(ann, 'GET', `${holders.issue.path}/assets`), 'id', [])
   })
 
-  it('takes many at once, each for itself', async () => {
+  it('accepts concurrent uploads and keeps them apart', async () => {
     const { holders } = await aRepository()
     const before = await usage()
     const sizes = Array.from({ length: 12 }, (_, at) => at * 7001)
@@ -313,7 +313,7 @@ describe('POST …/assets', () => {
     assert.deepEqual(await usage(), { ...before, issues: before.issues + total })
   })
 
-  it('keeps nothing when what it is for is deleted while it comes', async () => {
+  it('keeps nothing when the issue, comment or release is deleted during the upload', async () => {
     const { holders } = await aRepository()
     const { path } = holders.comment
     const before = [await usage(), filesOnDisk()]
@@ -335,7 +335,7 @@ describe('POST …/assets', () => {
     assert.deepEqual([await usage(), filesOnDisk()], before)
   })
 
-  it('refuses more than one issue, comment or release may have', async () => {
+  it('refuses more attachments than an issue, a comment or a release may have', async () => {
     const { holders } = await aRepository()
     const { hosting } = allot.allot
     const place = { owner: 'ann', name: holders.release.path.split('/')[3]! }
@@ -359,7 +359,7 @@ describe('GET /attachments/{uuid}', () => {
     })
   const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7) % 251))
 
-  it('sends the bytes, to be saved under the name, and counts what was sent whole', async () => {
+  it('sends the file with its name, and counts complete downloads', async () => {
     const { holders } = await aRepository()
     const { id, uuid, browser_download_url } = await attach(
       holders.issue.path,
@@ -393,7 +393,7 @@ describe('GET /attachments/{uuid}', () => {
     assert.equal(await count(), 4)
   })
 
-  it('is as visible as what it hangs on, and gone with it', async () => {
+  it('is visible to those who can see its issue, comment or release, and deleted with it', async () => {
     const { at, holders, release } = await aRepository({ private: true })
     const { uuid } = await attach(holders.comment.path, 'secret')
     const status = async (by?: Person, which = uuid) => (await get(which, by)).status
@@ -414,7 +414,7 @@ describe('GET /attachments/{uuid}', () => {
   })
 
   for (const uuid of ['x', '..%2f..%2fetc', '00000000-0000-0000-0000-000000000000', '%00', 'A'.repeat(200)])
-    it(`answers 404 for ${uuid.slice(0, 40)}, which there is not`, async () => {
+    it(`answers 404 for ${uuid.slice(0, 40)}, which does not exist`, async () => {
       assert.equal((await get(uuid, ann)).status, 404)
     })
 })

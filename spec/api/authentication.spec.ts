@@ -30,7 +30,7 @@ describe('Credentials', () => {
     ],
   ]
   for (const [what, header] of GOOD)
-    it(`are taken as ${what}`, async () => {
+    it(`are accepted as ${what}`, async () => {
       assert.equal((await whoami(header())).body?.login, 'alice')
     })
 
@@ -47,14 +47,14 @@ describe('Credentials', () => {
     ['__proto__', basic('__proto__', 'x').authorization!],
   ]
   for (const [what, authorization] of BAD)
-    it(`that are bad get 401 wherever they are sent: ${what}`, async () => {
+    it(`are answered 401 on every path when they are wrong: ${what}`, async () => {
       for (const path of ['/user', '/version', '/no/such/path'])
         assertError(await allot.request('GET', path, { headers: { authorization } }), 401)
       assertSearchError(await allot.request('GET', '/repos/search', { headers: { authorization } }), 401)
       assertError(await allot.request('PATCH', '/version', { headers: { authorization } }), 401)
     })
 
-  it('of an unknown scheme, or with more or less than one value, get 401 on every path, also below the root', async () => {
+  it('with an unknown scheme, or without exactly one value, are answered 401 on every path, also outside the API', async () => {
     const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/)
     const scheme = name.filter((one) => !/^(?:token|bearer|basic)$/i.test(one))
     const known = fc.constantFrom('token', 'Bearer', 'Basic')
@@ -74,28 +74,28 @@ describe('Credentials', () => {
     )
   })
 
-  it('are none when the header is empty', async () => {
+  it('are absent when the header is empty', async () => {
     assertError(await whoami(''), 401, /token is required/)
     assert.equal((await allot.request('GET', '/version', { headers: { authorization: '' } })).status, 200)
   })
 
-  it('in the query are not looked at', async () => {
+  it('in the query are ignored', async () => {
     assertError(await allot.request('GET', `/user?token=${alice.token}&access_token=${alice.token}`), 401)
   })
 
-  it('are not repeated in the answer', async () => {
+  it('are not repeated in the response', async () => {
     const { text } = await whoami(basic('alice', 'a wrong secret').authorization!)
     assert.ok(!text.includes('secret'))
   })
 
-  it('with write:x may also read x', async () => {
+  it('with the scope write:x include read:x', async () => {
     const token = await allot.scoped(alice, 'write:user')
     assert.equal((await allot.request('GET', '/user', { token })).status, 200)
   })
 })
 
 describe('A host that brings its own identity', () => {
-  it('is asked for every request, and its new users are made on first sight', async () => {
+  it('is asked for every request, and a new user is created by the first one', async () => {
     const host = await start({
       repositories: false,
       authenticate: (req) => {
@@ -125,7 +125,7 @@ describe('A host that brings its own identity', () => {
     }
   })
 
-  it('makes a new user once, however many requests come first', async () => {
+  it('creates a new user once when several first requests are concurrent', async () => {
     const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })
     try {
       const answers = await Promise.all(Array.from({ length: 8 }, () => host.request('GET', '/user')))
@@ -136,7 +136,7 @@ describe('A host that brings its own identity', () => {
     }
   })
 
-  it('that fails is a 500, and its secret stays inside', async () => {
+  it('is answered 500 without details when it fails', async () => {
     const told: object[] = []
     const host = await start({
       repositories: false,

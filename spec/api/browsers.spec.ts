@@ -18,7 +18,7 @@ describe('CORS', () => {
     }
   })
 
-  it('lets pages of the given origins read answers, errors too, and no others', async () => {
+  it('lets pages of the configured origins, and no others, read responses and errors', async () => {
     const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
     try {
       for (const path of ['/version', '/user', '/nothing']) {
@@ -38,7 +38,7 @@ describe('CORS', () => {
     }
   })
 
-  it('answers a preflight, before any credentials', async () => {
+  it('answers a preflight without credentials', async () => {
     const allot = await start({ repositories: false, cors: { origins: ['*'] } })
     try {
       const answer = await allot.request('OPTIONS', '/user/keys', {
@@ -71,7 +71,7 @@ describe('Conditional GET', () => {
   })
   after(() => allot.stop())
 
-  it('answers 304 to whoever has the content, until it changes', async () => {
+  it('answers 304 to a client that has the content, until the content changes', async () => {
     const { token } = allot.root
     const first = await allot.request('GET', '/user/quota', { token })
     const tag = first.headers.get('etag')
@@ -87,7 +87,7 @@ describe('Conditional GET', () => {
     assert.notEqual(changed.headers.get('etag'), tag)
   })
 
-  it('is for what was found: errors and other methods have no tag', async () => {
+  it('sends an ETag only with a successful GET', async () => {
     assert.equal((await allot.request('GET', '/user')).headers.get('etag'), null)
     assert.equal((await allot.request('GET', '/users/nobody')).headers.get('etag'), null)
     assert.ok((await allot.request('HEAD', '/version')).headers.get('etag'))

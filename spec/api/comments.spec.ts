@@ -13,7 +13,7 @@ before(async () => {
 after(() => allot.stop())
 
 let repositories = 0
-/** The path of a new repository of ann's with one issue. */
+/** @returns the path of a new repository of ann's with one issue */
 const aRepository = async (more = {}): Promise<string> => {
   const name = `r${++repositories}`
   await allot.as(ann, 'POST', '/user/repos', { name, ...more })
@@ -29,7 +29,7 @@ const comment = async (at: string, body: string, by = ben) => {
 }
 
 describe('A comment', () => {
-  it('is made by whoever may read the repository, counted on its issue, and has the shape of a Forgejo', async () => {
+  it('can be created by every reader of the repository, is counted on its issue, and has the shape that Forgejo sends', async () => {
     const at = await aRepository()
     const { id, user, created_at, updated_at, ...rest } = await comment(at, 'c')
     const page = `${allot.base}/${at.slice('/repos/'.length)}/issues/1`
@@ -44,7 +44,7 @@ describe('A comment', () => {
     assert.equal((await allot.as(undefined, 'GET', `${at}/issues/comments/${id}`)).body.body, 'c')
   })
 
-  it('is changed and deleted by its author and by whoever may write, and by nobody else', async () => {
+  it('can be changed and deleted only by its author and by users who may write to the repository', async () => {
     const at = await aRepository()
     const { id } = await comment(at, 'c')
     const path = `${at}/issues/comments/${id}`
@@ -64,7 +64,7 @@ describe('A comment', () => {
     assert.equal((await allot.as(ann, 'GET', `${at}/issues/1`)).body.comments, 0)
   })
 
-  it('is found in its own repository alone, and by nobody who may not read that', async () => {
+  it('is found only in its own repository, and only by readers of that repository', async () => {
     const [at, other] = [await aRepository(), await aRepository()]
     const { id } = await comment(at, 'c')
     for (const method of ['GET', 'DELETE'])
@@ -80,7 +80,7 @@ describe('A comment', () => {
     assert.equal((await allot.as(ann, 'GET', `${at}/issues/comments/${id}`)).body.body, 'c')
   })
 
-  it('is neither made nor changed where the repository is archived', async () => {
+  it('can neither be created nor changed in an archived repository', async () => {
     const at = await aRepository()
     const { id } = await comment(at, 'c')
     await allot.as(ann, 'PATCH', at, { archived: true })
@@ -96,7 +96,7 @@ describe('A comment', () => {
     ['one that is too long', { body: 'x'.repeat(131_073) }, /^body: /],
     ['an array', [], /JSON object/],
   ] as const)
-    it(`with ${what} is 422, and nothing is made or changed`, async () => {
+    it(`is refused with 422 for ${what}, and nothing is created or changed`, async () => {
       const at = await aRepository()
       const { id } = await comment(at, 'c')
       assertError(await allot.as(ann, 'POST', `${at}/issues/1/comments`, body), 422, message)
@@ -114,7 +114,7 @@ describe('A comment', () => {
 })
 
 describe('GET /repos/{owner}/{repo}/issues/{index}/comments', () => {
-  it('lists the oldest first, in pages', async () => {
+  it('lists comments oldest first, in pages', async () => {
     const at = await aRepository()
     for (const body of ['1', '2', '3', '4', '5']) await comment(at, body)
     assertList(await allot.as(undefined, 'GET', `${at}/issues/1/comments`), 'body', ['1', '2', '3', '4', '5'])

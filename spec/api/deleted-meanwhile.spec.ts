@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** A request that the server has let in, and whose body has not come yet. */
+/** A request that is authenticated, and whose body has not arrived yet. */
 const letIn = async ({ token }: Person, method: string, path: string): Promise<ClientRequest> => {
   const headers = {
     authorization: `token ${token}`,
@@ -33,7 +33,7 @@ const answerTo = async (sent: ClientRequest, body: unknown) => {
   return { status: message.statusCode ?? 0, headers, text, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-describe('A request whose account is deleted before its body has come', () => {
+describe('A request whose account is deleted before the body arrives', () => {
   const KEY = () => generateGpgKey('Gone <gone@example.test>').armored
   const CASES: [method: string, path: string, body: (name: string) => unknown, status: number][] = [
     ['POST', '/user/repos', () => ({ name: 'late' }), 401],
@@ -46,7 +46,7 @@ describe('A request whose account is deleted before its body has come', () => {
     ['POST', '/repos/{own}/demo/transfer', (name) => ({ new_owner: name }), 404],
   ]
   for (const [method, path, body, status] of CASES)
-    it(`${method} ${path} answers ${status}, and makes nothing`, async () => {
+    it(`${method} ${path} answers ${status} and creates nothing`, async () => {
       const { hosting } = allot.allot
       const person = await allot.person()
       await allot.as(allot.root, 'POST', '/orgs', { username: 'open' })
@@ -63,8 +63,8 @@ describe('A request whose account is deleted before its body has come', () => {
     })
 })
 
-describe('A request whose account is deleted and whose name another has by then', () => {
-  it('makes no token of the other', async () => {
+describe('A request whose account is deleted and whose name is taken by another account', () => {
+  it('creates no token for the other account', async () => {
     const { hosting } = allot.allot
     const person = await allot.person('successor')
     const path = '/users/successor/tokens'

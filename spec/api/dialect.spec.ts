@@ -13,7 +13,7 @@ describe('The dialect `forgejo`', () => {
   const check = async (subject: string) =>
     (await allot.request('GET', `/user/quota/check?subject=${subject}`, { token: allot.root.token })).body
 
-  it('answers /user/quota/check with true for within', async () => {
+  it('answers true to /user/quota/check when the user is within quota', async () => {
     const { id } = (
       await allot.request('POST', '/user/repos', { token: allot.root.token, body: { name: 'x' } })
     ).body
@@ -23,7 +23,7 @@ describe('The dialect `forgejo`', () => {
     assert.equal(await check('size:wiki'), true)
   })
 
-  it('takes size:assets:wiki for size:wiki', async () => {
+  it('accepts size:assets:wiki for size:wiki', async () => {
     assert.equal(await check('size:assets:wiki'), true)
     assertError(
       await allot.request('GET', '/user/quota/check?subject=none', { token: allot.root.token }),
@@ -34,7 +34,7 @@ describe('The dialect `forgejo`', () => {
     assert.deepEqual([made.status, made.body.subjects], [201, ['size:wiki']])
   })
 
-  it('wraps what /users/search found', async () => {
+  it('wraps the results of /users/search', async () => {
     const { body, headers } = await allot.request('GET', '/users/search?q=root')
     assert.equal(body.ok, true)
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('The dialect `forgejo`', () => {
     assert.equal(headers.get('x-total-count'), '1')
   })
 
-  it('gives 404 a body', async () => {
+  it('sends a body with 404', async () => {
     assertError(await allot.request('GET', '/users/nobody'), 404)
     assertError(await allot.request('GET', '/no/such/path'), 404)
   })

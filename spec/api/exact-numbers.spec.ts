@@ -8,7 +8,7 @@ import { validate } from '../../lib/http/validate.ts'
 import { assertError, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** What JSON.parse makes an integer of, though it is not one. */
+/** Numbers that are not integers and that JSON.parse rounds to one. */
 const ROUNDED = [
   '9007199254740990.6',
   '0.99999999999999999999',
@@ -16,7 +16,7 @@ const ROUNDED = [
   '1e-400',
   '123456789012345678e-18',
 ]
-/** Integers, however they are written. */
+/** Integers in every notation. */
 const INTEGERS: [text: string, value: number][] = [
   ['9007199254740991', Number.MAX_SAFE_INTEGER],
   ['9007199254740991.0', Number.MAX_SAFE_INTEGER],
@@ -35,7 +35,7 @@ type Schema = v.GenericSchema & {
 
 const HOLE = '@hole@'
 
-/** Bodies of the schema as JSON, each with a hole in the place of one of its numbers. */
+/** JSON bodies of the schema, each with a placeholder for one of its numbers. */
 const withHoles = (schema: Schema): { path: string; body: unknown }[] => {
   if (schema.wrapped !== undefined) return withHoles(schema.wrapped)
   if (schema.type === 'number') return [{ path: '', body: HOLE }]
@@ -82,7 +82,7 @@ const members = routes.flatMap(({ method, path, body }) =>
 )
 
 describe('A number that JSON.parse would round to an integer', () => {
-  it('is refused by every route with an integer in its body, which names the member; integers are taken', () => {
+  it('is refused with the name of the member by every route that takes an integer, and integers are accepted', () => {
     assert.ok(members.length >= 10, `${members.length} members`)
     for (const { route, schema, hole } of members) {
       const given = (number: string) => parseJson(JSON.stringify(hole.body).replace(`"${HOLE}"`, number))
@@ -96,7 +96,7 @@ describe('A number that JSON.parse would round to an integer', () => {
     }
   })
 
-  it('is told from integers and other fractions by its digits, and not within strings', () => {
+  it('is recognised by its digits, and ignored within strings', () => {
     for (const [text, value] of INTEGERS) assert.equal(Number(parseJson(text)), value, text)
     for (const text of ['0.5', '-1.25', '1234567890.123456789', '1.5e3', '5e-324'])
       assert.equal(parseJson(text), Number(text), text)
@@ -165,7 +165,7 @@ describe('Over HTTP', () => {
         assertNotFound(await allot.as(allot.root, 'GET', made))
     })
 
-  it('takes the members that clients of a Forgejo send, when they have their type', async () => {
+  it('accepts the members that clients of Forgejo send if they have the right type', async () => {
     const body = {
       username: 'good',
       must_change_password: true,
@@ -176,7 +176,7 @@ describe('Over HTTP', () => {
     assert.equal((await allot.as(allot.root, 'POST', '/admin/users', body)).status, 201)
   })
 
-  it('LFS refuses the object whose size is not an integer', async () => {
+  it('is refused by LFS as the size of an object', async () => {
     const body = `{"operation":"upload","objects":[{"oid":"${'0'.repeat(64)}","size":9007199254740990.6}]}`
     const basic = `Basic ${Buffer.from(`alice:${alice.token}`).toString('base64')}`
     const answer = await fetch(`${allot.base}/alice/demo.git/info/lfs/objects/batch`, {

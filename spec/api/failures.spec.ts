@@ -6,7 +6,7 @@ import { StorageError } from '../../lib/storage/index.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
 import { start } from '../support/test-server.ts'
 
-/** A real driver whose disk goes away when it is told to. */
+/** A real driver whose disk can be made to fail. */
 const failing = (): { driver: StorageDriver; fail(error: Error | undefined): void } => {
   const real = memory()
   let failure: Error | undefined
@@ -23,8 +23,8 @@ const failing = (): { driver: StorageDriver; fail(error: Error | undefined): voi
   }
 }
 
-describe('A failure inside', () => {
-  it('is a 500 that says nothing of the inside, and the log has its cause', async () => {
+describe('An internal failure', () => {
+  it('is answered 500 without details, and the log has its cause', async () => {
     const { driver, fail } = failing()
     const told: { err?: Error; path?: string }[] = []
     const allot = await start({
@@ -72,7 +72,7 @@ describe('A failure inside', () => {
     }
   })
 
-  it('of the repository search is a SearchError, whatever fails and whoever searches', async () => {
+  it('of the repository search is a SearchError, whatever fails, for every client', async () => {
     const { driver, fail } = failing()
     const allot = await start({ driver, repositories: false })
     try {
@@ -98,7 +98,7 @@ describe('A failure inside', () => {
     }
   })
 
-  it('of the store is said as 503 with Retry-After, and a full disk as 507', async () => {
+  it('of the store is answered 503 with Retry-After, and a full disk 507', async () => {
     const { driver, fail } = failing()
     const allot = await start({ driver, repositories: false })
     try {
@@ -116,7 +116,7 @@ describe('A failure inside', () => {
     }
   })
 
-  it('to find git is a 503 that says what to do, and leaves no repository', async () => {
+  it('to find git is answered 503 with what to do, and leaves no repository', async () => {
     const allot = await start({ repositories: { git: 'no-such-git' } })
     try {
       const { token } = allot.root

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 
-/** In the name, the description, the email, the title of everything that is hidden, and nowhere else. */
+/** Part of every name, description, email and title of hidden content, and of nothing else. */
 export const MARK = 'zqx7'
 
-/** What each parameter of a path may be, open and hidden. */
+/** Values of each path parameter, visible and hidden. */
 const VALUES: Record<string, string[]> = {
   username: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
   owner: ['alice', 'outsider', 'acme', `${MARK}-user`, `${MARK}-org`],
@@ -25,7 +25,7 @@ const VALUES: Record<string, string[]> = {
   token: ['spec'],
 }
 
-/** Every path of a route, with each of its parameters filled in each way. */
+/** Every path of a route, with every combination of values for its parameters. */
 export const filled = (path: string): string[] => {
   const [, name] = /\{(\w+)\}/.exec(path) ?? []
   if (name === undefined) return [path]

@@ -12,7 +12,7 @@ const as = (person: Person | undefined, method: string, path: string) =>
   allot.request(method, path, person ? { token: person.token } : {})
 
 describe('user follows {username}', () => {
-  it('is set by PUT, checked by GET and cleared by DELETE, each as often as one likes', async () => {
+  it('is set by PUT, checked by GET and cleared by DELETE, all of them idempotent', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const path = `/user/following/${bob.name}`
     assertNotFound(await as(alice, 'GET', path))
@@ -31,14 +31,14 @@ describe('user follows {username}', () => {
     assertList(await as(bob, 'GET', '/user/followers'), 'login', [alice.name])
   })
 
-  it('takes organizations too', async () => {
+  it('may name an organization', async () => {
     const alice = await allot.person()
     await allot.allot.hosting.organizations.create(alice.id, { name: 'followed-org' })
     assertNoContent(await as(alice, 'PUT', '/user/following/followed-org'))
     assertList(await as(alice, 'GET', '/user/following'), 'login', ['followed-org'])
   })
 
-  it('to oneself is taken and means nothing', async () => {
+  it("to the caller's own account is accepted and changes nothing", async () => {
     const alice = await allot.person()
     assertNoContent(await as(alice, 'PUT', `/user/following/${alice.name}`))
     assertNotFound(await as(alice, 'GET', `/user/following/${alice.name}`))
@@ -50,7 +50,7 @@ describe('user follows {username}', () => {
         assertNotFound(await as(await allot.person(), method, `/user/following/${name}`))
       })
 
-  it('answers 400 for a name that is not well encoded', async () => {
+  it('answers 400 for a name with a broken percent-encoding', async () => {
     assertError(await as(allot.root, 'GET', '/user/following/%zz'), 400, /encoded/)
   })
 
@@ -69,7 +69,7 @@ describe('user follows {username}', () => {
 })
 
 describe('GET /users/:username/followers and /users/{username}/following/:target', () => {
-  it('serve names with and without the colon', async () => {
+  it('accept a name with and without the colon', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await as(alice, 'PUT', `/user/following/${bob.name}`)
     for (const name of [bob.name, `:${bob.name}`, `%3A${bob.name}`]) {
@@ -83,7 +83,7 @@ describe('GET /users/:username/followers and /users/{username}/following/:target
     assertNotFound(await as(undefined, 'GET', '/users/nobody-here/following'))
   })
 
-  it('mean the caller where the placeholder was left, and answer 401 when there is none', async () => {
+  it('take the placeholder itself for the caller, and answer 401 to it without credentials', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await as(alice, 'PUT', `/user/following/${bob.name}`)
     assertList(await as(bob, 'GET', '/users/:username/followers'), 'login', [alice.name])
@@ -95,7 +95,7 @@ describe('GET /users/:username/followers and /users/{username}/following/:target
 })
 
 describe('Private and limited accounts', () => {
-  it('are in no list and no total of those who may not know of them', async () => {
+  it('are in no list and no total that a viewer without access gets', async () => {
     const [alice, shy, member] = [await allot.person(), await allot.person(), await allot.person()]
     await as(shy, 'PUT', `/user/following/${alice.name}`)
     await as(member, 'PUT', `/user/following/${alice.name}`)
@@ -111,7 +111,7 @@ describe('Private and limited accounts', () => {
     assertNotFound(await as(undefined, 'GET', `/users/${member.name}`))
   })
 
-  it('may be let go of by whoever followed them before', async () => {
+  it('can be unfollowed by a user who followed them before', async () => {
     const [alice, shy] = [await allot.person(), await allot.person()]
     await as(alice, 'PUT', `/user/following/${shy.name}`)
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })

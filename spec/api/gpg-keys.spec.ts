@@ -20,7 +20,7 @@ const add = (person: Person, armored_public_key: unknown) =>
   allot.as(person, 'POST', '/user/gpg_keys', { armored_public_key })
 
 describe('POST /user/gpg_keys', () => {
-  it('adds a key as gpg sees it, with its subkeys, and its email verified where it is the own address', async () => {
+  it("adds a key with its subkeys as gpg shows them, and verifies the email that is the user's own", async () => {
     const [pub, sub] = pair.listed
     const made = await add(alice, pair.armored)
     assert.equal(made.status, 201, made.text)
@@ -50,14 +50,14 @@ describe('POST /user/gpg_keys', () => {
       assertError(await add(who, pair.armored), 422, /^A key with the same id already exists$/)
   })
 
-  it('shows to everyone which address of a key is verified', async () => {
+  it('shows every viewer which email of a key is verified', async () => {
     for (const who of [undefined, await allot.person(), allot.root]) {
       const { body } = await allot.as(who, 'GET', '/users/alice/gpg_keys')
       assert.deepEqual(body[0].emails, [{ email: 'alice@example.test', verified: true }])
     }
   })
 
-  it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
+  it('accepts the key of an account that is hidden from the caller, and answers 422 when the caller can see the account', async () => {
     const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
     const { armored } = generateGpgKey('Hidden <hidden@example.test>')
     assert.equal((await add(hidden, armored)).status, 201)
@@ -69,7 +69,7 @@ describe('POST /user/gpg_keys', () => {
     for (const who of [allot.root, hidden, carol]) assertError(await add(who, armored), 422, /same id/)
   })
 
-  it("leaves another's address unverified, and says when the key expires", async () => {
+  it("leaves another user's email unverified, and shows when the key expires", async () => {
     const bob = await allot.person('bob', { email: 'bob@example.test' })
     const { armored, listed } = generateGpgKey('Bob <other@example.test>', 'rsa2048', 'sign', '2030-01-02')
     const { body } = await add(bob, armored)
@@ -92,7 +92,7 @@ describe('POST /user/gpg_keys', () => {
     ],
   ]
   for (const [what, armored, message] of BAD)
-    it(`answers 422 that says why to ${what}, and adds nothing`, async () => {
+    it(`answers 422 with the reason to ${what}, and adds nothing`, async () => {
       const person = await allot.person()
       assertError(await add(person, armored()), 422, message)
       assertList(await allot.as(person, 'GET', '/user/gpg_keys'), 'id', [])
@@ -100,12 +100,12 @@ describe('POST /user/gpg_keys', () => {
 })
 
 describe('A hostile GPG key over HTTP', () => {
-  it('is answered with 422 without holding the event loop: a packet in parts and 47,496 empty packets', async () => {
+  it('is answered 422 without blocking the event loop: a packet in parts and 47,496 empty packets', async () => {
     const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
     const text = pgp.armor(pgp.enums.armor.publicKey, new Uint8Array(packets))
     const person = await allot.person()
     const delays = monitorEventLoopDelay({ resolution: 5 })
-    // A busy machine can hold up anything once; what the server does itself happens every time.
+    // A slow machine can delay any round; a delay by the server itself shows in every round.
     const rounds: number[] = []
     do {
       delays.reset()
@@ -118,7 +118,7 @@ describe('A hostile GPG key over HTTP', () => {
   })
 })
 
-/** Another letter in the middle of the block, and no checksum that would tell. */
+/** Changes one letter in the middle of the block, and removes the checksum. */
 const damaged = (armored: string): string => {
   const lines = armored.split('\n').filter((line) => !line.startsWith('='))
   const middle = Math.floor(lines.length / 2)
@@ -127,7 +127,7 @@ const damaged = (armored: string): string => {
 }
 
 describe('GPG keys', () => {
-  it('are read and deleted by their owner only', async () => {
+  it('can be read and deleted by their owner only', async () => {
     const [carol, eve] = [await allot.person(), await allot.person()]
     const { id } = (await add(carol, generateGpgKey('Carol <carol@example.test>').armored)).body
     assertNotFound(await allot.as(eve, 'GET', `/user/gpg_keys/${id}`))

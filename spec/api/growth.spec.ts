@@ -5,7 +5,7 @@ import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** What others do to a user must not make the requests of that user slow: records are counted, not milliseconds. */
+/** What other users do must not slow down the requests of a user. Reads of records are counted, not milliseconds. */
 const counted = countReads(memory())
 let allot: TestServer
 let victim: Person
@@ -18,7 +18,7 @@ after(() => allot.stop())
 const readsOf = (who: Person | undefined, path: string) =>
   counted.during(async () => assert.equal((await allot.as(who, 'GET', path)).status, 200, path))
 
-/** New organizations of somebody, each with a private repository, and the victim put into them as an owner. */
+/** Creates organizations with a private repository each, and adds the victim to them as an owner. */
 const putInto = async (attacker: Person, count: number) => {
   const statuses: number[] = []
   for (let number = 0; number < count; number++) {
@@ -46,14 +46,14 @@ const PATHS = [
 ]
 
 describe('The requests of a user', () => {
-  it('read a bounded number of records, however many organizations others put the user into', async () => {
+  it('read a bounded number of records when others add the user to many organizations', async () => {
     const reads = new Map<string, number>()
     for (const path of PATHS) reads.set(path, await readsOf(victim, path))
     const attackers = [await allot.person(), await allot.person(), await allot.person()]
     const results = new Map<number, number>()
     for (const attacker of attackers)
       for (const status of await putInto(attacker, 120)) results.set(status, (results.get(status) ?? 0) + 1)
-    // 50 by one user alone, 100 in all.
+    // At most 50 by one user, 100 in total.
     assert.deepEqual(Object.fromEntries(results), { 204: 100, 409: 260 })
     for (const path of PATHS) {
       const more = (await readsOf(victim, path)) - reads.get(path)!
@@ -62,7 +62,7 @@ describe('The requests of a user', () => {
     }
   })
 
-  it('read nothing of the repositories of organizations that have none', async () => {
+  it('read no repositories of organizations that have none', async () => {
     const [user, other] = [await allot.person(), await allot.person()]
     const before = await readsOf(user, '/repos/search?q=none')
     for (let number = 0; number < 40; number++) {
@@ -73,7 +73,7 @@ describe('The requests of a user', () => {
     assert.ok(more <= 40 * 3 + 2, `${more} more records`)
   })
 
-  it('are not bounded for administrators, who can add the user to more organizations', async () => {
+  it('may read more when an administrator adds the user to more organizations', async () => {
     const [name] = (await allot.as(allot.root, 'GET', '/admin/orgs?limit=1')).body.map(
       (one: { username: string }) => one.username,
     )
@@ -84,7 +84,7 @@ describe('The requests of a user', () => {
     assertNoContent(await allot.as(allot.root, 'PUT', '/orgs/one-more/members/victim'))
   })
 
-  it('may change the role of a member who is in very many organizations', async () => {
+  it('can change the role of a member of very many organizations', async () => {
     const attacker = await allot.person()
     const { hosting } = allot.allot
     const { id } = await hosting.organizations.create(attacker.id, { name: 'changing' })
@@ -97,7 +97,7 @@ describe('The requests of a user', () => {
     assertNoContent(await allot.as(attacker, 'PUT', '/orgs/changing/members/victim', { role: 'owner' }))
   })
 
-  it('read no more records for every private account that follows the user', async () => {
+  it('do not read more records for each private account that follows the user', async () => {
     const [followed, viewer] = [await allot.person(), await allot.person()]
     const { accounts, relations } = allot.allot.hosting
     const paths = [`/users/${followed.name}`, `/users/${followed.name}/followers`]
@@ -118,7 +118,7 @@ describe('The requests of a user', () => {
       }
   })
 
-  it('read no more records for every private repository that the owner of a profile has starred', async () => {
+  it('do not read more records for each private repository that the owner of a profile has starred', async () => {
     const [owner, viewer] = [await allot.person(), await allot.person()]
     const { accounts, relations, repositories } = allot.allot.hosting
     const account = (await accounts.byId(owner.id))!

@@ -16,7 +16,7 @@ const made = async (person: Person, method: string, path: string, body?: unknown
   assert.ok(status < 300, `${method} ${path}: ${status} ${text}`)
 }
 
-/** Public things of all kinds, whose author is a member of the organization who hides afterwards. */
+/** Public content of every kind, by a member of the organization who hides afterwards. */
 before(async () => {
   allot = await start({ repositories: false })
   ;[alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
@@ -56,7 +56,7 @@ const gets = (routes as unknown as Route<never, never>[]).filter(
   ({ method, auth }) => method === 'GET' && auth !== 'admin',
 )
 
-/** Where somebody is named who made a thing. */
+/** Responses that name the author of something. */
 const NAMED: [path: string, of: (body: never) => { login: string; full_name: string; id: number }][] = [
   ['/repos/acme/open/issues', ([one]: [{ user: never }]) => one.user],
   ['/repos/acme/open/issues/1', ({ user }: { user: never }) => user],
@@ -75,7 +75,7 @@ describe('A user whom the viewer may not see', () => {
     ['another user', () => outsider],
     ['an owner of the repository', () => alice],
   ] as const)
-    it(`is in no answer of any GET to ${who}, whatever they have made`, async () => {
+    it(`is in no response to a GET of ${who}, whatever the user has created`, async () => {
       for (const route of gets)
         for (const path of filled(route.path).filter((one) => !one.includes(MARK))) {
           const { text } = await allot.as(of(), 'GET', path)
@@ -84,7 +84,7 @@ describe('A user whom the viewer may not see', () => {
     })
 
   for (const [path, of] of NAMED)
-    it(`is Ghost in ${path}, and is named to administrators and to themself`, async () => {
+    it(`is Ghost in ${path}, and is named to administrators and to the user`, async () => {
       const named = async (who: Person | undefined) => of((await allot.as(who, 'GET', path)).body as never)
       for (const who of [undefined, outsider, alice]) {
         const { login, full_name, id } = await named(who)
@@ -93,12 +93,12 @@ describe('A user whom the viewer may not see', () => {
       for (const who of [hidden, allot.root]) assert.equal((await named(who)).login, hidden.name)
     })
 
-  it('is Ghost also in the answer to a change by somebody else', async () => {
+  it("is Ghost also in the response to another user's change", async () => {
     const edited = await allot.as(alice, 'PATCH', '/repos/acme/open/issues/1', { title: 'crashes' })
     assert.deepEqual([edited.status, edited.body.user.login], [201, 'Ghost'])
   })
 
-  it('is named again once they show themself', async () => {
+  it('is named again after becoming visible', async () => {
     await made(allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'limited' })
     for (const [path, of] of NAMED) {
       const login = async (who?: Person) => of((await allot.as(who, 'GET', path)).body as never).login

@@ -11,7 +11,7 @@ import { assertError, assertNoContent, assertNotFound } from '../support/expecta
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** Names that a plain object inherits, or that libraries leave out of objects. */
+/** Names that a plain object inherits, or that libraries drop from objects. */
 const INHERITED = [...Object.getOwnPropertyNames(Object.prototype), 'prototype']
 
 const isAccountName = (name: string) => /^[a-z]/i.test(name)
@@ -36,7 +36,7 @@ const asRoot = async (method: string, path: string, body: unknown, status: numbe
 }
 
 describe('recordOf', () => {
-  it('keeps every member, whatever its name, in an object that inherits nothing', () => {
+  it('keeps members of every name, in an object without a prototype', () => {
     const name = fc.oneof(fc.constantFrom(...INHERITED), fc.string())
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {
@@ -48,7 +48,7 @@ describe('recordOf', () => {
     )
   })
 
-  it('names the member that does not fit', () => {
+  it('names the member that is not valid', () => {
     for (const name of INHERITED) {
       const { issues } = v.safeParse(recordOf(v.number()), JSON.parse(`{${JSON.stringify(name)}:"x"}`))
       assert.equal(issues && v.getDotPath(issues[0]), name)
@@ -58,11 +58,11 @@ describe('recordOf', () => {
   })
 })
 
-describe('A plan of quota', () => {
+describe('A quota plan', () => {
   const owners = () => [...people.keys()]
   const groupsOf = async (owner: string) => [...(await allot.allot.quota.groups.assignedTo(owner))].sort()
 
-  it('assigns groups to owners of any name, and prune takes from none whom the plan names', async () => {
+  it('assigns groups to owners of any name, and prune keeps the groups of owners that the plan names', async () => {
     const group = fc.constantFrom('free', ...INHERITED)
     await fc.assert(
       fc.asyncProperty(
@@ -93,7 +93,7 @@ describe('A plan of quota', () => {
     )
   })
 
-  it('is refused when it names an owner who does not exist, whatever the name', async () => {
+  it('is refused when it names an owner who does not exist, for every name', async () => {
     for (const name of ['__proto__', '__defineGetter__', 'nosuch'])
       for (const path of ['/admin/quota/apply', '/admin/quota/simulate']) {
         const body = `{"assignments":{"${name}":["free"]}}`
@@ -103,7 +103,7 @@ describe('A plan of quota', () => {
       }
   })
 
-  it('changes what one owner of such a name has, and says so', async () => {
+  it('changes the groups of an owner with such a name, and reports the change', async () => {
     await asRoot('POST', '/admin/quota/apply', { assignments: { constructor: ['free'] } }, 200)
     assert.deepEqual(await groupsOf('constructor'), ['free'])
     const { body } = await asRoot('POST', '/admin/quota/apply', { assignments: { constructor: [] } }, 200)

@@ -14,7 +14,7 @@ before(async () => {
 after(() => allot.stop())
 
 let repositories = 0
-/** The path of a new repository of ann's. */
+/** @returns the path of a new repository of ann's */
 const aRepository = async (more = {}): Promise<string> => {
   const name = `r${++repositories}`
   const made = await allot.as(ann, 'POST', '/user/repos', { name, ...more })
@@ -31,7 +31,7 @@ const openCount = async (repository: string) =>
   (await allot.as(ann, 'GET', repository)).body.open_issues_count
 
 describe('POST /repos/{owner}/{repo}/issues', () => {
-  it('opens an issue, in the shape that Forgejo gives it, by whoever may read the repository', async () => {
+  it('opens an issue for every reader of the repository, in the shape that Forgejo sends', async () => {
     const at = await aRepository()
     const issue = await open(at, 'It breaks', { body: 'when *x*' }, ben)
     const page = `${allot.base}/ann/${at.split('/').at(-1)}`
@@ -52,7 +52,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
     assert.deepEqual((await allot.as(undefined, 'GET', `${at}/issues/1`)).body.title, 'It breaks')
   })
 
-  it('numbers the issues of each repository from 1, also when many come at once, and gives no number twice', async () => {
+  it('numbers the issues of each repository from 1 without repeating a number, also when several are opened at once', async () => {
     const [one, other] = [await aRepository(), await aRepository()]
     const made = await Promise.all(Array.from({ length: 12 }, (_, at) => open(one, `t${at}`)))
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
     assert.equal(await openCount(one), 12)
   })
 
-  it('can open one that is closed already', async () => {
+  it('can create a closed issue', async () => {
     const at = await aRepository()
     const issue = await open(at, 'was done', { closed: true })
     assert.equal(issue.state, 'closed')
@@ -93,7 +93,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
 })
 
 describe('An issue', () => {
-  it('is changed, closed and opened again by its author or by whoever may write, and counted', async () => {
+  it('can be changed, closed and reopened by its author and by users who may write, and is counted', async () => {
     const at = await aRepository()
     await open(at, 'one', {}, ben)
     const edit = (by: Person, body: unknown) => allot.as(by, 'PATCH', `${at}/issues/1`, body)
@@ -112,7 +112,7 @@ describe('An issue', () => {
     assert.equal((await allot.as(undefined, 'GET', `${at}/issues/1`)).body.title, 'uno')
   })
 
-  it('is deleted by whoever administers the repository, with its comments', async () => {
+  it('can be deleted by an administrator of the repository, with its comments', async () => {
     const at = await aRepository()
     await open(at, 'one', {}, ben)
     const { body: comment } = await allot.as(ben, 'POST', `${at}/issues/1/comments`, { body: 'c' })
@@ -124,7 +124,7 @@ describe('An issue', () => {
     assert.equal(await openCount(at), 0)
   })
 
-  it('of somebody who is deleted is by a ghost from then on', async () => {
+  it('of a deleted user is shown with the author Ghost', async () => {
     const at = await aRepository()
     const gone = await allot.person()
     await open(at, 'stays', {}, gone)
@@ -133,7 +133,7 @@ describe('An issue', () => {
     assert.deepEqual([body.user.login, body.user.id], ['Ghost', -1])
   })
 
-  it('of an archived repository is read, and not changed', async () => {
+  it('of an archived repository can be read but not changed', async () => {
     const at = await aRepository()
     await open(at, 'one')
     await allot.as(ann, 'PATCH', at, { archived: true })
@@ -143,7 +143,7 @@ describe('An issue', () => {
     assertList(await allot.as(ben, 'GET', `${at}/issues`), 'title', ['one'])
   })
 
-  it('goes where its repository goes: out of sight, to another owner, and away', async () => {
+  it('follows its repository when that turns private, gets another owner or is deleted', async () => {
     const at = await aRepository()
     await open(at, 'one')
     await allot.as(ann, 'PATCH', at, { private: true })
@@ -167,7 +167,7 @@ describe('An issue', () => {
 
   for (const number of ['2', '0', '-1', 'x', '1.5', '9'.repeat(20), '..%2Fx', '1e0', '__proto__'])
     for (const method of ['GET', 'PATCH', 'DELETE'])
-      it(`${method} answers 404 for the number ${number}, which there is not`, async () => {
+      it(`${method} answers 404 for the number ${number}, which does not exist`, async () => {
         const at = await aRepository()
         await open(at, 'one')
         const body = method === 'PATCH' ? { title: 'x' } : undefined
@@ -176,7 +176,7 @@ describe('An issue', () => {
 })
 
 describe('GET /repos/{owner}/{repo}/issues', () => {
-  it('lists open ones, the newest first, in pages that lose nothing; closed ones and all when asked', async () => {
+  it('lists open issues newest first, in complete pages, and closed or all issues on request', async () => {
     const at = await aRepository()
     for (let n = 1; n <= 7; n++) await open(at, `t${n}`, { closed: n % 3 === 0 })
     assertList(await allot.as(ben, 'GET', `${at}/issues`), 'number', [7, 5, 4, 2, 1])
@@ -192,7 +192,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     assertList(await allot.as(ben, 'GET', `${at}/issues?page=9`), 'number', [], 5)
   })
 
-  it('finds by words of the title and by the author', async () => {
+  it('finds issues by words of the title and by the author', async () => {
     const at = await aRepository()
     await open(at, 'Crash on login: Ä')
     await open(at, 'Login page is SLOW', {}, ben)
@@ -214,7 +214,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     assertNotFound(await allot.as(ann, 'GET', '/repos/ann/nothing/issues'))
   })
 
-  it('finds by any words and state what looking at every title finds', async () => {
+  it('finds by any words and state the same issues as a scan of all titles', async () => {
     const words = ['ab', 'b', 'ß', 'x1', 'ünder']
     const aTitle = fc.array(fc.constantFrom(...words, 'B', '-'), { minLength: 1, maxLength: 4 })
     const state = fc.constantFrom('open', 'closed', 'all')
@@ -241,7 +241,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
 })
 
 describe('The scopes of issues', () => {
-  it('are read:issue and write:issue, and no others will do', async () => {
+  it('are read:issue and write:issue, and no other scope is accepted', async () => {
     const at = await aRepository()
     await open(at, 'one')
     const [reads, writes, other] = [
@@ -260,7 +260,7 @@ describe('The scopes of issues', () => {
 })
 
 describe('A host that keeps issues and releases itself', () => {
-  it('turns them off: their paths are those of nothing, and the API document does not have them', async () => {
+  it('turns their routes off: the paths are 404, and not in the API document', async () => {
     const without = await start({ repositories: false, issues: false })
     try {
       await without.as(without.root, 'POST', '/user/repos', { name: 'demo' })

@@ -46,7 +46,7 @@ const ENTRIES: [kind: string, body: Record<string, unknown>][] = [
 
 describe('PUT /admin/ledger/{kind}/{key}', () => {
   for (const [at, [kind, body]] of ENTRIES.entries())
-    it(`records ${kind} ${JSON.stringify(body)}, once however often it is sent`, async () => {
+    it(`records ${kind} ${JSON.stringify(body)}, and counts it once when it is sent again`, async () => {
       const before = await total()
       const path = `/admin/ledger/${kind}/entry-${at}`
       const made = await asRoot('PUT', path, body)
@@ -62,7 +62,7 @@ describe('PUT /admin/ledger/{kind}/{key}', () => {
       assert.equal(await total(), before)
     })
 
-  it('replaces the entry of that kind and key, wherever it was before', async () => {
+  it('replaces the entry of the same kind and key in any repository', async () => {
     const before = await total()
     const path = '/admin/ledger/artifacts/moving'
     await asRoot('PUT', path, { repository: 'alice/demo', name: 'x', size: 100 })
@@ -72,7 +72,7 @@ describe('PUT /admin/ledger/{kind}/{key}', () => {
     await asRoot('DELETE', path)
   })
 
-  it('takes any text of at most 255 bytes without control characters for a key', async () => {
+  it('accepts as a key any text of at most 255 bytes without control characters', async () => {
     for (const key of ['a/b', 'ä ö ü', '..', '%', '?&=#', '😀', 'x'.repeat(255), '__proto__']) {
       const path = `/admin/ledger/lfs/${encodeURIComponent(key)}`
       if (key === '..') continue
@@ -162,7 +162,7 @@ describe('POST /admin/ledger', () => {
     ...more,
   })
 
-  it('applies puts and deletes in their order, and says how many', async () => {
+  it('applies puts and deletes in order, and answers how many', async () => {
     const before = await total()
     const answer = await lines(
       ndjson(put('b1'), put('b2'), put('b1', { size: 7 }), { op: 'delete', kind: 'lfs', key: 'b2' }),
@@ -172,7 +172,7 @@ describe('POST /admin/ledger', () => {
     await asRoot('DELETE', '/admin/ledger/lfs/b1')
   })
 
-  it('takes an empty body and a line feed at the end', async () => {
+  it('accepts an empty body, and a line feed at the end', async () => {
     assert.deepEqual((await lines('')).body, { applied: 0 })
     assert.deepEqual((await lines(`${ndjson(put('feed'))}\n`)).body, { applied: 1 })
     await asRoot('DELETE', '/admin/ledger/lfs/feed')
@@ -199,14 +199,14 @@ describe('POST /admin/ledger', () => {
     ['a list in the place of lines', JSON.stringify([put('x')]), /^line 1: /],
   ]
   for (const [what, text, message] of BAD)
-    it(`answers 422 that names the line to ${what}, and applies nothing`, async () => {
+    it(`answers 422 with the number of the line to ${what}, and applies nothing`, async () => {
       const before = await total()
       assertError(await lines(text), 422, message)
       assertNotFound(await asRoot('GET', '/admin/ledger/lfs/x'))
       assert.equal(await total(), before)
     })
 
-  it('takes 10,000 lines, answers others while it applies them, and answers 413 to one more', async () => {
+  it('accepts 10,000 lines without blocking other requests, and answers 413 to one more', async () => {
     const before = await total()
     const many = Array.from({ length: 10_000 }, (_, at) => put(`many ${at}`, { kind: 'artifacts', size: 1 }))
     let done = false
@@ -233,7 +233,7 @@ describe('POST /admin/ledger', () => {
 })
 
 describe('The ledger', () => {
-  it('lets go of what belongs to a repository that is deleted, and takes its key again', async () => {
+  it('removes the entries of a deleted repository, whose keys can be used again', async () => {
     const bob = await allot.person()
     await as(bob.token, 'POST', '/user/repos', { name: 'demo' })
     const body = { repository: `${bob.name}/demo`, name: 'x', size: 5, on: 'issue', index: 1 }

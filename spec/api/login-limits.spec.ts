@@ -25,7 +25,7 @@ const failing = async (address: string, name: string, times: number) => {
 }
 
 describe('Failed logins', () => {
-  it('are 429 with Retry-After once there were too many, on every path, also with the right password', async () => {
+  it('are answered 429 with Retry-After once there are too many, on every path, even with the right password', async () => {
     const address = anAddress()
     await failing(address, 'alice', 3)
     for (const path of ['/user', '/version', '/no/such/path'])
@@ -37,12 +37,12 @@ describe('Failed logins', () => {
       }
   })
 
-  it('lock nobody out at another address', async () => {
+  it('do not lock out clients at other addresses', async () => {
     await failing(anAddress(), 'alice', 3)
     assert.equal((await signIn(anAddress(), 'alice', PASSWORD)).status, 200)
   })
 
-  it('for a name that does not exist are answered as for one that does', async () => {
+  it('get the same answers for an unknown name as for a known one', async () => {
     for (const name of ['alice', 'nobody']) {
       const address = anAddress()
       await failing(address, name, 3)
@@ -50,7 +50,7 @@ describe('Failed logins', () => {
     }
   })
 
-  it('for many names from one address end there, but not for those who have signed in from it before', async () => {
+  it('with many names block the address, except for users who have signed in from it before', async () => {
     const address = anAddress()
     assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
     for (let name = 0; name < 6; name++) await failing(address, `name${name}`, 1)
@@ -58,14 +58,14 @@ describe('Failed logins', () => {
     assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
   })
 
-  it('that come all at once are no more tries than one after another', async () => {
+  it('sent at once allow no more attempts than sent one after another', async () => {
     const address = anAddress()
     const answers = await Promise.all([...'12345678'].map((one) => signIn(address, 'alice', `wrong ${one}`)))
     const statuses = answers.map(({ status }) => status).sort()
     assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429, 429, 429])
   })
 
-  it('do not count right ones, however many come at once', async () => {
+  it('do not include successful logins, however many are sent at once', async () => {
     const address = anAddress()
     for (let round = 0; round < 2; round++) {
       const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(address, 'bob', PASSWORD)))
@@ -74,7 +74,7 @@ describe('Failed logins', () => {
     await failing(address, 'bob', 3)
   })
 
-  it('with tokens are 429 too, and a right token is taken all the same', async () => {
+  it('with tokens are answered 429 too, while a valid token is still accepted', async () => {
     const address = anAddress()
     const { token } = await allot.person()
     const withToken = (text: string) => ask(address, { authorization: `token ${text}` })
@@ -86,7 +86,7 @@ describe('Failed logins', () => {
     assert.equal((await signIn(address, 'alice', PASSWORD)).status, 200)
   })
 
-  it('are declared, as 429 of every route', async () => {
+  it('are declared as the 429 of every route', async () => {
     const { body } = await allot.request('GET', '/openapi.json')
     for (const path of Object.values(body.paths) as Record<string, { responses: object }>[])
       for (const { responses } of Object.values(path)) assert.ok('429' in responses)
@@ -94,7 +94,7 @@ describe('Failed logins', () => {
 })
 
 describe('Failed logins of git over HTTP', () => {
-  it('are counted with all others', async () => {
+  it('are counted together with those of the API', async () => {
     const served = await start({ login })
     try {
       const url = `${served.base}/root/demo/info/refs?service=git-upload-pack`
@@ -111,8 +111,8 @@ describe('Failed logins of git over HTTP', () => {
   })
 })
 
-describe('Where logins are counted', () => {
-  it('X-Forwarded-For is not believed unless proxies are trusted', async () => {
+describe('The address that logins are counted by', () => {
+  it('is not taken from X-Forwarded-For unless proxies are trusted', async () => {
     const bare = await start({ repositories: false, login })
     try {
       const wrong = (address: string) =>
@@ -124,7 +124,7 @@ describe('Where logins are counted', () => {
     }
   })
 
-  it('is the address that the host gives along with a Request', async () => {
+  it('is the one that the host passes with a Request', async () => {
     const bare = await start({ repositories: false, login })
     try {
       const request = () => new Request(`${bare.api}/user`, { headers: basic('root', 'x') })
@@ -139,7 +139,7 @@ describe('Where logins are counted', () => {
     }
   })
 
-  it('is nowhere when that is switched off, or the host has its own identity', async () => {
+  it('is none when counting is turned off, or the host authenticates itself', async () => {
     for (const options of [{ login: false as const }, { login, authenticate: () => null }]) {
       const bare = await start({ repositories: false, ...options })
       try {
@@ -152,7 +152,7 @@ describe('Where logins are counted', () => {
   })
 })
 
-/** Requests that are sent at once, and how many of them have no answer yet. */
+/** Sends requests at once, and counts those without a response. */
 const atOnce = <T>(count: number, send: (index: number) => Promise<T>) => {
   let pending = count
   const answers = Array.from({ length: count }, (_, index) => send(index).finally(() => pending--))
@@ -163,7 +163,7 @@ describe('Passwords', () => {
   const create = (who: Person, username: string) =>
     allot.as(who, 'POST', '/admin/users', { username, password: PASSWORD })
 
-  it('of many accounts that one administrator creates at once leave a slot to others', async () => {
+  it('of many accounts that one administrator creates at once leave a slot to other clients', async () => {
     const other = await allot.person('other-admin', { admin: true })
     const mine = atOnce(60, (index) => create(allot.root, `many${index}`))
     assert.equal((await create(other, 'between')).status, 201)
@@ -183,13 +183,13 @@ describe('Passwords', () => {
     await mine.answers
   })
 
-  it('of one name that is created many times at once make one account', async () => {
+  it('of concurrent requests for one name create one account', async () => {
     const statuses = (await atOnce(60, () => create(allot.root, 'once')).answers).map(({ status }) => status)
     assert.equal(statuses.filter((status) => status === 201).length, 1)
     assert.ok(statuses.every((status) => [201, 422, 503].includes(status)))
   })
 
-  it('are checked off the event loop, which goes on answering', async () => {
+  it('are checked without blocking the event loop', async () => {
     let pending = 0
     const logins = Array.from({ length: 8 }, async (_, at) => {
       pending++
@@ -199,7 +199,7 @@ describe('Passwords', () => {
     })
     for (let time = 0; time < 10; time++) assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.ok(pending > 0, 'the event loop waited for the passwords')
-    // A slow machine does not check all of them in the time that a request may wait.
+    // A slow machine cannot check all of them before the longest wait of a request.
     const answers = await Promise.all(logins)
     for (const answer of answers) if (answer.status !== 503) assertError(answer, 401)
     assert.ok(answers.some(({ status }) => status === 401))

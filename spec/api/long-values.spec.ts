@@ -7,9 +7,9 @@ import { KNOWN_VALUES, populate } from '../fuzz/populated.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 /**
- * No parameter and no member of a body leads to a key that the store cannot hold: whatever its length and its characters,
- * the answer is one that the route declares, it is not a 5xx, and a refusal names the parameter or the member. The table is
- * made of the declarations, so a new route is in it.
+ * No parameter and no member of a body leads to a key that the store cannot hold. For every length and every character,
+ * the status is one that the route declares, it is not a 5xx, and a refusal names the parameter or the member. The table is
+ * generated from the declarations, so it includes new routes.
  */
 const VALUES: [what: string, text: string][] = [
   ['256 letters', 'x'.repeat(256)],
@@ -29,7 +29,7 @@ type Schema = v.GenericSchema & {
   readonly options?: readonly unknown[]
 }
 
-/** A value that the schema takes, with words that name what is in the store. */
+/** A valid value of the schema, with the names of existing records. */
 const plain = (schema: Schema, name: string): unknown => {
   const { type, wrapped, entries, options } = schema
   if (type === 'optional' || type === 'nullish') return plain(wrapped!, name)
@@ -46,7 +46,7 @@ const plain = (schema: Schema, name: string): unknown => {
   )
 }
 
-/** Values of the schema with the text in one place each, and the name of that place. */
+/** Values of the schema with the text in one member each, and the name of that member. */
 const withText = (schema: Schema, name: string, text: string): [place: string, value: unknown][] => {
   const { type, wrapped, item, value, entries } = schema
   if (type === 'optional' || type === 'nullish') return withText(wrapped!, name, text)
@@ -139,7 +139,7 @@ describe('A value that is too long for a key of the store', () => {
 
   const all = routes as unknown as AnyRoute[]
   for (const route of all.filter(({ operationId }) => operationId !== 'adminExport'))
-    it(`gets an answer that ${route.method} ${route.path} declares, and no 5xx`, async () => {
+    it(`gets a status that ${route.method} ${route.path} declares, and no 5xx`, async () => {
       const clients = route.auth === 'optional' ? ['root', 'shy', 'nobody'] : ['root']
       for (const [what, text] of VALUES)
         for (const { place, path, body, type } of requestsOf(route, text))
@@ -168,7 +168,7 @@ describe('A value that is too long for a key of the store', () => {
         }
     })
 
-  it('is found nowhere by an embedding host, and refused where it would be stored', async () => {
+  it('is not found by an embedding host, and refused where it would be stored', async () => {
     const { quota, hosting, ledger } = allot.allot
     const long = 'x'.repeat(9000)
     assert.equal(await quota.rules.get(long), undefined)
@@ -195,7 +195,7 @@ describe('A search', () => {
   })
   after(() => allot.stop())
 
-  it('for a text that is longer than every name has no result, and for one of 9,000 letters it is 422, whoever asks and wherever', async () => {
+  it('for a text longer than every name has no result, and one of 9,000 letters is answered 422, for every client and route', async () => {
     const shy = (await allot.allot.hosting.accounts.byName('shy'))!
     const { secret: token } = await allot.allot.hosting.tokens.create(shy.id, 'spec', ['all'])
     const q = 'x'.repeat(255)

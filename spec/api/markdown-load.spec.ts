@@ -4,11 +4,11 @@ import { retryMeasurement } from '../support/retry.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 const SHORT_AND_SLOW = `${'>'.repeat(236)}<\n|*`
-/** 8.5 KB that no parser gets through in time: each row is filled up to all columns. */
+/** 8.5 KB that no parser finishes in time, because each row is padded to all columns. */
 const TABLE = `${'|a'.repeat(1023)}\n${'|-'.repeat(1023)}\n${'|\n'.repeat(2200)}`
 
 describe('Rendering while one client sends hostile texts', () => {
-  // A patient deadline: what is asked is who waits, not how long a busy machine takes.
+  // A long deadline: the spec is about who waits, not about the speed of the machine.
   let patient: TestServer
   before(async () => {
     patient = await start({ repositories: false, markdown: { deadline: 4000 } })
@@ -19,7 +19,7 @@ describe('Rendering while one client sends hostile texts', () => {
     patient.request('POST', '/markdown', { body: { Text, Mode: 'gfm' }, ...(token ? { token } : {}) })
   const times = (count: number, Text: string) => Array.from({ length: count }, () => ask(Text))
 
-  it('holds up no other request: GET /version beside 40 short texts that are slow', async () => {
+  it('delays no other request: GET /version during 40 short texts that are slow', async () => {
     await ask('x')
     await retryMeasurement(async () => {
       const waits: number[] = []
@@ -30,13 +30,13 @@ describe('Rendering while one client sends hostile texts', () => {
         waits.push(performance.now() - begun)
       }
       for (const { status } of await Promise.all(hostile)) assert.ok([200, 422, 503].includes(status))
-      // A parser in this thread would hold up nearly every one of these.
+      // A parser in this thread would delay nearly every one of these.
       waits.sort((left, right) => left - right)
       assert.ok(waits[10]! < 100, `half of them took ${waits[10]} ms and more`)
     })
   })
 
-  it("takes the client's own share only: another client's text is rendered meanwhile", async () => {
+  it("uses the client's own share only: another client's text is rendered meanwhile", async () => {
     const { token } = await patient.person()
     const hostile = times(104, TABLE)
     const answer = await ask('*a*', token)

@@ -20,7 +20,7 @@ describe('POST /markdown', () => {
     assert.equal(answer.text, '<h1 id="user-content-hi-there" dir="auto">Hi <em>there</em></h1>\n')
   })
 
-  it('takes Mode, Context and Wiki, and lower case too', async () => {
+  it('accepts Mode, Context and Wiki, and their names in lower case', async () => {
     const Context = `${new URL(allot.base).pathname.replace(/\/$/, '')}/alice/demo`
     const link = (path: string) => `<a href="${allot.base}/alice/demo/${path}" rel="nofollow">a</a>`
     assert.ok((await render({ Text: '[a](b)', Mode: 'gfm', Context })).text.includes(link('b')))
@@ -55,7 +55,7 @@ describe('POST /markdown', () => {
     assert.deepEqual(await linkedFor(scoped, 'gfm'), ['ROOT', 'open'])
   })
 
-  it('renders nothing as nothing', async () => {
+  it('renders an empty text as empty HTML', async () => {
     for (const body of [{}, { Text: '' }, '']) {
       const headers = { 'content-type': 'application/json' }
       const { status, text } = await allot.request('POST', '/markdown', { body, headers })
@@ -75,7 +75,7 @@ describe('POST /markdown', () => {
       assertError(await allot.request('POST', '/markdown', { body, headers }), 422, message)
     })
 
-  it('answers 422 to a text that takes too long, and others meanwhile', async () => {
+  it('answers 422 to a text that takes too long, and serves other clients meanwhile', async () => {
     await retryMeasurement(async () => {
       const hostile = render({ Text: '[a]('.repeat(100_000) })
       const begun = performance.now()
@@ -87,7 +87,7 @@ describe('POST /markdown', () => {
   })
 })
 
-/** 240 bytes that take a parser 100 ms and more. */
+/** 240 bytes that take a parser at least 100 ms. */
 describe('POST /markdown/raw', () => {
   const raw = (body: string | Uint8Array, type = 'text/plain') =>
     allot.request('POST', '/markdown/raw', { body, headers: { 'content-type': type } })
@@ -101,7 +101,7 @@ describe('POST /markdown/raw', () => {
     assert.equal((await raw('')).text, '')
   })
 
-  it('answers 415 to another type, 422 to what is no text, and 413 to what is too long', async () => {
+  it('answers 415 to another type, 422 to a body that is not Unicode, and 413 to one that is too long', async () => {
     assertError(await raw('x', 'application/json'), 415)
     assertError(await raw(new Uint8Array([0xff, 0xfe])), 422, /UTF-8/)
     assertError(await raw('x'.repeat(1024 * 1024 + 1)), 413)

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { assertError, assertList } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** Pairs of names that had one key in the store, or ran into each other, while keys of long strings were not escaped. */
+/** Pairs of names that share a key, or run into each other, unless keys of long strings are escaped. */
 const [NUL, PAIR] = ['\0'.repeat(63), '\x04\0'.repeat(63)]
 const [G, N, Z] = ['g', 'n', 'z'].map((one) => one.repeat(64)) as [string, string, string]
 
@@ -49,7 +49,7 @@ describe('A control character', () => {
 })
 
 describe('Two names of 64 characters and more', () => {
-  it('are never one: a ledger entry does not replace one with another key', async () => {
+  it('are kept apart: a ledger entry does not replace an entry with another key', async () => {
     const before = await used()
     assertError(await ledger('lfs', NUL, 'x', 1000), 422, /^key: /)
     assertError(await ledger('lfs', PAIR, 'x', 7), 422, /^key: /)
@@ -62,7 +62,7 @@ describe('Two names of 64 characters and more', () => {
     assert.equal((await used()).git.LFS, Number(before.git.LFS) + 1007)
   })
 
-  it('are listed each by itself, whatever the names of artifacts hold', async () => {
+  it('are listed separately, whatever characters the names of artifacts have', async () => {
     assertError(await ledger('artifacts', `y\0artifacts\0${Z}`, N), 422, /^key: /)
     const names = [`${N}\0artifacts\0y`, N, `${N}\0`, `${N}\x04\0`, `${N}\x01artifacts\x01y`]
     for (const [index, name] of names.entries())
@@ -79,7 +79,7 @@ describe('Two names of 64 characters and more', () => {
     )
   })
 
-  it('of groups have members of their own', async () => {
+  it('of groups have separate members', async () => {
     const longer = `${G} h`
     for (const name of [G, longer]) await asRoot('POST', '/admin/quota/groups', { name, rules: [] })
     assertError(await asRoot('POST', '/admin/quota/groups', { name: `${G}\0h`, rules: [] }), 422, /^name: /)
@@ -90,7 +90,7 @@ describe('Two names of 64 characters and more', () => {
     ])
   })
 
-  it('of tokens are two, and both are refused where they have control characters', async () => {
+  it('of tokens are kept apart, and refused when they have control characters', async () => {
     for (const name of [NUL, PAIR])
       assertError(
         await allot.as(alice, 'POST', '/users/alice/tokens', { name, scopes: ['all'] }),
@@ -104,7 +104,7 @@ describe('Two names of 64 characters and more', () => {
       )
   })
 
-  it('of repositories are refused when they are too long, before anything is looked up', async () => {
+  it('of repositories are refused without a lookup when they are too long', async () => {
     assertError(
       await allot.as(alice, 'PATCH', '/repos/alice/demo', { name: 'x'.repeat(9000) }),
       422,

@@ -7,7 +7,7 @@ import { type Answer, type Person, start, type TestServer } from '../support/tes
 
 type Step = () => Promise<unknown>
 
-/** A driver that lets something else happen just before the next write, or just after the next read. */
+/** A driver that runs a callback just before the next write, or just after the next read. */
 const interrupted = () => {
   const real = memory()
   const armed: { write?: Step | undefined; read?: Step | undefined } = {}
@@ -44,7 +44,7 @@ const asRoot = async (method: string, path: string, body?: unknown) => {
   return answer
 }
 
-/** An organization with a repository, that two people own. */
+/** An organization with a repository and two owners. */
 const team = async () => {
   const [lost, other] = [await allot.person(), await allot.person()]
   const org = `team-${lost.name}`
@@ -54,7 +54,7 @@ const team = async () => {
   return { lost, other, org }
 }
 
-/** The request, before whose write the person is made an ordinary member, or none at all. */
+/** Sends a request, and demotes or removes the member before its write. */
 const meanwhile = async (step: Step, ask: () => Promise<Answer>): Promise<Answer> => {
   let happened = false
   armed.write = async () => {
@@ -90,9 +90,9 @@ const OWNERS: [what: string, ask: (team: Team) => Promise<Answer>][] = [
   ],
 ]
 
-describe('Whoever loses a right while a request is under way', () => {
+describe('A user who loses a right during a request', () => {
   for (const [what, ask] of OWNERS)
-    it(`does not ${what} any more`, async () => {
+    it(`can no longer ${what}`, async () => {
       const made = await team()
       const { lost, other, org } = made
       const demote = () => asRoot('PUT', `/orgs/${org}/members/${lost.name}`, { role: 'member' })
@@ -103,7 +103,7 @@ describe('Whoever loses a right while a request is under way', () => {
       assertNotFound(await allot.as(allot.root, 'GET', `/orgs/${org}/members/root`))
     })
 
-  it('does not create a repository in an organization any more', async () => {
+  it('can no longer create a repository in the organization', async () => {
     const { lost, org } = await team()
     const dismiss = () => asRoot('DELETE', `/orgs/${org}/members/${lost.name}`)
     const ask = () => allot.as(lost, 'POST', `/orgs/${org}/repos`, { name: 'late' })
@@ -111,7 +111,7 @@ describe('Whoever loses a right while a request is under way', () => {
     assertList(await asRoot('GET', `/orgs/${org}/repos`), 'name', ['demo'])
   })
 
-  it('does not give a repository to an organization that is no longer its own', async () => {
+  it('can no longer transfer a repository to the organization', async () => {
     const { lost, org } = await team()
     await allot.as(lost, 'POST', '/user/repos', { name: 'gift' })
     const demote = () => asRoot('PUT', `/orgs/${org}/members/${lost.name}`, { role: 'member' })
@@ -120,7 +120,7 @@ describe('Whoever loses a right while a request is under way', () => {
     await asRoot('GET', `/repos/${lost.name}/gift`)
   })
 
-  it('changes nothing of whoever has the name by then', async () => {
+  it('changes nothing of the account that has the name by then', async () => {
     const { lost, org } = await team()
     const rename = async () => {
       await asRoot('PATCH', `/repos/${org}/demo`, { name: 'renamed' })
@@ -142,7 +142,7 @@ describe('A quota group', () => {
         allot.as(allot.root, 'POST', `/admin/users/${name}/quota/groups`, { groups: ['late'] }),
     ],
   ] as const)
-    it(`is not ${what} an account that is deleted meanwhile`, async () => {
+    it(`is not ${what} an account that is deleted during the request`, async () => {
       await allot.as(allot.root, 'POST', '/admin/quota/groups', { name: 'late' })
       const { name } = await allot.person()
       const answer = await meanwhile(
@@ -155,7 +155,7 @@ describe('A quota group', () => {
 })
 
 describe('A list of what counts toward quota', () => {
-  it('has the names and the total of one moment', async () => {
+  it('has the names and the total of one snapshot', async () => {
     const person = await allot.person()
     await allot.as(person, 'POST', '/user/repos', { name: 'demo' })
     const put = { kind: 'artifacts', key: person.name, name: 'a', size: 1, run: 1 } as const

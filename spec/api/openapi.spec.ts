@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is walked as what it is, JSON
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as JSON
 const theDocument = async (): Promise<any> => (await allot.request('GET', '/openapi.json')).body
 
 describe('GET /openapi.json', () => {
@@ -28,13 +28,13 @@ describe('GET /openapi.json', () => {
     assert.deepEqual(document.servers, [{ url: allot.api }])
   })
 
-  it("carries the interface's version 1.1.1, and Allot's own beside it", async () => {
+  it("has the version 1.1.1 of the interface, and Allot's own version", async () => {
     const { info } = await theDocument()
     const { Version } = (await allot.request('GET', '/version')).body
     assert.deepEqual([info.version, info['x-allot-version']], ['1.1.1', Version])
   })
 
-  it('is what the committed copy says', () => {
+  it('equals the committed copy', () => {
     assert.deepEqual(
       committedDocument(),
       currentDocument(),
@@ -42,7 +42,7 @@ describe('GET /openapi.json', () => {
     )
   })
 
-  it('has every route with its own operation, and every reference in it leads somewhere', async () => {
+  it('has each route as one operation, and no broken reference', async () => {
     const document = await theDocument()
     const ids = new Set<string>()
     for (const { method, path, operationId } of routes) {
@@ -55,7 +55,7 @@ describe('GET /openapi.json', () => {
       assert.ok(names.includes(name!), name)
   })
 
-  it('tells parameters, bodies, pages, scopes and what each status holds', async () => {
+  it('describes parameters, bodies, paging, scopes and the content of each status', async () => {
     const { paths } = await theDocument()
     const rule = paths['/admin/quota/rules'].post
     assert.deepEqual(rule.requestBody.content['application/json'].schema.required, ['name', 'limit'])
@@ -73,7 +73,7 @@ describe('GET /openapi.json', () => {
   })
 })
 
-/** An answer to a request whose Host header fetch would not send. */
+/** The response to a request with a Host header that fetch cannot send. */
 const withHost = async (host: string, method: string, path: string): Promise<Answer> => {
   const sent = httpRequest(allot.api + path, { method, headers: { host } })
   sent.end()
@@ -82,16 +82,16 @@ const withHost = async (host: string, method: string, path: string): Promise<Ans
   return { status: message.statusCode!, headers: new Headers(), text, body: JSON.parse(text) }
 }
 
-/** A path with something in the place of every parameter. */
+/** A path with a value for every parameter. */
 const filled = ({ path }: Route<never, never>) =>
   path
     .replace(/\{(?:id|index|attachment_id)\}/g, '1')
     .replace('{kind}', 'lfs')
     .replace(/\{\w+\}/g, 'nothing-there')
 
-describe('Every route answers as it is declared', () => {
+describe('Every route answers as declared', () => {
   const all = routes as unknown as Route<never, never>[]
-  // Where a rule does not exist, 404 comes before every refusal of the body.
+  // For an unknown rule, 404 precedes every error of the body.
   before(() => allot.allot.quota.rules.create({ name: 'nothing-there', limit: 1, subjects: [] }))
   for (const route of all) {
     const { method, auth, scope, body, accepts } = route
@@ -114,10 +114,10 @@ describe('Every route answers as it is declared', () => {
         assertRefused(await allot.request(method, path, { token }), 403)
       })
     if (auth === 'admin')
-      it(`${name}: 403 to whoever is no administrator`, async () => {
+      it(`${name}: 403 to a user who is not an administrator`, async () => {
         assertError(await allot.request(method, path, { token: (await allot.person()).token }), 403)
       })
-    it(`${name}: 405 to a method that its path does not take`, async () => {
+    it(`${name}: 405 to a method that the path does not accept`, async () => {
       const taken = all.filter((one) => one.path === route.path).map((one) => one.method as string)
       const other = ['POST', 'PUT', 'PATCH', 'DELETE'].find((one) => !taken.includes(one))
       if (other === undefined) return
@@ -126,7 +126,7 @@ describe('Every route answers as it is declared', () => {
       for (const one of taken) assert.ok(answer.headers.get('allow')?.split(', ').includes(one))
     })
     if (body !== undefined && accepts === undefined)
-      it(`${name}: 422 to a body that is no object, 415 to one of another type, 413 to one that is too long`, async () => {
+      it(`${name}: 422 to a body that is not an object, 415 to another content type, 413 to one that is too long`, async () => {
         const ask = (text: string, type: string) =>
           allot.request(method, path, {
             token: allot.root.token,
@@ -141,7 +141,7 @@ describe('Every route answers as it is declared', () => {
 })
 
 describe('GET /api/swagger', () => {
-  it('is a page that loads nothing from elsewhere', async () => {
+  it('is a page that loads nothing from other hosts', async () => {
     const page = await fetch(`${allot.base}/api/swagger`)
     const html = await page.text()
     assert.equal(page.status, 200)
@@ -153,7 +153,7 @@ describe('GET /api/swagger', () => {
     assert.match(await (await fetch(allot.base + document)).text(), /"openapi":"3\.1\.0"/)
   })
 
-  it('is where errors point to, also below a prefix', async () => {
+  it('is the `url` of errors, also below a prefix', async () => {
     const { body } = await allot.request('GET', '/user')
     assert.equal((await fetch(body.url)).status, 200)
   })

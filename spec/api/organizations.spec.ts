@@ -28,7 +28,7 @@ describe('POST /orgs', () => {
     assertList(await allot.as(alice, 'GET', '/user/orgs'), 'name', ['Acme'])
   })
 
-  it('is done by administrators for any user', async () => {
+  it('lets an administrator create an organization for any user', async () => {
     const alice = await allot.person()
     const path = `/admin/users/${alice.name}/orgs`
     assert.equal((await allot.as(allot.root, 'POST', path, { username: 'for-alice' })).status, 201)
@@ -37,7 +37,7 @@ describe('POST /orgs', () => {
     assertNotFound(await allot.as(allot.root, 'POST', '/admin/users/nobody/orgs', { username: 'other' }))
   })
 
-  it('and seen by them all, page by page, whoever may know of them else', async () => {
+  it('lists every organization for administrators, in pages', async () => {
     const alice = await allot.person()
     await allot.as(alice, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
     const all = await allot.as(allot.root, 'GET', '/admin/orgs?limit=50')
@@ -81,7 +81,7 @@ describe('/orgs/{org}/members/{username}', () => {
     assertNotFound(await allot.as(owner, 'PUT', '/orgs/team/members/team'))
   })
 
-  it('tells who is a member to members and administrators alone', async () => {
+  it('answers whether a user is a member to members and administrators only', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'asked' })
     await allot.as(owner, 'PUT', `/orgs/asked/members/${member.name}`)
@@ -92,7 +92,7 @@ describe('/orgs/{org}/members/{username}', () => {
     assertNotFound(await allot.as(owner, 'GET', `/orgs/asked/members/${other.name}`))
   })
 
-  it('lets owners make owners, and keeps at least one', async () => {
+  it('lets owners add owners, and keeps at least one owner', async () => {
     const [owner, second] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'two' })
     assertError(await allot.as(owner, 'DELETE', `/orgs/two/members/${owner.name}`), 409)
@@ -103,7 +103,7 @@ describe('/orgs/{org}/members/{username}', () => {
     assertError(await allot.as(second, 'PUT', `/orgs/two/members/${owner.name}`, { role: 'king' }), 422)
   })
 
-  it('lets owners take out a member who has hidden itself since', async () => {
+  it('lets owners remove a member who is hidden from them by now', async () => {
     const [owner, shy] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'hiding' })
     const path = `/orgs/hiding/members/${shy.name}`
@@ -113,7 +113,7 @@ describe('/orgs/{org}/members/{username}', () => {
     assertNotFound(await allot.as(owner, 'DELETE', path))
   })
 
-  it('lets everyone leave, and nobody but owners take out another', async () => {
+  it('lets every member leave, and only owners remove other members', async () => {
     const [owner, one, other] = [await allot.person(), await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'leaving' })
     for (const who of [one, other]) await allot.as(owner, 'PUT', `/orgs/leaving/members/${who.name}`)
@@ -122,8 +122,8 @@ describe('/orgs/{org}/members/{username}', () => {
   })
 })
 
-describe('An owner whom somebody else added', () => {
-  /** An organization that a person was made an owner of, and whose founder is gone. */
+describe('An owner who was added by another user', () => {
+  /** An organization with an added owner, and without its founder. */
   const imposed = async (name: string) => {
     const [founder, alice] = [await allot.person(), await allot.person()]
     await allot.as(founder, 'POST', '/orgs', { username: name })
@@ -136,7 +136,7 @@ describe('An owner whom somebody else added', () => {
     return body.find((one: { name: string }) => one.name === name)?.owners_count
   }
 
-  it('can leave as the last one, and administrators see that the organization has no owner', async () => {
+  it('can leave as the last owner, and administrators see that the organization has none', async () => {
     const { alice, own } = await imposed('left')
     assert.equal(await ownersOf('left'), 1)
     assertNoContent(await allot.as(alice, 'DELETE', own))
@@ -147,7 +147,7 @@ describe('An owner whom somebody else added', () => {
     assert.equal(await ownersOf('left'), 1)
   })
 
-  it('can become an ordinary member as the last one', async () => {
+  it('can become an ordinary member as the last owner', async () => {
     const { alice, own } = await imposed('stepped-down')
     assertNoContent(await allot.as(alice, 'PUT', own, { role: 'member' }))
     assert.equal(await ownersOf('stepped-down'), 0)
@@ -166,7 +166,7 @@ describe('An owner whom somebody else added', () => {
     assert.equal(await ownersOf('unwanted'), undefined)
   })
 
-  it('is the founder again in nothing: who was demoted and added again may leave', async () => {
+  it("loses the founder's duties when demoted: an owner who is added again may leave", async () => {
     const { founder, alice } = await imposed('returned')
     const path = `/orgs/returned/members/${founder.name}`
     assertNoContent(await allot.as(alice, 'PUT', path, { role: 'owner' }))
@@ -176,7 +176,7 @@ describe('An owner whom somebody else added', () => {
 })
 
 describe('Owners of an organization', () => {
-  it('can always be made fewer by an administrator, the founder included', async () => {
+  it('can all be removed by an administrator, the founder included', async () => {
     for (const [name, method, body] of [
       ['demoted', 'PUT', { role: 'member' }],
       ['dismissed', 'DELETE', undefined],
@@ -190,7 +190,7 @@ describe('Owners of an organization', () => {
     }
   })
 
-  it('can be made fewer by the host, in the name of an administrator', async () => {
+  it('can be removed by the host in the name of an administrator', async () => {
     const founder = await allot.person()
     const { organizations } = allot.allot.hosting
     const { id } = await organizations.create(founder.id, { name: 'hosted' })
@@ -205,7 +205,7 @@ describe('Owners of an organization', () => {
 })
 
 describe('DELETE /orgs/{org}', () => {
-  it('is for owners and administrators, and leaves nothing of the organization', async () => {
+  it('deletes the organization completely, for owners and administrators', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'doomed' })
     await allot.as(owner, 'PUT', `/orgs/doomed/members/${member.name}`)
@@ -220,7 +220,7 @@ describe('DELETE /orgs/{org}', () => {
     assertNotFound(await allot.as(other, 'DELETE', `/orgs/${other.name}`))
   })
 
-  it('answers 404 to those who may not see the organization', async () => {
+  it('answers 404 to users who may not see the organization', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'unseen', visibility: 'private' })
     assertNotFound(await allot.as(other, 'DELETE', '/orgs/unseen'))
@@ -253,8 +253,8 @@ describe('DELETE /orgs/{org}', () => {
   })
 })
 
-describe('An account that alone owns many organizations', () => {
-  it('is deleted with all of them when purge is set, and with none that has another owner', async () => {
+describe('An account that is the only owner of many organizations', () => {
+  it('is deleted with all of them when purge is set, but not with those that have another owner', async () => {
     const [victim, other] = [await allot.person(), await allot.person()]
     const { hosting } = allot.allot
     for (let index = 0; index < 60; index++)
@@ -270,7 +270,7 @@ describe('An account that alone owns many organizations', () => {
 })
 
 describe('A private organization', () => {
-  it('does not exist for those who do not belong to it', async () => {
+  it('does not exist for users who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'quiet', visibility: 'private' })
     for (const viewer of [undefined, other]) {

@@ -74,7 +74,7 @@ describe('A generic package', () => {
     assert.equal((await registry('GET', 'ALICE/generic/Tool/1.0.0/TOOL.bin')).status, 200)
   })
 
-  it('has no file twice, and keeps the first', async () => {
+  it('refuses a file that exists, and keeps the first', async () => {
     const path = 'alice/generic/twice/1/a'
     assert.equal(await put(path, alice, 'one'), 201)
     const before = await used('alice')
@@ -86,7 +86,7 @@ describe('A generic package', () => {
     assert.equal((await registry('GET', path)).bytes.toString(), 'one')
   })
 
-  it('has many files and versions, which go one by one', async () => {
+  it('has several files and versions, which can be deleted one by one', async () => {
     const before = [await used('alice'), filesOnDisk('packages')]
     for (const [version, file] of [
       ['1', 'a'],
@@ -106,7 +106,7 @@ describe('A generic package', () => {
     assert.deepEqual([await used('alice'), filesOnDisk('packages')], before)
   })
 
-  it('may be empty, and of any characters that are allowed', async () => {
+  it('may be empty, and have every allowed character in its name', async () => {
     const name = encodeURIComponent('a b~(1)+[x]{y}@#$%^&=:;!.tar.gz')
     assert.equal(await put(`alice/generic/chars/${encodeURIComponent('1.0+beta_2')}/${name}`, alice, ''), 201)
     const { status, bytes } = await registry('GET', `alice/generic/chars/1.0%2Bbeta_2/${name}`)
@@ -115,7 +115,7 @@ describe('A generic package', () => {
 })
 
 describe('GET /packages/{owner}', () => {
-  it('lists the versions, the newest first, by type and by name', async () => {
+  it('lists the versions newest first, filtered by type and by name', async () => {
     const carol = await allot.person('carol')
     for (const name of ['first', 'second', 'third']) await put(`carol/generic/${name}/1.0/a`, carol)
     await put('carol/generic/third/1.0/b', carol)
@@ -140,7 +140,7 @@ describe('GET /packages/{owner}', () => {
     })
   })
 
-  it('has the files of a version with their hashes', async () => {
+  it('lists the files of a version with their hashes', async () => {
     const content = randomBytes(100)
     await put('alice/generic/hashes/1/a.bin', alice, content)
     const { status, body } = await allot.as(bob, 'GET', '/packages/alice/generic/hashes/1/files')
@@ -157,7 +157,7 @@ describe('GET /packages/{owner}', () => {
     })
   })
 
-  it('is what /user/quota/packages shows, whose html_url works', async () => {
+  it('agrees with /user/quota/packages, whose html_url works', async () => {
     const dave = await allot.person('dave')
     await put('dave/generic/shown/1.0/a', dave, 'abc')
     await put('dave/generic/shown/1.0/b.txt', dave, 'abcd')
@@ -177,7 +177,7 @@ describe('GET /packages/{owner}', () => {
     assert.equal(await (await fetch(href!)).text(), 'abc')
   })
 
-  it('and DELETE takes a version away', async () => {
+  it('and DELETE removes a version', async () => {
     await put('alice/generic/gone/1/a', alice)
     const at = '/packages/alice/generic/gone/1'
     assert.equal((await allot.as(undefined, 'DELETE', at)).status, 401)
@@ -190,7 +190,7 @@ describe('GET /packages/{owner}', () => {
 })
 
 describe('Who may', () => {
-  it('read is who may know of the owner, and write the owner, its members and administrators', async () => {
+  it('read a package is every viewer of its owner, and write it the owner, its members and administrators', async () => {
     await allot.as(alice, 'POST', '/orgs', { username: 'acme' })
     await allot.as(alice, 'PUT', '/orgs/acme/members/bob')
     const stranger = await allot.person('stranger')
@@ -217,7 +217,7 @@ describe('Who may', () => {
     assert.equal((await fetch(`${allot.base}/hidden/-/packages/generic/mine/1`)).status, 401)
   })
 
-  it('needs read:package and write:package', async () => {
+  it('use a token needs the scopes read:package and write:package', async () => {
     await put('alice/generic/scopes/1/a', alice)
     const reader = { token: await allot.scoped(alice, 'read:package') }
     const writer = { token: await allot.scoped(alice, 'write:package') }
@@ -235,7 +235,7 @@ describe('Who may', () => {
   })
 })
 
-describe('What is not as it should be leaves nothing', () => {
+describe('A faulty upload is refused and leaves nothing', () => {
   const bad: [what: string, path: string, status: number][] = [
     ['a path as a package', '..%2F..%2Fetc/1/a', 400],
     ['dots as a package', '%2E%2E/1/a', 400],
@@ -259,7 +259,7 @@ describe('What is not as it should be leaves nothing', () => {
       assert.deepEqual([await used('alice'), filesOnDisk()], before)
     })
 
-  it('more than is taken, with and without a length', async () => {
+  it('a file above the limit, with and without a length', async () => {
     const before = [await used('alice'), filesOnDisk()]
     assert.equal(await put('alice/generic/large/1/a', alice, Buffer.alloc(100_001)), 413)
     const answer = await fetch(`${allot.base}/api/packages/alice/generic/large/1/a`, {
@@ -273,7 +273,7 @@ describe('What is not as it should be leaves nothing', () => {
     assert.deepEqual([await used('alice'), filesOnDisk()], before)
   })
 
-  it('a body that is cut short', async () => {
+  it('a truncated body', async () => {
     const before = filesOnDisk()
     const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
     socket.on('error', () => undefined)
@@ -288,7 +288,7 @@ describe('What is not as it should be leaves nothing', () => {
 })
 
 describe('An owner of packages', () => {
-  it('is not deleted with them unless that is asked for, and then nothing of them is left', async () => {
+  it('is deleted with the packages only when purge is set, and then completely', async () => {
     const before = filesOnDisk('packages')
     const erin = await allot.person('erin')
     for (const file of ['a', 'b', 'c']) await put(`erin/generic/x/1/${file}`, erin)
@@ -301,7 +301,7 @@ describe('An owner of packages', () => {
 })
 
 describe('A host that keeps packages itself', () => {
-  it('turns them off', async () => {
+  it('turns the routes of packages off', async () => {
     const without = await start({ packages: false })
     assert.equal((await fetch(`${without.base}/api/packages/root/generic/a/1/b`)).status, 404)
     assert.equal((await without.as(without.root, 'GET', '/packages/root')).status, 404)

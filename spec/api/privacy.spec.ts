@@ -6,24 +6,24 @@ import type { Route } from '../../lib/http/index.ts'
 import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
 import { filled, MARK } from './filled.ts'
 
-/** As long as the names of what is hidden, and the name of nothing. */
+/** As long as the names of hidden content, and the name of nothing. */
 const NOTHING = 'none'
 
 interface World {
   allot: TestServer
-  /** Signed in, owns something of its own, and belongs to nothing that is hidden. */
+  /** Signed in, has a repository, and does not belong to hidden content. */
   outsider: Person
 }
 
 const all = routes as unknown as Route<never, never>[]
 
-/** A step of the preparation, which must succeed. */
+/** Asserts that a step of the preparation succeeds. */
 const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>): Promise<void> => {
   const { status, text } = await as(...asked)
   assert.ok(status < 300, `${asked.slice(1, 3).join(' ')}: ${status} ${text}`)
 }
 
-/** What everyone may know of: the same in both worlds, with the same ids, for it is made first. */
+/** Visible content. It is created first, so that it has the same ids in both instances. */
 const openWorld = async (): Promise<World & { alice: Person }> => {
   const allot = await start({ repositories: false })
   const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
@@ -37,7 +37,7 @@ const openWorld = async (): Promise<World & { alice: Person }> => {
   return { allot, alice, outsider }
 }
 
-/** The same world with a hidden user, a hidden organization and private repositories in it, tied to what is open. */
+/** The same instance with a hidden user, a hidden organization and private repositories, related to the visible content. */
 const worldWithSecrets = async (): Promise<World> => {
   const { allot, alice, outsider } = await openWorld()
   const hidden = await allot.person(`${MARK}-user`, { email: `${MARK}@example.test` })
@@ -80,7 +80,7 @@ const worldWithSecrets = async (): Promise<World> => {
   const rule = { name: `${MARK} rule`, limit: 1, subjects: ['size:all'] }
   await made(allot, allot.root, 'POST', '/admin/quota/groups', { name: `${MARK}-group`, rules: [rule] })
   await made(allot, allot.root, 'PUT', `/admin/quota/groups/${MARK}-group/users/alice`)
-  // At last, so that everyone could be tied to it before.
+  // Hidden last, so that others could be related to them before.
   await made(allot, allot.root, 'PATCH', `/admin/users/${hidden.name}`, { visibility: 'private' })
   return { allot, outsider }
 }
@@ -125,7 +125,7 @@ const queriesOf = (route: Route<never, never>): string[] => {
   return route.paging === undefined ? [''] : QUERIES.slice(0, 3)
 }
 
-/** All that an answer says, without the time, the port and what is random. */
+/** The whole response, without the time, the port and random values. */
 const saidBy = ({ status, headers, text }: Answer) => {
   const kept = [...headers].filter(([name]) => !['date', 'etag', 'keep-alive', 'connection'].includes(name))
   return JSON.stringify([status, kept, text])
@@ -139,17 +139,17 @@ const VIEWERS: [who: string, of: (world: World) => Person | undefined][] = [
   ['another user', ({ outsider }) => outsider],
 ]
 
-describe('What is private', () => {
+describe('Private content', () => {
   for (const route of all.filter(({ method }) => method === 'GET'))
     for (const [who, of] of VIEWERS)
-      it(`is in no answer of GET ${route.path} to ${who}, and in none of its counts`, async () => {
+      it(`is in no answer of GET ${route.path} to ${who}, and in no count of it`, async () => {
         for (const path of filled(route.path))
           for (const query of queriesOf(route)) {
             const ask = ({ allot }: World, person: Person | undefined) =>
               allot.as(person, 'GET', path + query)
             const answer = await ask(secretive, of(secretive))
             const said = saidBy(answer)
-            // What was asked for is in the links of a page, and a page is found only of what is not hidden.
+            // Links repeat the request, and only lists of visible content have links.
             assert.ok(!said.replaceAll(query, '').includes(MARK), `${path}${query}: ${said}`)
             assert.equal(said, saidBy(await ask(open, of(open))), `${path}${query}`)
             if (path.includes(MARK)) assert.ok(answer.status >= 400, `${path}${query}: ${said}`)
@@ -157,7 +157,7 @@ describe('What is private', () => {
       })
 })
 
-/** A body that each method takes, so that nothing but the path decides. */
+/** A valid body for each method, so that only the path decides. */
 const BODIES: Record<string, object> = {
   repoEdit: { description: 'x' },
   repoTransfer: { new_owner: 'owned' },
@@ -167,7 +167,7 @@ const BODIES: Record<string, object> = {
   userCreateToken: { name: 'x', scopes: ['read:user'] },
 }
 
-/** Paths that name something hidden, once as it is called and once as nothing is. */
+/** Paths of hidden content, each with the same path of missing content. */
 const hiddenPaths = (path: string): [hidden: string, missing: string][] =>
   filled(path)
     .filter((one) => one.includes(MARK))
@@ -178,7 +178,7 @@ describe('A private thing', () => {
   it('has paths to compare', () => assert.ok(named.length > 30))
 
   for (const { method, path: pattern, operationId, body } of named)
-    it(`is answered by ${method} ${pattern} as one that does not exist, byte for byte`, async () => {
+    it(`is answered by ${method} ${pattern} like a missing one, byte for byte`, async () => {
       const given = body && (BODIES[operationId] ?? {})
       for (const [hidden, missing] of hiddenPaths(pattern))
         for (const [who, of] of VIEWERS) {
@@ -192,7 +192,7 @@ describe('A private thing', () => {
         }
     })
 
-  it('is answered with every other method as one that does not exist', async () => {
+  it('is answered to every other method like a missing one', async () => {
     for (const [hidden, missing] of ['/repos/{owner}/{repo}', '/users/{username}', '/orgs/{org}'].flatMap(
       hiddenPaths,
     ))
@@ -206,7 +206,7 @@ describe('A private thing', () => {
       }
   })
 
-  it('that is named in a body is one that does not exist', async () => {
+  it('that is named in a body is answered like a missing one', async () => {
     const { allot, outsider } = secretive
     const transfer = (owner: string) =>
       allot.as(outsider, 'POST', '/repos/outsider/own/transfer', { new_owner: owner })
@@ -220,7 +220,7 @@ describe('A private thing', () => {
       )
   })
 
-  it('of another scope is refused before anything is looked up', async () => {
+  it('is refused before any lookup when the token lacks the scope', async () => {
     const { allot, outsider } = secretive
     const token = await allot.scoped(outsider, 'read:misc')
     for (const name of [MARK, NOTHING])

@@ -8,7 +8,7 @@ import { start, type TestServer } from '../support/test-server.ts'
 let allot: TestServer | undefined
 afterEach(() => allot?.stop())
 
-/** A server whose default group has one rule of 100 bytes over everything, and what it tells. */
+/** A server whose default group has one rule of 100 bytes over everything, and the events that it emits. */
 const listening = async (quota: AllotOptions['quota'] = {}, log?: AllotOptions['log']) => {
   const server = await start({ quota: { defaultGroups: ['free'], ...quota }, ...(log ? { log } : {}) })
   allot = server
@@ -26,14 +26,14 @@ const listening = async (quota: AllotOptions['quota'] = {}, log?: AllotOptions['
   return { server, told, listener, use }
 }
 
-/** Events are told after the answer to the write: a turn of the loop or two later, or a few round trips. */
+/** Events follow the response to the write, a turn of the event loop or a few round trips later. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, onPostgres ? 300 : 5))
 
 const brief = (events: QuotaEvent[]) =>
   events.splice(0).map(({ share, reached, before, used }) => [share, reached, before, used])
 
 describe("allot.on('quota')", () => {
-  it('tells once when an owner crosses a limit, or 80 % of it, in either direction', async () => {
+  it('emits one event when an owner crosses a limit, or 80 % of it, in either direction', async () => {
     const { told, use } = await listening()
     await use(79)
     assert.deepEqual(brief(told), [])
@@ -76,7 +76,7 @@ describe("allot.on('quota')", () => {
     }
   })
 
-  it('takes all of a transaction as one change, and hears nothing of one that failed', async () => {
+  it('emits events for a transaction as a whole, and none for one that failed', async () => {
     const { server, told } = await listening()
     const item = (key: string, size: number) =>
       ({
@@ -105,7 +105,7 @@ describe("allot.on('quota')", () => {
     ])
   })
 
-  it('hears of what happens over HTTP, by every way that usage changes', async () => {
+  it('emits events for every kind of change over HTTP', async () => {
     const { server, told } = await listening()
     const alice = {
       ...server.root,
@@ -121,7 +121,7 @@ describe("allot.on('quota')", () => {
     assert.equal(brief(told).length % 2, before % 2, 'what went up came down')
   })
 
-  it('tells nothing of rules that limit nothing, and not twice of a rule in two groups', async () => {
+  it('emits no events for unlimited rules, and one for a rule in two groups', async () => {
     const { server, told, use } = await listening({ nearAt: 1 })
     await server.allot.quota.rules.create({ name: 'free', limit: -1, subjects: ['size:all'] })
     await server.allot.quota.rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
@@ -132,14 +132,14 @@ describe("allot.on('quota')", () => {
     assert.deepEqual(brief(told), [[1, true, 0, 150]])
   })
 
-  it('is silent after off(), and to a host that never listened', async () => {
+  it('emits nothing after off(), or without a listener', async () => {
     const { server, told, listener, use } = await listening()
     server.allot.off('quota', listener)
     await use(100)
     assert.deepEqual(told, [])
   })
 
-  it('survives a listener that fails, and says so in the log', async () => {
+  it('survives a failing listener, and logs the failure', async () => {
     const failures: unknown[] = []
     const log = { error: (fields: object) => void failures.push(fields), info: () => undefined }
     const { server, use } = await listening({}, log)
@@ -153,7 +153,7 @@ describe("allot.on('quota')", () => {
     assert.match(JSON.stringify(failures.map((one) => String((one as { err: unknown }).err))), /thrown/)
   })
 
-  it('tells every crossing of racing writers: upward and downward ones take turns', async () => {
+  it('emits every crossing of concurrent writers, alternately upward and downward', async () => {
     const property = fc.asyncProperty(
       fc.array(fc.nat(160), { minLength: 2, maxLength: 20 }),
       async (sizes) => {

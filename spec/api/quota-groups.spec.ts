@@ -29,7 +29,7 @@ const aGroup = async (...rules: string[]) => {
 }
 
 describe('POST /admin/quota/groups', () => {
-  it('creates a group with rules that exist, as they are, and with new ones', async () => {
+  it('creates a group with existing rules, unchanged, and with new rules', async () => {
     const known = await aRule(5)
     const fresh = { name: 'fresh', limit: 7, subjects: ['size:git:lfs'] }
     const rules = [{ name: known, limit: 99 }, fresh]
@@ -87,7 +87,7 @@ describe('A quota group', () => {
     assert.equal((await asRoot('GET', `/admin/quota/rules/${encodeURIComponent(rule)}`)).status, 200)
   })
 
-  it('takes rules and lets go of them', async () => {
+  it('gets and loses rules', async () => {
     const rule = await aRule()
     const { path } = await aGroup()
     const within = `${path}/rules/${encodeURIComponent(rule)}`
@@ -103,7 +103,7 @@ describe('A quota group', () => {
     assertNotFound(await asRoot('PUT', `/admin/quota/groups/nothing/rules/${encodeURIComponent(rule)}`))
   })
 
-  it('loses a rule that is deleted, which does not come back with a new one of its name', async () => {
+  it('loses a deleted rule, and does not get a new rule of the same name', async () => {
     const rule = await aRule()
     const { path } = await aGroup(rule)
     await asRoot('DELETE', `/admin/quota/rules/${encodeURIComponent(rule)}`)
@@ -111,7 +111,7 @@ describe('A quota group', () => {
     assert.deepEqual((await asRoot('GET', path)).body.rules, [])
   })
 
-  it('is assigned to users and organizations, who are judged by it at once', async () => {
+  it('is assigned to users and organizations, and applies to them at once', async () => {
     const alice = await allot.person()
     await allot.allot.hosting.organizations.create(alice.id, { name: 'acme' })
     const { path } = await aGroup(await aRule(0))
@@ -135,7 +135,7 @@ describe('A quota group', () => {
 })
 
 describe('POST /admin/users/{username}/quota/groups', () => {
-  it('sets the whole list, and changes nothing when one of it is wrong', async () => {
+  it('sets the whole list, and changes nothing when one name is wrong', async () => {
     const alice = await allot.person()
     const [one, two] = [await aGroup(), await aGroup()]
     const path = `/admin/users/${alice.name}/quota/groups`
@@ -204,7 +204,7 @@ describe("An organization's quota", () => {
 })
 
 describe('explain', () => {
-  it('says what is used, which limit binds, what is left, and how each group and rule stands', async () => {
+  it('reports the usage, the binding limit, the bytes left, and the state of each group and rule', async () => {
     const alice = await allot.person()
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
     await asRoot('PUT', '/admin/ledger/lfs/explained', {

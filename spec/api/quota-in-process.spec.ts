@@ -31,7 +31,7 @@ const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
 
 describe('A host that keeps rules in process', () => {
   for (const [what, bad, message] of BAD)
-    it(`is told of ${what}, and nothing is stored`, async () => {
+    it(`gets an error for ${what}, and nothing is stored`, async () => {
       const { quota } = allot.allot
       const refused = { code: 'invalid', message }
       await assert.rejects(quota.rules.create(bad), refused)
@@ -41,7 +41,7 @@ describe('A host that keeps rules in process', () => {
       assert.deepEqual((await quota.groups.list({ offset: 0, limit: 10 })).items, [])
     })
 
-  it('is told when the limit is missing, or an edit is wrong, which changes nothing', async () => {
+  it('gets an error when the limit is missing or an edit is wrong, and nothing changes', async () => {
     const { quota } = allot.allot
     await assert.rejects(quota.rules.create(wrongly({ limit: undefined })), { code: 'invalid' })
     await quota.rules.create({ ...rule, name: 'kept' })
@@ -51,7 +51,7 @@ describe('A host that keeps rules in process', () => {
     await quota.rules.remove('kept')
   })
 
-  it('is told of an unknown subject that it asks for, and of an owner who is not there', async () => {
+  it('gets an error for an unknown subject and for an unknown owner', async () => {
     const { quota } = allot.allot
     const unknown = 'size:everything' as Subject
     await assert.rejects(quota.isOver('root', unknown), { code: 'invalid' })

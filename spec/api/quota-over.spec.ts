@@ -7,7 +7,7 @@ const allot = await start()
 after(() => allot.stop())
 const asRoot = (method: string, path: string, body?: unknown) => allot.as(allot.root, method, path, body)
 
-/** A user that uses so many bytes of packages. */
+/** A user with packages of the given bytes. */
 const using = async (size: number, name?: string): Promise<Person> => {
   const person = await allot.person(name)
   const entry = { owner: person.name, name: 'p', size, type: 'npm', version: '1' }
@@ -47,7 +47,7 @@ describe('GET /admin/quota/over', () => {
     assert.equal(answer.body[0].subject, 'size:assets:packages:all')
   })
 
-  it('lists those near their limit too, when asked within a percentage of it', async () => {
+  it('lists owners near their limit too, within a percentage of the limit', async () => {
     const over = [large.name, full.name, empty.name, 'acme']
     for (const [within, logins] of [
       ['20%25', [...over, near.name]],
@@ -73,7 +73,7 @@ describe('GET /admin/quota/over', () => {
     assertList(await asRoot('GET', `${path}&page=9`), 'used', [], 4)
   })
 
-  it('agrees with what each owner is answered', async () => {
+  it('agrees with the check of each owner', async () => {
     for (const subject of ['size:all', 'size:assets:packages:all', 'size:assets:all', 'size:wiki']) {
       const over = (await asRoot('GET', `/admin/quota/over?subject=${subject}`)).body as Over[]
       for (const { name, token } of [small, full, large, free, near, empty]) {
@@ -86,7 +86,7 @@ describe('GET /admin/quota/over', () => {
     }
   })
 
-  it('goes by the default groups for whoever has none', async () => {
+  it('applies the default groups to owners without a group', async () => {
     const other = await start({ quota: { defaultGroups: ['free'], defaultTotal: 10 } })
     try {
       const person = await other.person()

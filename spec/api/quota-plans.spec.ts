@@ -31,7 +31,7 @@ const PLAN = {
   assignments: { Alice: ['free'], bob: ['free'] },
 }
 
-/** All that a plan can change, as the API tells it. */
+/** Everything that a plan can change, read over the API. */
 const state = async () => ({
   rules: (await asRoot('GET', '/admin/quota/rules')).body,
   groups: (await asRoot('GET', '/admin/quota/groups')).body,
@@ -49,7 +49,7 @@ const over = async (person: Person, subject = 'size:all'): Promise<boolean> =>
   (await allot.as(person, 'GET', `/user/quota/check?subject=${subject}`)).body
 
 describe('POST /admin/quota/apply', () => {
-  it('makes rules, groups and assignments as the body says, and tells what that changed', async () => {
+  it('makes rules, groups and assignments equal to the body, and answers what changed', async () => {
     const answer = await asRoot('POST', '/admin/quota/apply', PLAN)
     assert.deepEqual(answer.body, [
       {
@@ -81,14 +81,14 @@ describe('POST /admin/quota/apply', () => {
     assert.deepEqual(await state(), before)
   })
 
-  it('tells what would change, and changes nothing, with dry_run', async () => {
+  it('answers what would change, without changing it, with dry_run', async () => {
     const before = await state()
     const dry = await asRoot('POST', '/admin/quota/apply?dry_run=true', PLAN)
     assert.deepEqual(await state(), before)
     assert.deepEqual(dry.body, (await asRoot('POST', '/admin/quota/apply', PLAN)).body)
   })
 
-  it('leaves what it does not name, unless it prunes', async () => {
+  it('keeps what the body does not name, unless prune is set', async () => {
     await asRoot('POST', '/admin/quota/apply', PLAN)
     const next = {
       rules: [total(200)],
@@ -157,7 +157,7 @@ describe('POST /admin/quota/apply', () => {
 })
 
 describe('POST /admin/quota/simulate', () => {
-  it('answers whose answer would change, and stores nothing', async () => {
+  it('answers for whom the check would change, and stores nothing', async () => {
     const before = await state()
     const answer = await asRoot('POST', '/admin/quota/simulate', PLAN)
     assert.equal(answer.status, 200, answer.text)
@@ -175,7 +175,7 @@ describe('POST /admin/quota/simulate', () => {
     assert.deepEqual(await state(), before)
   })
 
-  it('takes other default groups than the configured ones', async () => {
+  it('accepts other default groups than the configured ones', async () => {
     const plan = { rules: [total(60)], groups: [{ name: 'free', rules: ['total'] }] }
     assert.deepEqual((await asRoot('POST', '/admin/quota/simulate', plan)).body, [])
     const answer = await asRoot('POST', '/admin/quota/simulate', { ...plan, default_groups: ['free'] })
@@ -194,7 +194,7 @@ describe('POST /admin/quota/simulate', () => {
     }
   })
 
-  it('tells what applying the same then changes', async () => {
+  it('agrees with what applying the same plan changes', async () => {
     const someSubjects = fc.uniqueArray(fc.constantFrom(...subjects), { minLength: 1, maxLength: 3 })
     const limit = fc.constantFrom(-1, 0, 49, 50, 51, 99, 100, 101, 1000)
     const names = (...of: string[]) => fc.uniqueArray(fc.constantFrom(...of))

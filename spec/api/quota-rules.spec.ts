@@ -15,7 +15,7 @@ after(() => allot.stop())
 const asRoot = (method: string, path: string, body?: unknown) =>
   allot.request(method, path, { token: allot.root.token, ...(body === undefined ? {} : { body }) })
 
-/** Rules are the server's own, so each test makes its own by another name. */
+/** All specs share the rules of one server, so each uses names of its own. */
 let made = 0
 const aRule = async (rule: { limit?: number; subjects?: string[] } = {}) => {
   const name = `rule-${++made}`
@@ -38,18 +38,18 @@ describe('POST /admin/quota/rules', () => {
     assert.deepEqual((await asRoot('GET', '/admin/quota/rules/first')).body, rule)
   })
 
-  it('takes every subject of the specification', async () => {
+  it('accepts every subject of the specification', async () => {
     const name = await aRule({ subjects: [...subjects] })
     assert.deepEqual((await asRoot('GET', `/admin/quota/rules/${name}`)).body.subjects, [...subjects])
   })
 
   for (const limit of [0, -1, -5, 2 ** 53 - 1, -(2 ** 53 - 1)])
-    it(`takes the limit ${limit}`, async () => {
+    it(`accepts the limit ${limit}`, async () => {
       const name = await aRule({ limit })
       assert.equal((await asRoot('GET', `/admin/quota/rules/${name}`)).body.limit, limit)
     })
 
-  it('takes no subjects at all, and the same one twice', async () => {
+  it('accepts no subjects, and the same subject twice', async () => {
     assert.deepEqual(
       (await asRoot('POST', '/admin/quota/rules', { name: 'bare', limit: 1 })).body.subjects,
       [],
@@ -128,7 +128,7 @@ describe('POST /admin/quota/rules', () => {
 })
 
 describe('GET /admin/quota/rules', () => {
-  it('lists the rules in the order they were made, in pages', async () => {
+  it('lists the rules in the order of their creation, in pages', async () => {
     const own = await start()
     try {
       const token = own.root.token
@@ -143,7 +143,7 @@ describe('GET /admin/quota/rules', () => {
 })
 
 describe('GET /admin/quota/rules/{quotarule}', () => {
-  it('finds a rule by a name that has to be encoded in a path', async () => {
+  it('finds a rule whose name is percent-encoded in the path', async () => {
     for (const name of ['a/b', 'ä ö', '50%', '?x=1']) {
       await asRoot('POST', '/admin/quota/rules', { name, limit: 1 })
       const answer = await asRoot('GET', `/admin/quota/rules/${encodeURIComponent(name)}`)
@@ -158,7 +158,7 @@ describe('GET /admin/quota/rules/{quotarule}', () => {
 })
 
 describe('PATCH /admin/quota/rules/{quotarule}', () => {
-  it('leaves unchanged what is omitted', async () => {
+  it('keeps omitted members unchanged', async () => {
     const name = await aRule({ limit: 5, subjects: ['size:git:lfs'] })
     const limit = await asRoot('PATCH', `/admin/quota/rules/${name}`, { limit: 6 })
     assert.deepEqual([limit.status, limit.body], [200, { name, limit: 6, subjects: ['size:git:lfs'] }])
@@ -167,7 +167,7 @@ describe('PATCH /admin/quota/rules/{quotarule}', () => {
     assert.deepEqual((await asRoot('PATCH', `/admin/quota/rules/${name}`, {})).body, replaced.body)
   })
 
-  it('takes the subjects as the new complete list, an empty one too', async () => {
+  it('replaces the complete list of subjects, also by an empty one', async () => {
     const name = await aRule({ subjects: ['size:all', 'size:git:lfs'] })
     assert.deepEqual(
       (await asRoot('PATCH', `/admin/quota/rules/${name}`, { subjects: [] })).body.subjects,
@@ -200,7 +200,7 @@ describe('PATCH /admin/quota/rules/{quotarule}', () => {
     assertNotFound(await asRoot('PATCH', '/admin/quota/rules/nothing', { limit: 1 }))
   })
 
-  it('answers 404 for a rule that does not exist before it looks at the body', async () => {
+  it('answers 404 for an unknown rule before it reads the body', async () => {
     for (const [, body] of BAD) assertNotFound(await asRoot('PATCH', '/admin/quota/rules/nothing', body))
     const { token } = allot.root
     for (const [type, body] of [
@@ -217,7 +217,7 @@ describe('PATCH /admin/quota/rules/{quotarule}', () => {
 })
 
 describe('DELETE /admin/quota/rules/{quotarule}', () => {
-  it('removes the rule, also from its groups', async () => {
+  it('deletes the rule and removes it from its groups', async () => {
     const name = await aRule()
     const { groups } = allot.allot.quota
     await groups.create({ name: 'with-rule', rules: [name] })
@@ -241,7 +241,7 @@ describe('Every rule endpoint', () => {
       ...(token ? { token } : {}),
       ...(body ? { body } : {}),
     })
-    it(`${method} ${path} answers 403 to whoever may not administer the service`, async () => {
+    it(`${method} ${path} answers 403 to a user who is not an administrator`, async () => {
       assertError(await allot.request(method, path, options(user)), 403)
       const narrow = await allot.scoped(allot.root, 'read:user')
       assertError(await allot.request(method, path, options(narrow)), 403, /(?:read|write):admin/)

@@ -17,11 +17,11 @@ const ZERO = {
 }
 const used = async (person: Person) => (await allot.as(person, 'GET', '/user/quota')).body.used.size
 
-/** Records something of an owner's repository on the ledger. */
+/** Puts an entry of an owner's repository into the ledger. */
 const put = (kind: string, key: string, body: Record<string, unknown>) =>
   allot.as(allot.root, 'PUT', `/admin/ledger/${kind}/${encodeURIComponent(key)}`, body)
 
-/** A person with a public and a private repository, and one of everything that counts. */
+/** A user with a public and a private repository, and one resource of each kind. */
 const someone = async () => {
   const person = await allot.person()
   const { repositories } = allot.allot.hosting
@@ -49,7 +49,7 @@ const someone = async () => {
 }
 
 describe('GET /user/quota', () => {
-  it('reports what is used by kind, in bytes, and the groups', async () => {
+  it('reports the usage of each kind in bytes, and the groups', async () => {
     const person = await allot.person()
     assert.deepEqual((await allot.as(person, 'GET', '/user/quota')).body, {
       used: { size: ZERO },
@@ -77,7 +77,7 @@ describe('GET /user/quota', () => {
     ])
   })
 
-  it('counts toward the owner of the repository, not toward who made the thing', async () => {
+  it('counts toward the owner of the repository, not toward the creator of the resource', async () => {
     const owner = await allot.person()
     await allot.as(owner, 'POST', '/orgs', { username: 'payer' })
     await allot.as(owner, 'POST', '/org/payer/repos', { name: 'shared' })
@@ -114,7 +114,7 @@ describe('GET /user/quota', () => {
     assert.deepEqual(await used(person), { ...own, repos: { public: 0, private: 0 } })
   })
 
-  it('is never older than the last acknowledged change, however readers and writers race', async () => {
+  it('is never older than the last acknowledged change, with concurrent readers and writers', async () => {
     const person = await allot.person()
     const { id } = (await allot.as(person, 'POST', '/user/repos', { name: 'racing' })).body
     const { repositories } = allot.allot.hosting
@@ -151,7 +151,7 @@ describe('GET /user/quota/check', () => {
     return answer.body
   }
 
-  it('answers a bare false for every subject where nothing limits', async () => {
+  it('answers a bare false for every subject without a limit', async () => {
     const person = await someone()
     for (const subject of subjects) assert.equal(await check(person, subject), false)
     assert.equal((await allot.as(person, 'GET', '/user/quota/check?subject=size:all')).text, 'false')
@@ -188,7 +188,7 @@ describe('GET /user/quota/check', () => {
       assertError(await allot.as(allot.root, 'GET', `/user/quota/check${query}`), 422, /subject/i)
     })
 
-  it('takes the first of several subjects', async () => {
+  it('uses the first of several subjects', async () => {
     assert.equal(
       (await allot.as(allot.root, 'GET', '/user/quota/check?subject=size:all&subject=x')).status,
       200,
@@ -196,8 +196,8 @@ describe('GET /user/quota/check', () => {
   })
 })
 
-describe('The lists of what counts', () => {
-  it('show attachments, packages and artifacts with where they are', async () => {
+describe('The lists of used resources', () => {
+  it('show attachments, packages and artifacts with their URLs', async () => {
     const person = await someone()
     const [html, api] = [`${allot.base}/${person.name}/open`, `${allot.api}/repos/${person.name}/open`]
     const key = encodeURIComponent(`${person.name}/open r`)
@@ -223,7 +223,7 @@ describe('The lists of what counts', () => {
     ])
   })
 
-  it('are ordered largest first, then by name, and lose nothing in pages', async () => {
+  it('are ordered largest first, then by name, and complete over all pages', async () => {
     const person = await someone()
     const repository = `${person.name}/open`
     const things: [name: string, size: number][] = [
@@ -261,14 +261,14 @@ describe('The lists of what counts', () => {
         assertError(await allot.as(allot.root, 'GET', `/user/quota/${list}?${query}`), 422, /page|limit/)
       })
 
-  it('take page=0 and limit=0 for the defaults, and a page far past the end for an empty one', async () => {
+  it('use the defaults for page=0 and limit=0, and answer an empty page past the end', async () => {
     for (const query of ['page=0', 'limit=0', 'page=99999999999999999999', 'limit=100000'])
       assert.equal((await allot.as(allot.root, 'GET', `/user/quota/artifacts?${query}`)).status, 200)
   })
 })
 
 describe('The configured defaults', () => {
-  it('judge owners without an explicit group, and nobody else', async () => {
+  it('apply to owners without an explicit group only', async () => {
     const own = await start({ repositories: false, quota: { defaultGroups: ['free', 'missing'] } })
     try {
       const { rules, groups } = own.allot.quota
@@ -288,7 +288,7 @@ describe('The configured defaults', () => {
     }
   })
 
-  it('may be one total, which is shown as no group', async () => {
+  it('may be one total limit, which is not shown as a group', async () => {
     const own = await start({ repositories: false, quota: { defaultTotal: '1 KiB' } })
     try {
       const person = await own.person()
@@ -307,7 +307,7 @@ describe('The configured defaults', () => {
 })
 
 describe('The quota engine enforces nothing', () => {
-  it('lets an owner who is over every limit go on', async () => {
+  it('refuses nothing to an owner who is over every limit', async () => {
     const own = await start({ quota: { defaultTotal: 0 } })
     try {
       const person = await own.person()

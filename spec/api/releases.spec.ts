@@ -13,7 +13,7 @@ before(async () => {
 after(() => allot.stop())
 
 let repositories = 0
-/** The path of a new repository of ann's. */
+/** @returns the path of a new repository of ann's */
 const aRepository = async (more = {}): Promise<string> => {
   const name = `r${++repositories}`
   const made = await allot.as(ann, 'POST', '/user/repos', { name, ...more })
@@ -29,7 +29,7 @@ const release = async (at: string, tag: string, more = {}) => {
 const counter = async (at: string) => (await allot.as(ann, 'GET', at)).body.release_counter
 
 describe('A release', () => {
-  it('is made by whoever may write, in the shape of a Forgejo, and counted', async () => {
+  it('can be created by a user who may write, has the shape that Forgejo sends, and is counted', async () => {
     const at = await aRepository()
     const { id, author, created_at, published_at, ...rest } = await release(at, 'v1/a', { body: 'notes' })
     const url = `${allot.api}${at}/releases/${id}`
@@ -47,7 +47,7 @@ describe('A release', () => {
     assertError(await allot.as(ben, 'POST', `${at}/releases`, { tag_name: 'v2' }), 403)
   })
 
-  it('has a tag that no other of the repository has: 409, and nothing changes', async () => {
+  it('has a tag of its own in the repository: a second release of a tag is answered 409', async () => {
     const [at, other] = [await aRepository(), await aRepository()]
     await release(at, 'v1')
     const { id } = await release(at, 'v2', { draft: true })
@@ -63,7 +63,7 @@ describe('A release', () => {
     assert.equal(await counter(at), 2)
   })
 
-  it('that is a draft is there for those who may write, and for nobody else, until it is published', async () => {
+  it('that is a draft is visible only to users who may write, until it is published', async () => {
     const at = await aRepository()
     await release(at, 'v1')
     const { id, published_at } = await release(at, 'v2', { draft: true })
@@ -86,7 +86,7 @@ describe('A release', () => {
     assert.equal(await counter(at), 2)
   })
 
-  it('is changed and deleted by those who may write', async () => {
+  it('can be changed and deleted by users who may write', async () => {
     const at = await aRepository()
     const { id } = await release(at, 'v1')
     const path = `${at}/releases/${id}`
@@ -108,7 +108,7 @@ describe('A release', () => {
     assert.equal(await counter(at), 0)
   })
 
-  it('is found in its own repository alone, and follows what that is for others', async () => {
+  it('is found only in its own repository, and is as visible as that', async () => {
     const [at, other] = [await aRepository(), await aRepository()]
     const { id } = await release(at, 'v1')
     assertNotFound(await allot.as(ann, 'GET', `${other}/releases/${id}`))
@@ -138,12 +138,12 @@ describe('A release', () => {
     ['an array', [], /JSON object/],
   ]
   for (const [what, body, message] of BAD)
-    it(`is refused with 422 for ${what}, and nothing is made`, async () => {
+    it(`is refused with 422 for ${what}, and nothing is created`, async () => {
       const at = await aRepository()
       assertError(await allot.as(ann, 'POST', `${at}/releases`, body), 422, message)
       assertList(await allot.as(ann, 'GET', `${at}/releases`), 'id', [])
     })
-  it('is not changed to what could not be made', async () => {
+  it('cannot be changed to a state in which it could not be created', async () => {
     const at = await aRepository()
     const { id } = await release(at, 'v1')
     for (const body of [{ tag_name: 'a b' }, { draft: 1 }, { name: 'x'.repeat(256) }])
@@ -167,7 +167,7 @@ describe('A release', () => {
 })
 
 describe('GET /repos/{owner}/{repo}/releases', () => {
-  it('lists the newest first, whatever their kind, in pages; and one kind when asked', async () => {
+  it('lists releases of every kind newest first, in pages, and one kind on request', async () => {
     const at = await aRepository()
     for (let n = 1; n <= 6; n++) await release(at, `v${n}`, { draft: n % 3 === 0, prerelease: n % 2 === 0 })
     const tags: string[] = []

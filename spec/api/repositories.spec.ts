@@ -23,13 +23,13 @@ const anOrganization = async (owner: Person, name: string, more = {}) => {
   return name
 }
 
-/** The folder of the repository that was made last. */
+/** The folder of the latest repository. */
 const bare = (id: number) => join(folder, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 const git = (id: number, ...args: string[]) =>
   execFileSync('git', ['--git-dir', bare(id), ...args], { encoding: 'utf8' })
 
 describe('POST /org/{org}/repos', () => {
-  it('creates a repository in the organization and returns it whole', async () => {
+  it('creates a repository in the organization and returns it completely', async () => {
     const alice = await allot.person('alice')
     await anOrganization(alice, 'Acme')
     const { status, body } = await allot.as(alice, 'POST', '/org/acme/repos', {
@@ -69,7 +69,7 @@ describe('POST /org/{org}/repos', () => {
     assert.deepEqual((await allot.as(alice, 'GET', '/repos/acme/DEMO')).body, body)
   })
 
-  it('is open to members and administrators; others get 403, and 404 where there is no such organization', async () => {
+  it('is allowed to members and administrators; others get 403, and 422 for an unknown organization', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'members-only')
     await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
@@ -86,7 +86,7 @@ describe('POST /org/{org}/repos', () => {
     assertList(await allot.as(other, 'GET', `/orgs/${org}/repos`), 'name', ['by-member', 'by-admin'])
   })
 
-  it('is at /orgs/{org}/repos as well', async () => {
+  it('is available at /orgs/{org}/repos as well', async () => {
     const owner = await allot.person()
     const org = await anOrganization(owner, 'both-paths')
     for (const [name, status] of [
@@ -98,7 +98,7 @@ describe('POST /org/{org}/repos', () => {
     assertNotFound(await allot.as(owner, 'POST', '/orgs/nothing/repos', { name: 'x' }))
   })
 
-  it('hides a private organization from those who do not belong to it', async () => {
+  it('hides a private organization from users who do not belong to it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'hidden-org', { visibility: 'private' })
     assertError(await allot.as(other, 'POST', `/org/${org}/repos`, { name: 'x' }), 422)
@@ -110,7 +110,7 @@ describe('POST /org/{org}/repos', () => {
   })
 
   for (const name of ['.profile', '.github', '_us', '-dash', 'dash-', 'a..b', 'git', '...'])
-    it(`takes the name ${name}`, async () => {
+    it(`accepts the name ${name}`, async () => {
       const owner = await allot.person()
       assert.equal((await allot.as(owner, 'POST', '/user/repos', { name, auto_init: true })).status, 201)
       const found = await allot.as(owner, 'GET', `/repos/${owner.name}/${name}`)
@@ -118,7 +118,7 @@ describe('POST /org/{org}/repos', () => {
     })
 
   for (const branch of ['główna', 'rel@2', 'a/b#1'])
-    it(`takes the branch name ${branch}`, async () => {
+    it(`accepts the branch name ${branch}`, async () => {
       const owner = await allot.person()
       const made = { name: 'x', auto_init: true, default_branch: branch }
       const { status, body } = await allot.as(owner, 'POST', '/user/repos', made)
@@ -189,7 +189,7 @@ describe('POST /org/{org}/repos', () => {
 })
 
 describe('auto_init', () => {
-  it('makes a bare repository with one commit that holds README, .gitignore and LICENSE', async () => {
+  it('creates a bare repository with one commit of README, .gitignore and LICENSE', async () => {
     const owner = await allot.person('initial', { email: 'initial@example.test' })
     const { status, body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'real',
@@ -218,7 +218,7 @@ describe('auto_init', () => {
     git(body.id, 'fsck', '--strict')
   })
 
-  it('counts what the repository takes on disk toward the quota of its owner, at once', async () => {
+  it('counts the size of the repository on disk toward its owner at once', async () => {
     const owner = await allot.person()
     const { body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'sized',
@@ -234,7 +234,7 @@ describe('auto_init', () => {
     assert.equal(body.size, Math.floor(bytes / 1024))
   })
 
-  it('cannot be led astray by what people write', async () => {
+  it('is safe against file paths and options in the text of users', async () => {
     const owner = await allot.person()
     await allot.allot.hosting.accounts.edit(owner.id, { fullName: 'A <b>\nM 100644 inline x\u0000' })
     const description = 'data 3\nabc\n`$(touch /tmp/x)` "\'\n'
@@ -249,7 +249,7 @@ describe('auto_init', () => {
     git(body.id, 'fsck', '--strict')
   })
 
-  it('without it the repository is empty, and can be cloned all the same', async () => {
+  it('set to false leaves the repository empty, which can be cloned', async () => {
     const owner = await allot.person()
     const { body } = await allot.as(owner, 'POST', '/user/repos', {
       name: 'bare',
@@ -263,7 +263,7 @@ describe('auto_init', () => {
 })
 
 describe('A repository', () => {
-  it('that is private does not exist for whoever may not read it', async () => {
+  it('that is private does not exist for users who may not read it', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/user/repos', { name: 'secret', private: true })
     const path = `/repos/${owner.name}/secret`
@@ -276,7 +276,7 @@ describe('A repository', () => {
     for (const viewer of [owner, allot.root]) assert.equal((await allot.as(viewer, 'GET', path)).status, 200)
   })
 
-  it('of an organization is read by its members, pushed to by them, administered by its owners', async () => {
+  it('of an organization can be read and pushed to by its members, and administered by its owners', async () => {
     const [owner, member] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, 'rights')
     await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
@@ -290,7 +290,7 @@ describe('A repository', () => {
     assertNotFound(await allot.as(member, 'GET', `/repos/${org}/secret`))
   })
 
-  it('is renamed, described and hidden by PATCH, which leaves the rest unchanged', async () => {
+  it('is renamed, described and made private by PATCH, which leaves the rest unchanged', async () => {
     const owner = await allot.person()
     await allot.as(owner, 'POST', '/user/repos', { name: 'old', description: 'kept' })
     await allot.as(owner, 'POST', '/user/repos', { name: 'taken' })
@@ -325,7 +325,7 @@ describe('A repository', () => {
     assert.equal((await allot.as(owner, 'POST', '/user/repos', { name: 'gone' })).status, 201)
   })
 
-  it('is transferred to oneself or to an organization that one owns, and by administrators to anyone', async () => {
+  it('can be transferred to the caller or to an organization that the caller owns, and by administrators to any owner', async () => {
     const [owner, other] = [await allot.person(), await allot.person()]
     const org = await anOrganization(owner, `to-${owner.name}`)
     await allot.as(owner, 'POST', '/user/repos', { name: 'moving' })
@@ -344,7 +344,7 @@ describe('A repository', () => {
 })
 
 describe('GET /users/{username}/repos', () => {
-  it('lists the repositories of a user or an organization, ordered as asked', async () => {
+  it('lists the repositories of a user or an organization in the requested order', async () => {
     const owner = await allot.person()
     for (const name of ['b', 'a']) await allot.as(owner, 'POST', '/user/repos', { name })
     const path = `/users/${owner.name}/repos`
@@ -356,7 +356,7 @@ describe('GET /users/{username}/repos', () => {
 })
 
 describe('GET /user/repos', () => {
-  it('lists own repositories and those of the organizations that one belongs to, by owner and name', async () => {
+  it("lists the caller's repositories and those of the caller's organizations, by owner and name", async () => {
     const [owner, member] = [await allot.person(), await allot.person('Rita')]
     const org = await anOrganization(owner, 'shared')
     await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
@@ -370,7 +370,7 @@ describe('GET /user/repos', () => {
     assertList(reversed, 'name', names.reverse())
   })
 
-  it('is ordered as asked: size is smallest first, reversesize largest first', async () => {
+  it('has the requested order: size is smallest first, reversesize largest first', async () => {
     const owner = await allot.person()
     const { repositories } = allot.allot.hosting
     const sizes = { 'b-mid': 2000, 'a-large': 3000, 'c-small': 1000 }

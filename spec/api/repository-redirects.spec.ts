@@ -34,7 +34,7 @@ const assertMoved = async (
 }
 
 describe('The former name of a repository', () => {
-  it('answers 301 with the path of the new name, for the repository and everything in it', async () => {
+  it('answers 301 with the path of the new name, for the repository and everything below it', async () => {
     const alice = await allot.person()
     await make(alice, 'before')
     await rename(alice, 'before', 'after')
@@ -47,7 +47,7 @@ describe('The former name of a repository', () => {
     await assertMoved(alice, 'GET', `/repos/${from}/issues${query}`, 301, `/repos/${to}/issues${query}`)
   })
 
-  it('answers 308 to changes, which clients then send again as they are', async () => {
+  it('answers 308 to other methods than GET, which clients then repeat unchanged', async () => {
     const alice = await allot.person()
     await make(alice, 'before')
     await rename(alice, 'before', 'after')
@@ -102,7 +102,7 @@ describe('The former name of a repository', () => {
     assertNotFound(await allot.as(alice, 'GET', `/repos/${alice.name}/before`))
   })
 
-  it('says nothing to those who cannot read the repository, or cannot see its former owner', async () => {
+  it('is 404 for clients that cannot read the repository or see its former owner', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await make(alice, 'before', { private: true })
     await rename(alice, 'before', 'after')
@@ -129,7 +129,7 @@ describe('The former name of a repository', () => {
     assertNotFound(await allot.as(allot.root, 'GET', `/repos/${alice.name}/gone`))
   })
 
-  it('keeps fifty former names, and lets the oldest go', async () => {
+  it('exists for the latest fifty names of a repository', async () => {
     const alice = await allot.person()
     await make(alice, 'n0')
     for (let index = 1; index <= 52; index++) await rename(alice, `n${index - 1}`, `n${index}`)
@@ -137,7 +137,7 @@ describe('The former name of a repository', () => {
     await assertMoved(alice, 'GET', `/repos/${alice.name}/n51`, 301, `/repos/${alice.name}/n52`)
   })
 
-  it('is a name or a redirect, never both, whatever is made, renamed and deleted', async () => {
+  it('never exists beside a repository of that name, in a random series of changes', async () => {
     const name = fc.constantFrom('a', 'b', 'c')
     const operation = fc.oneof(
       fc.record({ kind: fc.constant('make' as const), name }),

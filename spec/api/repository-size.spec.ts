@@ -18,7 +18,7 @@ const sizeOf = async (path: string): Promise<number> =>
   (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.size
 
 describe('The size of a repository', () => {
-  it('is that of its git data and its LFS objects in KiB, and follows them', async () => {
+  it('is that of its git data and LFS objects in KiB, and follows their changes', async () => {
     const alice = await allot.person()
     const path = `${alice.name}/big`
     const { id } = (await make(alice, 'big')).body
@@ -33,7 +33,7 @@ describe('The size of a repository', () => {
     assert.equal(await sizeOf(path), 11)
   })
 
-  it('leaves out attachments, artifacts and packages', async () => {
+  it('does not include attachments, artifacts and packages', async () => {
     const alice = await allot.person()
     const path = `${alice.name}/small`
     await make(alice, 'small')
@@ -68,7 +68,7 @@ describe('The size of a repository', () => {
     assert.equal(await sizeOf(path), Number((3n * BigInt(Number.MAX_SAFE_INTEGER)) / 1024n))
   })
 
-  it('is the sum of what is there, whatever is put, replaced, deleted and transferred', async () => {
+  it('is the sum of its parts, in a random series of changes', async () => {
     const operation = fc.record({
       key: fc.constantFrom('k1', 'k2', 'k3'),
       size: fc.option(fc.integer({ min: 0, max: 1_000_000 })),

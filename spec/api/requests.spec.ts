@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** Bytes over a socket of their own, and all that comes back until it ends. */
+/** Sends bytes over a new socket, and reads until the socket ends. */
 const raw = (bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
@@ -30,16 +30,16 @@ const raw = (bytes: string): Promise<string> =>
 const closing = (line: string, ...headers: string[]) =>
   raw([`${line} HTTP/1.1`, 'Host: x.test', 'Connection: close', ...headers, '', ''].join('\r\n'))
 
-/** What comes through a host's own server first is not for Allot to answer. */
+/** Skipped below a host's own server, which answers these itself. */
 const ofPlainServer = { skip: process.env.ALLOT_SPEC_HOST ? 'the host has a server of its own' : false }
 
 describe('Paths', () => {
-  it('lose slashes at the end and double ones', async () => {
+  it('may have double slashes and a slash at the end', async () => {
     for (const path of ['/version/', '//version', '/users//search/'])
       assert.equal((await allot.request('GET', path)).status, 200, path)
   })
 
-  it('that are unknown are 404 with an empty body', async () => {
+  it('that are unknown are answered 404 with an empty body', async () => {
     for (const path of ['', '/', '/nothing', '/Version', '/version/more', '/user/keys/1/2', '/users'])
       assertNotFound(await allot.request('GET', path))
   })
@@ -49,16 +49,16 @@ describe('Paths', () => {
     assert.equal((await fetch(`${allot.base}/api/v1beta/version`)).status, 404)
   })
 
-  it('that are not well encoded are 400', async () => {
+  it('with a broken percent-encoding are answered 400', async () => {
     for (const path of ['/users/%', '/users/%zz', '/users/%ff', '/users/%c3%28'])
       assertError(await allot.request('GET', path), 400, /encoded/)
   })
 
-  it('may come with the whole URL in the request line', ofPlainServer, async () => {
+  it('may be sent as a complete URL in the request line', ofPlainServer, async () => {
     assert.match(await closing('GET http://x.test/api/v1/version'), /^HTTP\/1.1 200 /)
   })
 
-  it('may hold dots as ordinary values', ofPlainServer, async () => {
+  it('may have dots as values of parameters', ofPlainServer, async () => {
     assert.match(await closing('GET /api/v1/users/..'), /^HTTP\/1.1 404 /)
     assert.match(await closing('GET /api/v1/users/./repos'), /^HTTP\/1.1 404 /)
   })
@@ -83,7 +83,7 @@ describe('Methods', () => {
     },
   )
 
-  it('HEAD answers as GET does, without the body', async () => {
+  it('answer to HEAD as to GET, without the body', async () => {
     const [got, head] = [await allot.request('GET', '/version'), await allot.request('HEAD', '/version')]
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
@@ -91,7 +91,7 @@ describe('Methods', () => {
     assertNotFound(await allot.request('HEAD', '/users/nobody'))
   })
 
-  it('OPTIONS answers with what the path takes', async () => {
+  it('answer to OPTIONS with those that the path accepts', async () => {
     const answer = await allot.request('OPTIONS', '/user/keys')
     assert.deepEqual([answer.status, answer.headers.get('allow')], [204, 'GET, POST, HEAD, OPTIONS'])
     assertNotFound(await allot.request('OPTIONS', '/nothing'))
@@ -103,7 +103,7 @@ describe('Bodies', () => {
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
     allot.request('POST', '/markdown', { body, headers: { 'content-type': 'application/json', ...headers } })
 
-  it('of another content type are 415, and none is fine', async () => {
+  it('with another content type are answered 415, and without one accepted', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -126,7 +126,7 @@ describe('Bodies', () => {
     assert.match(bare, /^HTTP\/1.1 200 [\s\S]*<p dir="auto">x<\/p>/)
   })
 
-  it('over 1 MiB are 413, told by their length or found out on the way', async () => {
+  it('over 1 MiB are answered 413, with and without a Content-Length', async () => {
     const tooLong = stringify({ Text: 'x'.repeat(1024 * 1024) })
     assertError(await post(tooLong), 413)
     const chunked = await new Promise<number>((resolve, reject) => {
@@ -141,7 +141,7 @@ describe('Bodies', () => {
     assert.equal(chunked, 413)
   })
 
-  it('that end too early harm nothing', async () => {
+  it('that end too early do no harm', async () => {
     const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
     socket.write('POST /api/v1/markdown HTTP/1.1\r\nHost: x.test\r\nContent-Length: 100\r\n\r\n{"Text"')
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -149,7 +149,7 @@ describe('Bodies', () => {
     assert.equal((await allot.request('GET', '/version')).status, 200)
   })
 
-  it('that are nested without end are refused', async () => {
+  it('that are nested very deeply are refused', async () => {
     const status = (await post(`{"Text":${'['.repeat(200_000)}`)).status
     assert.equal(status, 422)
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
@@ -157,12 +157,12 @@ describe('Bodies', () => {
     assertError(await post(`{"Text":"\\ud83d\\ude00","Mode":${deep}}`), 422, /^Mode: /)
   })
 
-  it('do not reach what every object has', async () => {
+  it('cannot set members that every object inherits', async () => {
     assert.equal((await post('{"__proto__":{"Text":"**x**"},"constructor":1}')).text, '')
     assert.equal(Object.hasOwn(Object.prototype, 'Text'), false)
   })
 
-  it('may be sent one request right after another', async () => {
+  it('may be pipelined', async () => {
     const one = 'GET /api/v1/version HTTP/1.1\r\nHost: x.test\r\n\r\n'
     const last = one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
     const text = await raw(one + one + last)
@@ -170,8 +170,8 @@ describe('Bodies', () => {
   })
 })
 
-describe('Every answer', () => {
-  it('has a Content-Length and X-Content-Type-Options, whatever it is', async () => {
+describe('Every response', () => {
+  it('has a Content-Length and X-Content-Type-Options, with every status', async () => {
     for (const [method, path] of [
       ['GET', '/version'],
       ['GET', '/nothing'],
@@ -185,7 +185,7 @@ describe('Every answer', () => {
     }
   })
 
-  it('takes its links from the Host header, which must be one', async () => {
+  it('takes its links from the Host header, of which there must be one', async () => {
     const text = await closing('GET /api/v1/users/root')
     assert.match(text, /"html_url":"http:\/\/x\.test\/root"/)
     for (const host of ['a b', '999.999.999.999', 'a:99999', 'x.test/evil', '"><script>', 'a@b', ''])
@@ -196,7 +196,7 @@ describe('Every answer', () => {
       )
   })
 
-  it('takes its links from the option baseUrl where there is one', async () => {
+  it('takes its links from the option baseUrl when it is set', async () => {
     const own = await start({ repositories: false, baseUrl: 'https://code.example.test/git' })
     try {
       const { body } = await own.request('GET', '/users/root')
@@ -209,7 +209,7 @@ describe('Every answer', () => {
 })
 
 describe('Mounted in Express after a body parser', () => {
-  it('takes the body that the parser has read', async () => {
+  it('uses the body that the parser has read', async () => {
     const own = await start(
       { repositories: false },
       {

@@ -6,7 +6,7 @@ import type { StorageDriver } from '../../lib/index.ts'
 import { assertError } from '../support/expectations.ts'
 import { type Answer, basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** A driver whose answers take a moment on their way: what is read may be old when it arrives. */
+/** A driver whose reads arrive late, so that their values may be stale. */
 const distant = (): StorageDriver => {
   const real = memory()
   return {
@@ -31,7 +31,7 @@ after(async () => {
   await allot.stop()
 })
 
-/** An account that changes all the time, at which what is remembered of all is forgotten: so nothing is, for long. */
+/** An account that changes all the time, which keeps invalidating the memoized identities. */
 const busy = async (id: number) => {
   while (!isOver) {
     await allot.allot.hosting.accounts.edit(id, { location: `${Math.random()}` })
@@ -43,13 +43,13 @@ const PASSWORD = 'a long password'
 const [ROUNDS, READERS] = [6, 8]
 
 interface Race {
-  /** What is asked all the time, and is answered until it is taken away. */
+  /** The request that is repeated, and succeeds until the revocation. */
   read: () => Promise<Answer>
-  /** Takes it away, over HTTP. */
+  /** Revokes the right over HTTP. */
   revoke: () => Promise<Answer>
 }
 
-/** Readers that never stop, and a revocation in their midst: the answers by when their requests began. */
+/** Repeats a request before, during and after a revocation. */
 const raced = async ({ read, revoke }: Race) => {
   const answers: { began: number; status: number }[] = []
   let isDone = false
@@ -139,11 +139,11 @@ const RACES: [what: string, refusal: number, prepare: (person: Person) => Race][
   ],
 ]
 
-describe('No answer that began after the revocation was acknowledged is given to', () => {
+describe('A request that begins after the revocation was acknowledged is refused to', () => {
   for (const [what, refusal, prepare] of RACES)
     it(what, async () => {
       for (let round = 0; round < ROUNDS; round++) {
-        // Of another name each time, so that the failed logins of one round are not those of the next.
+        // A new name in each round, because failed logins are counted by name.
         const person = await allot.person(undefined, {
           admin: what.includes('administrator'),
           ...(what.includes('password') ? { password: PASSWORD } : {}),
@@ -168,14 +168,14 @@ const withSecret = async ({ name }: Person) => {
 }
 
 describe('A token', () => {
-  it('of a deleted user is not one of the next user of that name', async () => {
+  it('of a deleted user is not valid for a later user of the same name', async () => {
     const first = await allot.person('recycled')
     await asRoot('DELETE', '/admin/users/recycled')
     await allot.person('recycled')
     assertError(await allot.as(first, 'GET', '/user'), 401)
   })
 
-  it('that is made anew with fewer scopes may do no more than they say', async () => {
+  it('that is created again with fewer scopes has only these', async () => {
     const person = await allot.person()
     const make = (scopes: string[]) =>
       allot.allot.hosting.tokens.create(person.id, 'same name', scopes).then(({ secret }) => secret)

@@ -8,7 +8,7 @@ import type { Person } from '../support/test-server.ts'
 import { type PageServer, startPages } from '../web/browser.ts'
 import { filled, MARK } from './filled.ts'
 
-/** MARK is in the name, the description and the contents of private repositories, and nowhere else. */
+/** MARK is in the name, the description and the contents of private repositories only. */
 let allot: PageServer
 let alice: Person
 let root: Person
@@ -51,12 +51,12 @@ const count = async (repository: string): Promise<void> => {
 
 const gets = (routes as unknown as Route<never, never>[]).filter(({ method }) => method === 'GET')
 
-/** The scopes that no other scope includes. */
+/** Scopes that are not included in another scope. */
 const WIDEST = SCOPES.filter(
   (scope) => !SCOPES.some((one) => one === scope.replace(/^read:/, 'write:') && one !== scope),
 )
 
-/** An entry of the ledger is found by a key that an administrator chose, and an export has a scope of its own. */
+/** A ledger entry has a key that an administrator chose, and an export has a scope of its own. */
 const OF_ADMINISTRATORS = ['/admin/ledger/{kind}/{key}', '/admin/export']
 
 const queriesOf = ({ path, query }: Route<never, never>): string[] => {
@@ -67,14 +67,14 @@ const queriesOf = ({ path, query }: Route<never, never>): string[] => {
 const grants = (scope: string, needed: 'repository' | 'issue') =>
   scope === 'all' || scope === `read:${needed}` || scope === `write:${needed}`
 
-/** Whether an answer may tell of private repositories: by the scope of its token, and by what its route is for. */
+/** Whether a response may show private repositories, by the scope of the token and the purpose of the route. */
 const mayTell = (scope: string, route: Route<never, never>): boolean =>
   grants(scope, 'repository') || (grants(scope, 'issue') && route.scope === 'read:issue')
 
 describe('A token', () => {
   const marked = new Set<string>()
   for (const scope of WIDEST)
-    it(`with the scope ${scope} is shown private repositories only where that scope allows it`, async () => {
+    it(`with the scope ${scope} gets private repositories only where that scope allows it`, async () => {
       for (const person of [alice, root]) {
         const token = await allot.scoped(person, scope)
         for (const route of gets.filter(({ path }) => !OF_ADMINISTRATORS.includes(path)))
@@ -88,10 +88,10 @@ describe('A token', () => {
       }
     })
 
-  it('with the scope all is shown them in many answers, so that the ones above prove something', () =>
+  it('with the scope all gets them in many responses, which validates the specs above', () =>
     assert.ok(marked.size > 20, [...marked].join('\n')))
 
-  it('without read:repository counts the repositories that everyone sees, and no others', async () => {
+  it('without read:repository gets counts of public repositories only', async () => {
     const counts = async (...scopes: string[]) => {
       const token = await allot.scoped(alice, ...scopes)
       const { body } = await allot.request('GET', '/user', { token })
@@ -108,7 +108,7 @@ describe('A token', () => {
     assert.deepEqual(await counts('read:user', 'read:organization', 'read:repository'), [4, 4, 4, 2])
   })
 
-  it('without read:repository is told the size of what counts in a private repository, and no name', async () => {
+  it('without read:repository gets the sizes of what counts in a private repository, but no names', async () => {
     const token = await allot.scoped(alice, 'read:user')
     const empty = { contained_in: { api_url: '', html_url: '' }, api_url: '' }
     for (const [path, rest] of [
@@ -127,7 +127,7 @@ describe('A session of the pages', () => {
   const pages = pageRoutes.filter(({ method }) => method === 'GET')
   const marked = new Set<string>()
   for (const scope of WIDEST)
-    it(`begun with a token of ${scope} shows private repositories only where that scope allows it`, async () => {
+    it(`that began with a token of ${scope} shows private repositories only where that scope allows it`, async () => {
       for (const person of [alice, root]) {
         const browser = allot.browser()
         await browser.signIn('', await allot.scoped(person, scope))
@@ -141,5 +141,5 @@ describe('A session of the pages', () => {
       }
     })
 
-  it('begun with a token of all shows them on several pages', () => assert.ok(marked.size >= 4))
+  it('that began with a token of all shows them on several pages', () => assert.ok(marked.size >= 4))
 })

@@ -76,7 +76,7 @@ describe('GET /repos/search with filters', () => {
   ]
   for (const [query, names] of FOUND) it(`finds for ${query}`, () => assertFound(query, names))
 
-  it('finds what a user has starred, as far as the viewer can see it', async () => {
+  it('finds what a user has starred, limited to what the viewer can see', async () => {
     await assertFound(`starredBy=${alice.id}`, ['sea', 'seal', 'search'])
     await assertFound(`starredBy=${alice.id}&q=l`, ['seal'])
     await assertFound(`starredBy=${alice.id}`, ['sea', 'seal'], bob)
@@ -90,7 +90,7 @@ describe('GET /repos/search with filters', () => {
 
   it('filters within an owner', () => assertFound(`uid=${bob.id}&archived=true`, ['seat']))
 
-  it('finds within an owner by id and by name only what is of both', async () => {
+  it('finds only repositories of both owners when q and uid name one each', async () => {
     await assertFound(`uid=${bob.id}&q=bob/sea`, ['seal', 'seat'])
     await assertFound(`uid=${bob.id}&q=alice/sea`, [])
   })
@@ -103,7 +103,7 @@ describe('GET /repos/search with filters', () => {
     await assertFound('q=unseen/cave', ['cave'], unseen)
   })
 
-  it('leaves out with private=false what not everyone can see', async () => {
+  it('leaves out with private=false what is not visible to everyone', async () => {
     const limited = await allot.person('limited')
     await allot.as(limited, 'POST', '/user/repos', { name: 'dusk' })
     await allot.as(allot.root, 'PATCH', '/admin/users/limited', { visibility: 'limited' })
@@ -111,7 +111,7 @@ describe('GET /repos/search with filters', () => {
     await assertFound('q=dusk&private=false', [])
   })
 
-  it('pages what fits the filter', async () => {
+  it('pages the results of a filter', async () => {
     const path = '/repos/search?q=sea&is_private=false&limit=2&page=2'
     const { body, headers } = await allot.as(alice, 'GET', path)
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('GET /repos/search with filters', () => {
     assert.equal(headers.get('x-total-count'), '3')
   })
 
-  it('takes exclusive, which is what uid means, and carries it on', async () => {
+  it('accepts exclusive, which changes nothing, and repeats it in the links', async () => {
     await assertFound(`uid=${bob.id}&exclusive=true&q=sea`, ['seal', 'seat'])
     const { headers } = await allot.as(alice, 'GET', `/repos/search?uid=${bob.id}&exclusive=true&limit=1`)
     assert.match(headers.get('link')!, /\?exclusive=true&limit=1&page=2&uid=\d+>; rel="next"/)
@@ -143,14 +143,14 @@ describe('GET /repos/search with filters', () => {
     'q=a,b,c,d,e,f',
   ]
   for (const query of BAD)
-    it(`answers 422 that names the parameter for ${query}`, async () => {
+    it(`answers 422 with the name of the parameter for ${query}`, async () => {
       const name = query.split('=')[0]!
       assertSearchError(await allot.as(alice, 'GET', `/repos/search?${query}`), 422, new RegExp(`^${name}: `))
     })
 })
 
 describe('A search that reads every match', () => {
-  it('leaves places to other clients while one sends as many as it likes', async () => {
+  it('leaves slots to other clients while one client sends many', async () => {
     const { search } = allot.allot.hosting
     const find = (client: string) =>
       search.repositories(null, { filter: { archived: false } }, { offset: 0, limit: 1 }, client)

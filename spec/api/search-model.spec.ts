@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Person, start } from '../support/test-server.ts'
 
-/** Names of few letters, so that words of every length are found often. */
+/** Names of few letters, so that words of every length match often. */
 const name = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'c'), minLength: 1, maxLength: 7 })
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'B', 'é'), maxLength: 6 })
 
@@ -40,7 +40,7 @@ interface Known {
 }
 
 describe('A search', () => {
-  it('finds what a look at every name finds, whatever was renamed, hidden and deleted before', async () => {
+  it('finds the same as a scan of all names, in a random series of changes', async () => {
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 25 }),
       fc.array(word, { minLength: 1 }),

@@ -46,7 +46,7 @@ describe('GET /repos/search', () => {
     assert.deepEqual((await found('?q=%25')).names, [], 'there are no wildcards')
   })
 
-  it('finds private ones for their owner, for members of their organization and for administrators', async () => {
+  it('finds private repositories for their owner, members of their organization and administrators', async () => {
     assert.deepEqual((await found('?q=apple', alice)).names, ['apple-secret', 'Apple-tree', 'pineapple'])
     assert.deepEqual((await found('?q=apple', bob)).names, ['apple-press', 'Apple-tree', 'pineapple'])
     assert.equal((await found('?q=apple', allot.root)).total, 4)
@@ -59,7 +59,7 @@ describe('GET /repos/search', () => {
     assert.deepEqual((await found('?uid=99999')).names, [])
   })
 
-  it('finds nothing for an id beyond 2^53, which is a number that no account has', async () => {
+  it('finds nothing for an id beyond 2^53', async () => {
     for (const id of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30), '-1'])
       for (const query of [`?uid=${id}`, `?starredBy=${id}`, `?uid=${id}&q=apple`])
         assert.deepEqual(await found(query), { names: [], total: 0 }, query)
@@ -67,7 +67,7 @@ describe('GET /repos/search', () => {
     assert.deepEqual(users.body, [])
   })
 
-  it('sends no headers that a client can make longer with what the search does not read', async () => {
+  it('does not repeat unknown parameters in headers, which a client could make long', async () => {
     for (const path of ['/repos/search', '/users/search']) {
       const { status, headers } = await allot.request('GET', `${path}?limit=1&x=${'x'.repeat(12_000)}`)
       assert.equal(status, 200)
@@ -76,7 +76,7 @@ describe('GET /repos/search', () => {
     }
   })
 
-  it('pages, and caps the limit', async () => {
+  it('pages the results, and caps the limit', async () => {
     assert.deepEqual(await found('?q=e&limit=1&page=2'), { names: ['cherry'], total: 3 })
     assert.equal((await found('?limit=1000')).names.length, 3)
     for (const query of ['?uid=abc', '?uid=0', '?uid=', '?limit=-1', '?page=x', '?limit=9'.padEnd(400, '9')])

@@ -34,7 +34,7 @@ describe('POST /user/keys', () => {
       assert.equal((await allot.as(alice, 'GET', `/user/keys/${id}`)).body.key, key)
     })
 
-  it('answers 422 to a key that the account or one that it may see has, whatever its comment', async () => {
+  it('answers 422 to a key that the account, or another account that the caller can see, has under any comment', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const { key } = generateSshKey('ed25519')
     assert.equal((await add(alice, 'a', key)).status, 201)
@@ -47,7 +47,7 @@ describe('POST /user/keys', () => {
     assertList(await allot.as(bob, 'GET', '/user/keys'), 'title', [])
   })
 
-  it('answers the key of a hidden account as it answers a new one, and to those who may see the account 422', async () => {
+  it('accepts the key of an account that is hidden from the caller, and answers 422 when the caller can see the account', async () => {
     const [hidden, bob, carol] = [await allot.person(), await allot.person(), await allot.person()]
     const { key } = generateSshKey('ed25519')
     assert.equal((await add(hidden, 'mine', key)).status, 201)
@@ -62,7 +62,7 @@ describe('POST /user/keys', () => {
     assert.deepEqual([items.length, items[0]!.key], [1, key])
   })
 
-  it('answers 422 to a title that the account has used, and takes it from others and after a deletion', async () => {
+  it('answers 422 to a title that the account uses, and accepts it from others and after a deletion', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const { body } = await add(alice, 'laptop', generateSshKey('ed25519').key)
     assertError(await add(alice, 'laptop', generateSshKey('ed25519').key), 422, /^Key title has been used$/)
@@ -73,14 +73,14 @@ describe('POST /user/keys', () => {
     assert.equal((await add(alice, 'laptop', generateSshKey('ed25519').key)).status, 201)
   })
 
-  it('adds one of several keys with the same title that are sent at once', async () => {
+  it('adds one of several concurrent keys with the same title', async () => {
     const alice = await allot.person()
     const keys = Array.from({ length: 5 }, () => generateSshKey('ed25519').key)
     const statuses = await Promise.all(keys.map(async (key) => (await add(alice, 'same', key)).status))
     assert.deepEqual(statuses.sort(), [201, 422, 422, 422, 422])
   })
 
-  it('takes the bare base64 of a key, and a second line as a part of the comment', async () => {
+  it('accepts the bare base64 of a key, and a second line as part of the comment', async () => {
     const alice = await allot.person()
     const [one, two] = [generateSshKey('ed25519').key, generateSshKey('ed25519').key]
     const [type, blob] = one.split(' ')
@@ -114,7 +114,7 @@ describe('POST /user/keys', () => {
     ['a number', { title: 'x', key: 5 }, /^key: expected a string/],
   ]
   for (const [what, body, message] of BAD)
-    it(`answers 422 that says why to ${what}, and adds nothing`, async () => {
+    it(`answers 422 with the reason to ${what}, and adds nothing`, async () => {
       const person = await allot.person()
       assertError(await allot.as(person, 'POST', '/user/keys', body), 422, message)
       assertList(await allot.as(person, 'GET', '/user/keys'), 'title', [])
@@ -122,7 +122,7 @@ describe('POST /user/keys', () => {
 })
 
 describe('SSH keys', () => {
-  it('are listed for their user and for everyone, in the order they were added', async () => {
+  it('are listed to their user and to everyone, in the order of their addition', async () => {
     const alice = await allot.person()
     for (const title of ['b', 'a'])
       await allot.as(alice, 'POST', '/user/keys', { title, key: generateSshKey('ed25519').key })
@@ -151,7 +151,7 @@ describe('SSH keys', () => {
       }
   })
 
-  it('are read and deleted by their owner only', async () => {
+  it('can be read and deleted by their owner only', async () => {
     const [alice, eve] = [await allot.person(), await allot.person()]
     const { id } = (
       await allot.as(alice, 'POST', '/user/keys', { title: 'x', key: generateSshKey('ed25519').key })
@@ -164,7 +164,7 @@ describe('SSH keys', () => {
   })
 
   for (const id of ['0', '-1', '99999', 'x', '1.5', '1e3', '99999999999999999999', '%00'])
-    it(`of the id ${id} do not exist`, async () => {
+    it(`with the id ${id} do not exist`, async () => {
       assertNotFound(await allot.as(allot.root, 'GET', `/user/keys/${id}`))
       assertNotFound(await allot.as(allot.root, 'DELETE', `/user/keys/${id}`))
     })

@@ -31,7 +31,7 @@ describe('user starred repository', () => {
     assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
   })
 
-  it('is counted right when many star at the same time', async () => {
+  it('is counted correctly when many users star at the same time', async () => {
     const alice = await allot.person()
     const demo = await aRepository(alice, 'busy')
     const people = await Promise.all(Array.from({ length: 20 }, () => allot.person()))
@@ -41,7 +41,7 @@ describe('user starred repository', () => {
     assert.equal((await allot.as(undefined, 'GET', `/repos/${demo}`)).body.stars_count, 20)
   })
 
-  it('to a private repository is seen by nobody who may not read that', async () => {
+  it('to a private repository is visible to its readers only', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const [open, secret] = [
       await aRepository(alice, 'open'),
@@ -58,7 +58,7 @@ describe('user starred repository', () => {
       assertNotFound(await allot.as(bob, method, `/user/starred/${secret}`))
   })
 
-  it('of somebody who does not exist, or is hidden, is 404 as a list', async () => {
+  it('of a user who does not exist or is hidden is answered 404 as a list', async () => {
     const [shy, other] = [await allot.person(), await allot.person()]
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
     for (const name of ['nobody', shy.name])
@@ -85,7 +85,7 @@ describe('user starred repository', () => {
     assertNotFound(await allot.as(bob, 'GET', `/user/starred/${demo}`))
   })
 
-  it('is listed in pages that lose nothing', async () => {
+  it('is listed in complete pages', async () => {
     const alice = await allot.person()
     const names: string[] = []
     for (let at = 0; at < 7; at++)

@@ -38,7 +38,7 @@ describe('user subscribed to repository', () => {
     assert.equal(await watchers(), 1)
   })
 
-  it('takes PUT with any body, and with a content type and no body at all', async () => {
+  it('accepts PUT with any body, and with a content type but no body', async () => {
     const alice = await allot.person()
     await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
@@ -49,7 +49,7 @@ describe('user subscribed to repository', () => {
     assert.equal((await allot.request('DELETE', path, { token, headers: json })).status, 204)
   })
 
-  it('to a private repository is seen by nobody who may not read that', async () => {
+  it('to a private repository is visible to its readers only', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await allot.as(alice, 'POST', '/user/repos', { name: 'secret', private: true })
     const path = `/repos/${alice.name}/secret/subscription`
@@ -58,7 +58,7 @@ describe('user subscribed to repository', () => {
     assertList(await allot.as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
   })
 
-  it('of somebody who does not exist, or is hidden, is 404 as a list', async () => {
+  it('of a user who does not exist or is hidden is answered 404 as a list', async () => {
     const [shy, other] = [await allot.person(), await allot.person()]
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
     for (const name of ['nobody', shy.name])
@@ -67,7 +67,7 @@ describe('user subscribed to repository', () => {
   })
 
   for (const method of ['GET', 'PUT', 'DELETE'])
-    it(`${method} answers 404 for what does not exist, 401 without credentials, 403 without the scope`, async () => {
+    it(`${method} answers 404 for an unknown repository, 401 without credentials, 403 without the scope`, async () => {
       assertNotFound(await allot.as(allot.root, method, '/repos/nobody/demo/subscription'))
       assertNotFound(await allot.as(allot.root, method, '/repos/root/nothing/subscription'))
       assertError(await allot.as(undefined, method, '/repos/root/nothing/subscription'), 401)

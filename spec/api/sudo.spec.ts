@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** The same request with the header and with the query parameter. */
+/** Sends the request with the header, and again with the query parameter. */
 const both = async (token: string | undefined, name: string, path = '/user', method = 'GET') =>
   Promise.all([
     createSender(allot.api)(method, path, { ...(token ? { token } : {}), headers: { sudo: name } }),
@@ -26,7 +26,7 @@ describe('Sudo', () => {
     }
   })
 
-  it('gives the rights of the other user alone', async () => {
+  it('gives only the rights of the other user', async () => {
     for (const answer of await both(allot.root.token, 'alice', '/admin/users')) assertError(answer, 403)
     const made = await createSender(allot.api)('POST', '/user/repos', {
       token: allot.root.token,
@@ -57,16 +57,16 @@ describe('Sudo', () => {
       assertError(answer, 403, /write:admin/)
   })
 
-  it('acts for nobody when the name is empty', async () => {
+  it('is ignored when the name is empty', async () => {
     for (const { body } of await both(alice.token, '')) assert.equal(body.login, 'alice')
   })
 
-  it('is read where its letters are percent-encoded', async () => {
+  it('may be percent-encoded in the query', async () => {
     const path = '/user?%73udo=root'
     assertError(await createSender(allot.api)('GET', path, { token: alice.token }), 403)
   })
 
-  it('is not taken for a parameter whose name ends alike', async () => {
+  it('is not confused with a parameter whose name ends in the same letters', async () => {
     const answer = await allot.as(alice, 'GET', '/user?pseudo=root')
     assert.equal(answer.body.login, 'alice')
   })

@@ -12,10 +12,10 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** More than any of them takes. */
+/** Longer than every maximum. */
 const LONG = 'x'.repeat(200_000)
 
-/** Members that the domain bounds, with a word of its own; and texts that are bounded by the size of the body. */
+/** Members that the domain bounds with its own message, and texts that only the size of the body bounds. */
 const ELSEWHERE = new Set([
   ...['orgCreate', 'adminCreateOrg', 'adminCreateUser'].map((id) => `${id} username`),
   ...['createOrgRepoDeprecated', 'createOrgRepo', 'createCurrentUserRepo', 'repoEdit'].map(
@@ -35,12 +35,12 @@ describe('Every text of every body', () => {
     for (const [name, schema] of membersOf(route)) {
       if (!v.is(schema, '') && !v.is(schema, 'x')) continue
       const known = `${route.operationId} ${name}`
-      it(`has a longest length: ${known}`, () => {
+      it(`has a maximum length: ${known}`, () => {
         assert.equal(v.is(schema, LONG), ELSEWHERE.has(known))
       })
     }
 
-  it('that the domain bounds is 422 when it is too long, and nothing is made', async () => {
+  it('that the domain bounds is answered 422 when it is too long, and nothing is created', async () => {
     const { root } = allot
     for (const [path, member] of [
       ['/orgs', 'username'],
@@ -52,7 +52,7 @@ describe('Every text of every body', () => {
     assertList(await allot.as(root, 'GET', '/admin/users'), 'login', ['root'])
   })
 
-  it('of an SSH key: a title of 255 characters is taken, one of 256 is not', async () => {
+  it('of an SSH key is accepted with 255 characters of title, and refused with 256', async () => {
     const { root } = allot
     const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBGFtwbGVFeGFtcGxlRXhhbXBsZUV4YW1wbGVF'
     const add = (title: string) => allot.as(root, 'POST', '/user/keys', { title, key })
@@ -60,7 +60,7 @@ describe('Every text of every body', () => {
     assert.doesNotMatch((await add('x'.repeat(255))).text, /title/)
   })
 
-  it('and every list in a body has an end too', async () => {
+  it('and every list of a body has a maximum length', async () => {
     const { root } = allot
     const subjects = Array.from({ length: 101 }, () => 'size:all')
     assertError(await allot.as(root, 'POST', '/admin/quota/rules', { name: 'r', limit: 1, subjects }), 422)

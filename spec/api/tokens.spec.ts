@@ -25,7 +25,7 @@ describe('GET /users/{username}/tokens', () => {
     })
   })
 
-  it('is for the user and for administrators', async () => {
+  it('is allowed to the user and to administrators', async () => {
     const [bob, eve] = [await allot.person('bob'), await allot.person('eve')]
     assert.equal((await allot.request('GET', '/users/bob/tokens', { token: allot.root.token })).status, 200)
     assertError(await allot.request('GET', '/users/bob/tokens', { token: eve.token }), 403)
@@ -36,7 +36,7 @@ describe('GET /users/{username}/tokens', () => {
 })
 
 describe('POST /users/{username}/tokens', () => {
-  it('shows the token once, and that token works with its scopes', async () => {
+  it('shows the token once, and the token works with its scopes', async () => {
     const carol = await allot.person('carol', { password: 'correct horse' })
     const made = await allot.request('POST', '/users/carol/tokens', {
       headers: basic('carol', 'correct horse'),
@@ -54,7 +54,7 @@ describe('POST /users/{username}/tokens', () => {
     ])
   })
 
-  it("of another user takes an administrator's scope, and not only that of users", async () => {
+  it("for another user needs an administrator's scope, not only that of users", async () => {
     await allot.person('iris')
     const narrow = await allot.scoped(allot.root, 'write:user')
     const body = { name: 'x', scopes: ['write:user'] }
@@ -77,7 +77,7 @@ describe('POST /users/{username}/tokens', () => {
     assertNotFound(await asRoot('nobody'))
   })
 
-  it('does not let a token make one that may do more than itself', async () => {
+  it('does not let a token create one with more scopes than it has', async () => {
     const dave = await allot.person('dave')
     const narrow = await allot.scoped(dave, 'write:user')
     const ask = (scopes: string[]) =>
@@ -98,7 +98,7 @@ describe('POST /users/{username}/tokens', () => {
     ['a name that is taken', { name: 'spec', scopes: ['all'] }, 400],
   ]
   for (const [what, body, status] of BAD)
-    it(`answers ${status} to ${what}, and makes nothing`, async () => {
+    it(`answers ${status} to ${what}, and creates nothing`, async () => {
       const person = await allot.person()
       const path = `/users/${person.name}/tokens`
       assertError(await allot.request('POST', path, { token: person.token, body }), status)

@@ -48,7 +48,7 @@ describe('GET /user', () => {
 })
 
 describe('GET /users/{username}', () => {
-  it("shows the email to the user and to administrators only, and else one at the server's noreply", async () => {
+  it('shows the email to the user and to administrators only, and a no-reply address to others', async () => {
     const [bob, other] = [await allot.person('Bob', { email: 'bob@example.test' }), await allot.person()]
     for (const viewer of [bob, allot.root])
       assert.equal((await as(viewer, '/users/bob')).body.email, 'bob@example.test')
@@ -58,14 +58,14 @@ describe('GET /users/{username}', () => {
     }
   })
 
-  it('does not confirm the hidden email to whoever guesses it', async () => {
+  it('does not confirm a guess of the hidden email', async () => {
     await allot.person('hiding', { email: 'secret@example.test' })
     const { avatar_url } = (await allot.as(undefined, 'GET', '/users/hiding')).body
     for (const hash of ['md5', 'sha1', 'sha256'])
       assert.ok(!avatar_url.includes(createHash(hash).update('secret@example.test').digest('hex')))
   })
 
-  it('tells of administrators only to themselves and to each other', async () => {
+  it('shows who is an administrator to administrators only', async () => {
     assert.equal((await as(allot.root, '/users/root')).body.is_admin, true)
     assert.equal((await as(undefined, '/users/root')).body.is_admin, false)
   })
@@ -113,7 +113,7 @@ describe('GET /users/search', () => {
     assertList(await as(undefined, '/users/search?q=nobody-at-all'), 'login', [])
   })
 
-  it('answers everyone it may when it is asked for nothing, and takes nonsense as nothing', async () => {
+  it('finds every visible user without a query, and for an invalid uid', async () => {
     const all = (await as(undefined, '/users/search')).headers.get('x-total-count')
     for (const query of ['?q=', '?uid=abc', '?uid=', '?uid=0', '?page=x&limit=-3'])
       assert.equal((await as(undefined, `/users/search${query}`)).headers.get('x-total-count'), all)

@@ -9,7 +9,7 @@ before(async () => {
 after(() => allot.stop())
 
 describe('GET /version', () => {
-  it('returns the running application version to everyone', async () => {
+  it('returns the running version to every client', async () => {
     const answer = await allot.request('GET', '/version')
     assert.equal(answer.status, 200)
     assert.equal(answer.text, '{"Version":"0.1.0","version":"1.22.0+allot-0.1.0"}')
@@ -18,7 +18,7 @@ describe('GET /version', () => {
 })
 
 describe('GET /settings/api', () => {
-  it('tells how lists are paged', async () => {
+  it('answers how lists are paged', async () => {
     const { status, body } = await allot.request('GET', '/settings/api')
     assert.equal(status, 200)
     assert.deepEqual([body.default_paging_num, body.max_response_items], [30, 50])

@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { isFileField } from '../../lib/http/upload.ts'
 
-/** The types of a published client, which has the operations of Gitea by the ids that Allot's routes have. */
+/** The types of a published client, whose operations have the ids of Allot's routes. */
 const types = readFileSync(
   createRequire(import.meta.url)
     .resolve('gitea-js')
@@ -22,7 +22,7 @@ const booleansOf = (type: string): string[] => {
   return [...members.matchAll(/(\w+)\?: boolean;/g)].map(([, name]) => name!)
 }
 
-/** Each boolean of a JSON body, as the routes declare it and as the client does. */
+/** Each boolean of a JSON body, as declared by the routes and by the client. */
 const cases = routes.flatMap(({ operationId, body, accepts }) => {
   if (body === undefined || isFileField(body) || accepts !== undefined) return []
   const type = bodyTypeOf(operationId)
@@ -34,7 +34,7 @@ const cases = routes.flatMap(({ operationId, body, accepts }) => {
 })
 
 describe('A boolean in a body', () => {
-  it('is found in the declarations and in the types of the client', () => {
+  it('is declared by the routes and by the types of the client', () => {
     const found = new Map(cases.map(({ operationId, names }) => [operationId, names]))
     assert.ok(found.get('adminCreateUser')?.includes('must_change_password'))
     assert.ok(found.get('repoCreateRelease')?.includes('draft'))

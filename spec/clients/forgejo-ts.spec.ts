@@ -8,7 +8,7 @@ import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
-  // A client written against a real Forgejo wants its dialect.
+  // A client written against Forgejo needs its dialect.
   allot = await start({ dialect: 'forgejo' }, { store: createPersistentStore })
 })
 after(() => allot.stop())
@@ -18,9 +18,9 @@ const clientOf = (authorization: string) =>
     createConfig({ baseURL: allot.api, throwOnError: true, headers: { Authorization: authorization } }),
   )
 
-/** Each step stands on the ones before it. */
+/** Each step builds on the steps before it. */
 describe('The published client @llamaduck/forgejo-ts', () => {
-  it('goes through accounts, repositories, relations, keys, markdown, rules, groups and quota', async () => {
+  it('works with accounts, repositories, relations, keys, markdown, rules, groups and quota', async () => {
     const admin = { client: clientOf(`token ${allot.root.token}`), throwOnError: true } as const
     assert.match((await forgejo.getVersion(admin)).data.version ?? '', /^1\.22\.0/)
 

@@ -11,7 +11,7 @@ const skip =
   spawnSync('go', ['version']).status !== 0 && 'there is no Go here: install it to run its SDK against Allot'
 
 describe('The published Go SDK of Gitea', () => {
-  it('takes the version, and goes through accounts, repositories, relations, keys and markdown', {
+  it('accepts the version, and works with accounts, repositories, relations, keys and markdown', {
     skip,
   }, async () => {
     const allot = await start({}, { store: createPersistentStore })

@@ -14,7 +14,7 @@ after(() => allot.stop())
 const file = (name: string, words: string) => new File([words], name)
 
 describe('The published client gitea-js', () => {
-  it('goes through issues, comments, releases and the attachments of each', async () => {
+  it('works with issues, comments, releases and the attachments of each', async () => {
     const { repos } = giteaApi(allot.base, { token: alice.token })
     const api = giteaApi(allot.base, { token: alice.token })
     await api.user.createCurrentUserRepo({ name: 'demo' })

@@ -11,9 +11,9 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** What the client wants done, from the accounts to the quota: each step stands on the ones before it. */
+/** What the client does, from accounts to quota; each step builds on the steps before it. */
 describe('The published client gitea-js', () => {
-  it('goes through accounts, repositories, relations, keys, markdown, rules and quota', async () => {
+  it('works with accounts, repositories, relations, keys, markdown, rules and quota', async () => {
     const admin = giteaApi(allot.base, { token: allot.root.token })
     const version = (await admin.version.getVersion()).data.version
     assert.equal(version, '1.22.0+allot-0.1.0')
@@ -93,7 +93,7 @@ describe('The published client gitea-js', () => {
     const html = await api.markdown.renderMarkdown({ Text: '**hi**', Mode: 'gfm' }, { format: 'text' })
     assert.equal(html.data, '<p dir="auto"><strong>hi</strong></p>\n')
 
-    // Gitea's client knows no quota, so its own request does these.
+    // Gitea's client has no methods for quota, so its generic request is used.
     const ask = async (method: string, path: string, body?: unknown) =>
       (
         await admin.request<unknown>({

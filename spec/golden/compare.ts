@@ -5,7 +5,7 @@ import type { Recording } from './recordings.ts'
 /** The headers that are compared. `Allow` is compared as a set. */
 const HEADERS = ['content-type', 'x-total-count', 'link', 'allow', 'location']
 
-/** Where the recorded server was. */
+/** URL of the recorded server. */
 export const RECORDED_HOST = 'http://127.0.0.1:3300'
 
 type Line = (place: string, recorded: unknown, answered: unknown) => void
@@ -64,7 +64,7 @@ const compareLists = (
     if (index < answered.length) compareItems(`${place}[]`, item, answered[index], lines, line)
 }
 
-/** The members of two different repositories say nothing about each other. */
+/** Members of two different repositories are not compared. */
 const compareItems: typeof compare = (place, recorded, answered, lines, line) => {
   const [left, right] = [recorded, answered].map((item) => (isObject(item) ? item.full_name : undefined))
   if (typeof left === 'string' && typeof right === 'string' && left !== right)
@@ -72,7 +72,7 @@ const compareItems: typeof compare = (place, recorded, answered, lines, line) =>
   else compare(place, recorded, answered, lines, line)
 }
 
-/** A page that ends earlier is told apart from one with other items. */
+/** Distinguishes a shorter page from a page with other items. */
 const compareNames = (
   names: (string | number)[],
   recorded: unknown,
@@ -122,7 +122,7 @@ const normal = (value: unknown, host: string, isError: boolean, name = ''): unkn
   return typeof value === 'string' ? normalText(value, host, isError, name) : value
 }
 
-/** The wording of an error is each server's own. */
+/** Error messages are not compared. */
 const normalText = (value: string, host: string, isError: boolean, name: string): string => {
   if (value === '') return value
   if (isError && ['message', 'url', ''].includes(name)) return `<${name || 'text'}>`

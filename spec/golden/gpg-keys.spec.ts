@@ -8,7 +8,7 @@ const recordings = new Map(recordingsOf('gpg-keys').map((recording) => [recordin
 const add = (world: World, armored_public_key: string) =>
   world.make('alice', 'POST', '/user/gpg_keys', { armored_public_key })
 
-/** Adds keys in place of those that the recorded server had, although the requests that added them were not recorded. */
+/** Adds the keys of the recorded server whose requests were not recorded. */
 const addOthers = (count: number) => async (world: World) => {
   for (let number = 0; number < count; number++) {
     const userIDs = { email: 'alice@example.com' }
@@ -21,7 +21,7 @@ const { armored_public_key: twoBlocks } = recordings.get('gpg.add.twoblocks')!.r
   armored_public_key: string
 }
 
-/** The request for the same key, by the id that it has here. */
+/** The request for the same key, with its id on this server. */
 const sameKey = (recording: string) => async (world: World) => {
   const { key_id } = recordings.get(recording)!.response.body as { key_id: string }
   const { body } = await world.running.as(

@@ -24,10 +24,10 @@ export const htmlDifferences = (recorded: string, answered: string): string[] =>
   return [...new Set(changes(left.slice(same), right.slice(same)))].map((line) => `html ${line}`)
 }
 
-/** A long answer keeps its beginning and its length. */
+/** A long value is shortened to its beginning and its length. */
 const SHORTENED = /^(.*)… ?\((\d+) (?:bytes|characters)\)$/s
 
-/** Beyond this number of pairs one line stands for all. */
+/** Above this number of pairs, one line replaces the comparison. */
 const MOST_PAIRS = 4_000_000
 
 /** By the longest common subsequence. */
@@ -82,6 +82,6 @@ const VOID = new Set(['br', 'hr', 'img', 'input', 'wbr'])
 const BLOCK =
   /^<\/?(?:p|div|h[1-6]|[uod]l|li|d[td]|blockquote|pre|hr|br|table|t(?:head|body|foot|r|[hd])|details|summary)>$/
 
-/** A space at the edge of a block is not shown. */
+/** Browsers do not show a space at the edge of a block. */
 const isShown = (before: string | undefined, after: string | undefined): boolean =>
   ![before, after].some((part) => part === undefined || BLOCK.test(part) || part.startsWith('dir="'))

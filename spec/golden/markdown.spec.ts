@@ -2,7 +2,7 @@ import { RECORDED_HOST } from './compare.ts'
 import { replay } from './replay.ts'
 
 replay('markdown', {
-  // The recorded contexts are addresses of that host.
+  // The recorded contexts are URLs of that host.
   options: { baseUrl: RECORDED_HOST },
   requests: {
     'markdown.raw.long': { body: 'word '.repeat(3000) },

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 
 const GIB = 1024 ** 3
 
-/** What counted when evaluation was recorded, all of it as entries of the ledger. */
+/** Everything that counted when the evaluation was recorded, as ledger entries. */
 const prepare = async (world: World): Promise<void> => {
   await makeRepositories(world, QUOTA_REPOSITORIES)
   await makeUsage(world)
@@ -23,7 +23,7 @@ const prepare = async (world: World): Promise<void> => {
 
 let made = 0
 
-/** The configurations were recorded after further repositories were made. */
+/** More repositories existed when the configurations were recorded. */
 const prepareLater = async (world: World): Promise<void> => {
   await prepare(world)
   await resizeTo(world, { 'alice/demo': 202_790, 'acme/full-orgrepo': 44_233 })
@@ -42,7 +42,7 @@ const assign = async (world: World, owner: string, note: string): Promise<void> 
 
 const ownerOf = ({ as, request }: Recording): string => (request.path.includes('/orgs/') ? 'acme' : as)
 
-/** Assigns groups when the note of a recording is another than that of the one before. */
+/** Assigns groups when the note of a recording differs from the one before. */
 const assigning = () => {
   let before = ''
   return async (world: World, recording: Recording) => {
@@ -53,7 +53,7 @@ const assigning = () => {
   }
 }
 
-/** The dialect in which the answers mean the same as the recorded ones. */
+/** The dialect whose answers have the same meaning as the recorded ones. */
 const base = { ...WITHOUT_GIT, dialect: 'forgejo' } as const
 
 const withTotal = (only: string, defaultTotal?: number): ReplayOptions => ({

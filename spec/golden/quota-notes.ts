@@ -1,6 +1,6 @@
 import { type Recording, recordingsOf } from './recordings.ts'
 
-/** A rule as the note of a recording has it. */
+/** A rule in the note of a recording. */
 export interface NotedRule {
   limit: number
   subjects: string[]
@@ -22,7 +22,7 @@ const PARENTS: Record<string, string> = {
   'size:assets:wiki': 'size:assets:all',
 }
 
-/** The groups that the asked owner was in, with their rules. */
+/** The groups of the owner, with their rules. */
 export const notedGroups = (note: string): NotedRule[][] => {
   const exact = /limit = usage\(.*\)([+-]\d), subjects=\[(.*)\]; usage=(\d+)/.exec(note)
   if (exact !== null) return [[{ limit: Number(exact[3]) + Number(exact[1]), subjects: [exact[2]!] }]]
@@ -34,7 +34,7 @@ const covers = ({ subjects }: NotedRule, subject: string | undefined): boolean =
 
 const subjectOf = ({ request }: Recording): string => new URLSearchParams(request.query).get('subject') ?? ''
 
-/** The groups that counted for the recordings without a note, by the begin of their ids. */
+/** The groups of recordings without a note, by the beginning of their ids. */
 const CONFIGURED: Record<string, NotedRule[][]> = {
   'ini.total': [],
   'ini.defgroups.explicit.': [[{ limit: 5, subjects: ['size:assets:all'] }]],
@@ -46,7 +46,7 @@ const CONFIGURED: Record<string, NotedRule[][]> = {
 }
 
 const groupsOf = ({ id, note }: Recording): NotedRule[][] | undefined => {
-  // Allot knows neither the subject `none` nor limits beyond 2^53-1.
+  // Allot has neither the subject `none` nor limits beyond 2^53-1.
   if (/^eval\.(none|limit\.-?922337203685477580)/.test(id)) return undefined
   if (id.startsWith('eval.')) return notedGroups(note!)
   return Object.entries(CONFIGURED).find(([begin]) => id.startsWith(begin))?.[1]

@@ -4,7 +4,7 @@ import type { World } from './world.ts'
 
 const recordings = recordingsOf('quota-rules')
 
-/** The names of all rules at the end, in the order in which they were made. */
+/** The names of all rules at the end, in the order of their creation. */
 const names = recordings.find(({ id }) => id === 'rules.list.bulk[paging[')!.response.body_keys as string[]
 
 const madeBy = ({ request, response }: Recording): string | undefined => {
@@ -15,13 +15,13 @@ const madeBy = ({ request, response }: Recording): string | undefined => {
 
 const recorded = new Set(recordings.map(madeBy))
 
-/** Rules whose making is not recorded, and which stand in the list before the next one that is. */
+/** Rules whose creation is not recorded, and which precede the next recorded one in the list. */
 const missing = names.filter((name) => !recorded.has(name) && !name.startsWith('bulk'))
 
 const make = (world: World, name: string) =>
   world.make('root1', 'POST', '/admin/quota/rules', { name, limit: 1, subjects: ['size:all'] })
 
-/** Makes what stands before a rule in the list. */
+/** Creates the rules that precede a rule in the list. */
 const makeBefore = async (world: World, name: string): Promise<void> => {
   while (missing.length > 0 && names.indexOf(missing[0]!) < names.indexOf(name))
     await makeIfAllowed(world, missing.shift()!)
@@ -29,7 +29,7 @@ const makeBefore = async (world: World, name: string): Promise<void> => {
 
 /** Longer names, and names with control characters, are refused. */
 const makeIfAllowed = async (world: World, name: string): Promise<void> => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are refused
   if (name.length <= 255 && !/[\u0000-\u001f]/.test(name)) await make(world, name)
 }
 

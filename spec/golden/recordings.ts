@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One request that a real Forgejo answered; README.md describes the members. */
+/** One request and the response of Forgejo; README.md describes the members. */
 export interface Recording {
   /** Unique within its family. */
   id: string
@@ -9,7 +9,7 @@ export interface Recording {
   as: string
   request: RecordedRequest
   response: RecordedResponse
-  /** What the server was set up with before the request. */
+  /** The state of the server before the request. */
   note?: string
 }
 
@@ -32,7 +32,7 @@ export interface RecordedResponse {
   body_keys?: (string | number)[]
 }
 
-/** Reads the recordings of one family, in the order in which they were made. */
+/** Reads the recordings of one family, in their order. */
 export const recordingsOf = (family: string): Recording[] =>
   readFileSync(join(import.meta.dirname, 'recordings', `${family}.jsonl`), 'utf8')
     .split('\n')

@@ -9,15 +9,15 @@ import { startWorld, type World, type WorldOptions } from './world.ts'
 export interface ReplayOptions extends WorldOptions {
   /** The recordings of this part, by id or pattern, where a family is replayed against several servers. */
   only?: string[]
-  /** Makes the state that the first recording was answered with. */
+  /** Creates the state before the first recording. */
   prepare?: (world: World) => Promise<unknown>
   /** By the id of a recording: state changes between it and the one before that were not recorded. */
   steps?: Record<string, (world: World) => Promise<unknown>>
-  /** Called before each recording, where the steps follow from the recordings. */
+  /** Called before each recording. */
   beforeEach?: (world: World, recording: Recording) => Promise<unknown>
   /** By the id of a recording: its request where the recording is shortened, or names what has another id here. */
   requests?: Record<string, Amended | ((world: World) => Promise<Amended>)>
-  /** Leaves out recordings that need something which Allot does not have; the reason by id or pattern. */
+  /** Recordings that need something that Allot does not have: the reason, by id or pattern. */
   leaveOut?: Record<string, string>
 }
 
@@ -39,7 +39,7 @@ export const replay = (family: string, ...parts: ReplayOptions[]): void => {
     const table = differenceCases.filter(({ records }) => family in records)
     const found: Found[] = []
 
-    it('is answered as recorded, apart from the differences that the table names', async () => {
+    it('is answered as recorded, except for the differences of the table', async () => {
       const left = new Set(recordingsOf(family))
       for (const part of parts.length === 0 ? [{}] : parts) found.push(...(await replayPart(left, part)))
       assert.deepEqual([...left], [], 'recordings that no part replays')
@@ -48,7 +48,7 @@ export const replay = (family: string, ...parts: ReplayOptions[]): void => {
       assert.ok(unnamed.length === 0, [message, ...grouped(unnamed)].join('\n'))
     })
 
-    it('differs in everything that the table names', () => {
+    it('shows every difference of the table', () => {
       const message = 'entries of the table that match no difference'
       assert.deepEqual(
         table.flatMap((entry) => unused(entry, family, found)),
@@ -59,7 +59,7 @@ export const replay = (family: string, ...parts: ReplayOptions[]): void => {
   })
 }
 
-/** Replays the recordings of one part, and takes them out of `left`. */
+/** Replays the recordings of one part, and removes them from `left`. */
 const replayPart = async (left: Set<Recording>, part: ReplayOptions): Promise<Found[]> => {
   const isOf = (patterns: string[], { id }: Recording) => patterns.some((pattern) => matches(pattern, id))
   const own = [...left].filter((recording) => isOf(part.only ?? ['*'], recording))
@@ -101,7 +101,7 @@ const unused = (entry: Case, family: string, found: Found[]): string[] => {
   return [...records, ...(records.length > 0 ? [] : lines)].map((pattern) => `${entry.title}: ${pattern}`)
 }
 
-/** The same difference of several recordings once, with their ids. */
+/** Lists each difference once, with the ids of its recordings. */
 const grouped = (found: Found[]): string[] => {
   const ids = new Map<string, string[]>()
   for (const { id, line } of found) ids.set(line, [...(ids.get(line) ?? []), id])

@@ -8,7 +8,7 @@ const acme = (name: string, options: Partial<RecordedRepository> = {}): Recorded
   ...options,
 })
 
-/** The repositories whose making was not recorded, by the recording that followed in the family `repositories`. */
+/** Repositories whose creation was not recorded, by the next recording of the family `repositories`. */
 const NOT_RECORDED: Record<string, RecordedRepository[]> = {
   'orgrepo.private': [acme('full-orgrepo', { description: FULL, size: 1500 })],
   'orgrepo.gitignore.noinit': [acme('init-orgrepo', { size: 500 })],
@@ -28,12 +28,12 @@ const NOT_RECORDED: Record<string, RecordedRepository[]> = {
   ],
 }
 
-/** The steps that make them between the recordings. */
+/** The steps that create them between the recordings. */
 export const stepsNotRecorded = Object.fromEntries(
   Object.entries(NOT_RECORDED).map(([id, list]) => [id, (world: World) => makeRepositories(world, list)]),
 )
 
-/** A repository as a recording made it. */
+/** A repository that a recording created. */
 const recorded = (as: string, { owner, name, size, empty, ...body }: Made): RecordedRepository => ({
   owner: owner.login,
   name,

@@ -4,7 +4,7 @@ import { stepsNotRecorded } from './repositories-state.ts'
 replay('repositories', {
   steps: {
     ...stepsNotRecorded,
-    // A Forgejo refused to make these two.
+    // Forgejo refused to create these two.
     'orgrepo.name#9': (world) => world.make('alice', 'DELETE', '/repos/acme/-'),
     'orgsrepo.gib.again': (world) => world.make('alice', 'DELETE', '/repos/acme/lab-orgsrepo'),
   },

@@ -13,6 +13,6 @@ replay(
     },
     prepare: (world) => makeRepositories(world, ALL_REPOSITORIES),
   },
-  // The rest with the dialect that sends the list as a Forgejo does, so that its items are compared.
+  // The rest uses the dialect that sends the list as Forgejo does, so that its items are compared.
   { options: { ...WITHOUT_GIT, dialect: 'forgejo' }, passwords: false },
 )

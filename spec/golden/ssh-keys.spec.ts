@@ -4,7 +4,7 @@ import type { World } from './world.ts'
 
 const recordings = new Map(recordingsOf('ssh-keys').map((recording) => [recording.id, recording]))
 
-/** Adds a key that the recorded server had, although the request that added it was not recorded. */
+/** Adds a key of the recorded server whose request was not recorded. */
 const add = (as: string, title: string, key: string) => (world: World) =>
   world.make(as, 'POST', '/user/keys', { title, key })
 

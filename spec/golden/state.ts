@@ -14,7 +14,7 @@ export interface RecordedRepository {
 
 export const FULL = 'A <b>full</b> repo & co'
 
-/** Repositories of the organization acme, in the order of their ids; `alice` made them, and watches them. */
+/** Repositories of the organization acme, in the order of their ids; `alice` created and watches them. */
 export const ACME: RecordedRepository[] = [
   { owner: 'acme', name: 'min-orgrepo' },
   { owner: 'acme', name: 'full-orgrepo', description: FULL, size: 1500 },
@@ -42,7 +42,7 @@ export const CAROL: RecordedRepository[] = Array.from({ length: 61 }, (_, index)
 /** Options of a world whose repositories have no files, so that their sizes can be set. */
 export const WITHOUT_GIT = { repositories: false } as const
 
-/** Makes repositories in a world without git, with the sizes that they were recorded with. */
+/** Creates repositories without git, with their recorded sizes. */
 export const makeRepositories = async (world: World, list: RecordedRepository[]): Promise<void> => {
   const organizations = ['acme', 'secretorg', 'carolorg']
   for (const { owner, by, size, ...options } of list) {
@@ -71,7 +71,7 @@ export const putLedger = async (
     await world.make('root1', 'PUT', `/admin/ledger/${kind}/${key}`, { name: key, ...entry })
 }
 
-/** Everything that counted toward quota when quota was recorded, without what `quota-user` records the making of. */
+/** Everything that counted toward quota when quota was recorded, except what recordings of `quota-user` create. */
 export const makeUsage = async (world: World): Promise<void> => {
   await resizeTo(world, {
     'alice/demo': 202_616,
@@ -112,7 +112,7 @@ export const QUOTA_REPOSITORIES: RecordedRepository[] = [
 
 /** Who followed whom when users and authentication were recorded. */
 export const makeFollows = async (world: World): Promise<void> => {
-  // A private user can be followed by those only who did so before.
+  // A private user can be followed only by users who did so before.
   await world.setVisibility('dave', 'public')
   for (const name of ['bob', 'carol', 'dave', 'eve'])
     await world.make('alice', 'PUT', `/user/following/${name}`)

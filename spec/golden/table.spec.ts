@@ -6,7 +6,7 @@ import { differenceCases, intendedDifferences } from './differences/index.ts'
 import { differencesPage, PAGE } from './page.ts'
 
 describe('The table of intended differences', () => {
-  it('is what docs/differences.md says', () => {
+  it('equals docs/differences.md', () => {
     assert.equal(
       readFileSync(PAGE, 'utf8'),
       differencesPage(),
@@ -19,7 +19,7 @@ describe('The table of intended differences', () => {
     assert.deepEqual(titles, [...new Set(titles)])
   })
 
-  it('is held against every recorded family', () => {
+  it('is replayed for every recorded family', () => {
     const names = (folder: string, ending: string) =>
       readdirSync(join(import.meta.dirname, folder))
         .filter((file) => file.endsWith(ending))
@@ -28,7 +28,7 @@ describe('The table of intended differences', () => {
     assert.deepEqual(replayed.sort(), names('recordings', '.jsonl').sort())
   })
 
-  it('names families that are recorded', () => {
+  it('names recorded families only', () => {
     const families = readdirSync(join(import.meta.dirname, 'recordings')).map((file) =>
       file.replace('.jsonl', ''),
     )

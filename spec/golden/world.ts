@@ -10,16 +10,16 @@ export interface World {
   running: TestServer
   /** Tokens by the name that placeholders use: `alice`, `alice:ro`. */
   tokens: Map<string, string>
-  /** Sends what a recording asks for, byte for byte. */
+  /** Sends the request of a recording, byte for byte. */
   send(recording: Pick<Recording, 'as' | 'request'>): Promise<Answer>
   /** Sends a request that prepares the state, and asserts that it succeeds. */
   make(as: string, method: string, path: string, body?: unknown): Promise<Answer>
-  /** Makes the token that the placeholder `<TOKEN:name>` stands for, such as `alice:ro`. */
+  /** Creates the token that the placeholder `<TOKEN:name>` stands for, such as `alice:ro`. */
   makeToken(name: string, scopes: string[]): Promise<void>
   setVisibility(name: string, visibility: 'public' | 'limited' | 'private'): Promise<unknown>
 }
 
-/** In the order of their ids, from 1. Their password is their name with `pass1` behind it. */
+/** In the order of their ids, from 1. Their password is their name followed by `pass1`. */
 const USERS: { name: string; fullName?: string; visibility?: 'public' | 'limited' | 'private' }[] = [
   { name: 'root1' },
   { name: 'alice' },
@@ -41,9 +41,9 @@ const passwordOf = (name: string): string => `${name}pass1`
 
 export interface WorldOptions {
   options?: Partial<AllotOptions>
-  /** How many of the users there are, and the organizations only when all are. */
+  /** Number of users that exist; the organizations exist only with all users. */
   users?: number
-  /** False where no recording signs in with a password, which takes its time to hash. */
+  /** False when no recording signs in with a password, because hashing is slow. */
   passwords?: boolean
 }
 
@@ -164,7 +164,7 @@ const partOf = ({ field, filename, bytes, ...part }: Part): Buffer => {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Not fetch, which changes paths such as `/./version` before it sends them. */
+/** Does not use fetch, which normalises paths such as `/./version`. */
 const context = (
   base: string,
   method: string,

@@ -10,7 +10,7 @@ export const hasGitLfs = (): boolean => {
   }
 }
 
-/** Specs with the real `git lfs`; where it is missing they are skipped, and say so. Nowhere else may it be missing. */
+/** Specs with the real `git lfs`, which are skipped where it is not installed. */
 export const describeWithLfs = (name: string, work: () => void): void => {
   const is = process.env.CI === 'true' || hasGitLfs()
   if (!is) console.log(`# ${name}: skipped, for git lfs is not installed (apt-get install git-lfs)`)

@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** A repository whose `*.bin` are LFS objects, and how it is reached. */
+/** A repository whose `*.bin` files are LFS objects, and its URL. */
 const tracked = async (path: string) => {
   const folder = await aCheckout()
   await git(folder, 'lfs', 'install', '--local')
@@ -35,7 +35,7 @@ const cloned = async (path: string, who = alice) => {
 }
 
 describeWithLfs('git lfs', () => {
-  it('pushes objects, which are counted, and gets them back', async () => {
+  it('pushes objects, which are counted, and downloads them again', async () => {
     const path = await allot.repository(alice, 'demo', { private: true })
     const folder = await tracked(path)
     const [one, other] = [randomBytes(300_000), randomBytes(2_000_000)]
@@ -49,7 +49,7 @@ describeWithLfs('git lfs', () => {
     await allot.assertCounted('alice')
   })
 
-  it('sends its credentials again with each object, wherever they come from', async () => {
+  it('sends its credentials with each object, from every source of credentials', async () => {
     const path = await allot.repository(alice, 'credentials', { private: true })
     const basic = Buffer.from(`${alice.name}:${alice.token}`).toString('base64')
     const ways = {
@@ -79,7 +79,7 @@ describeWithLfs('git lfs', () => {
     }
   })
 
-  it('sends what is there already once, under however many names and commits', async () => {
+  it('uploads an object once, under however many names and commits', async () => {
     const path = await allot.repository(alice, 'dedup')
     const before = await allot.lfsBytesOf('alice')
     const folder = await tracked(path)
@@ -94,7 +94,7 @@ describeWithLfs('git lfs', () => {
     assert.equal(await allot.lfsBytesOf('alice'), before + 50_004)
   })
 
-  it('is told why not by a server that does not let it', async () => {
+  it('gets the reason when the server refuses a push', async () => {
     const path = await allot.repository(alice, 'closed')
     const bob = await allot.person('bob')
     const folder = await tracked(path)
@@ -105,7 +105,7 @@ describeWithLfs('git lfs', () => {
     assert.match(err, /bob may not push to this repository/)
   })
 
-  it('finds nothing counted and no file when the repository is deleted', async () => {
+  it('leaves no count and no file when the repository is deleted', async () => {
     const carol = await allot.person('carol')
     const path = await allot.repository(carol, 'short-lived')
     const files = allot.filesOnDisk('lfs').length

@@ -25,7 +25,7 @@ const send = (server: Served, token: string, { oid, size, bytes }: Content) =>
     body: bytes as unknown as string,
   }).then(({ status }) => status)
 
-/** An upload that stops in the middle, and how it is let go. */
+/** An upload that stops in the middle, and how it is released. */
 const halfSent = async (server: Served, token: string, { oid, size, bytes }: Content) => {
   const socket = connect(Number(new URL(server.api).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -36,8 +36,8 @@ const halfSent = async (server: Served, token: string, { oid, size, bytes }: Con
   return () => socket.destroy()
 }
 
-describe('A server that is killed while LFS objects come', () => {
-  it('has lost none that it has answered, and keeps and counts no others', async () => {
+describe('A server that is killed during uploads of LFS objects', () => {
+  it('has lost no acknowledged object, and keeps and counts no other', async () => {
     const data = temporaryDirectory()
     const first = await served(['--data', data])
     await eventually(() => /^ {2}[0-9a-f]{40}$/m.test(first.printed()))

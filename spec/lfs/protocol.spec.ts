@@ -19,7 +19,7 @@ let made = 0
 const repository = (more = {}) => allot.repository(alice, `demo${++made}`, more)
 
 describe('The batch API', () => {
-  it('says where to send what is not there, and nothing of what is', async () => {
+  it('answers an upload URL for missing objects, and no action for existing ones', async () => {
     const path = await repository()
     const [there, absent] = [aContent(), aContent()]
     assert.equal(await allot.put(path, alice, there), 200)
@@ -50,7 +50,7 @@ describe('The batch API', () => {
     })
   })
 
-  it('says where to get what is there, and which is not', async () => {
+  it('answers a download URL for existing objects, and 404 for missing ones', async () => {
     const path = await repository()
     const [there, absent] = [aContent(), aContent()]
     await allot.put(path, alice, there)
@@ -64,7 +64,7 @@ describe('The batch API', () => {
     ])
   })
 
-  it('has each object once, however often it was asked for', async () => {
+  it('answers each object once, even if the request repeats it', async () => {
     const path = await repository()
     const [there, absent] = [aContent(), aContent()]
     await allot.put(path, alice, there)
@@ -76,7 +76,7 @@ describe('The batch API', () => {
     )
   })
 
-  it('refuses more than 1,000 objects before it looks at them, in a short answer', async () => {
+  it('refuses more than 1,000 objects before it validates them, in a short response', async () => {
     const path = await repository()
     const { oid, size } = aContent()
     for (const objects of [Array(1001).fill({ oid, size }), Array(5000).fill(1)]) {
@@ -86,7 +86,7 @@ describe('The batch API', () => {
     }
   })
 
-  it('repeats nothing of the credentials, however long their header is', async () => {
+  it('repeats no credentials in the response, even those of a long header', async () => {
     const path = await repository()
     const authorization = `token${' '.repeat(12_000)}${alice.token}`
     const objects = Array.from({ length: 1000 }, () => aContent(20)).map(({ oid, size }) => ({ oid, size }))
@@ -97,7 +97,7 @@ describe('The batch API', () => {
     assert.ok(answer.bytes.length < 600 * objects.length, `${answer.bytes.length} bytes`)
   })
 
-  it('gives no header along, and says nothing of being authenticated, when nobody is', async () => {
+  it('has no `header` and no `authenticated` in its actions', async () => {
     const path = await repository()
     const there = aContent()
     await allot.put(path, alice, there)
@@ -114,7 +114,7 @@ describe('The batch API', () => {
     assert.ok(unknown.bytes.length < 200)
   })
 
-  it('refuses single objects that cannot be', async () => {
+  it('refuses single objects that are not valid', async () => {
     const path = await repository()
     const there = aContent()
     await allot.put(path, alice, there)
@@ -145,7 +145,7 @@ describe('The batch API', () => {
     ['much too much', `{"x":"${'x'.repeat(1024 * 1024)}"}`, 413, { 'content-type': LFS }],
   ]
   for (const [what, body, status, headers] of bad)
-    it(`answers ${status} in the shape of LFS to ${what}`, async () => {
+    it(`answers ${status} in the format of LFS to ${what}`, async () => {
       const path = `alice/demo${made}`
       const answer = await allot.lfs(path, 'POST', 'objects/batch', alice, body, headers)
       assert.equal(answer.status, status)
@@ -154,7 +154,7 @@ describe('The batch API', () => {
 })
 
 describe('An object', () => {
-  it('is downloaded as it was uploaded, whole or in part', async () => {
+  it('is downloaded unchanged, completely or in part', async () => {
     const path = await repository()
     const { oid, size, bytes } = aContent(5000)
     assert.equal(await allot.put(path, alice, { oid, size, bytes }), 200)
@@ -208,7 +208,7 @@ describe('An object', () => {
       assert.equal((await allot.lfs(path, 'POST', 'verify', alice, { oid, size })).status, status)
   })
 
-  it('counts once in its repository, however often and from however many it comes', async () => {
+  it('counts once in its repository, also when several clients upload it', async () => {
     const carol = await allot.person('carol')
     const [one, other] = [await allot.repository(carol, 'one'), await allot.repository(carol, 'other')]
     const content = aContent(20_000)
@@ -225,7 +225,7 @@ describe('An object', () => {
     assert.equal(body.used.size.git.LFS, 40_000)
   })
 
-  it('is taken whatever the quota says, which is the host’s to enforce', async () => {
+  it('is accepted over quota, which the host enforces', async () => {
     const dave = await allot.person('dave')
     const path = await allot.repository(dave, 'demo')
     await allot.as(allot.root, 'POST', '/admin/quota/rules', {
@@ -241,7 +241,7 @@ describe('An object', () => {
     assert.equal((await allot.as(dave, 'GET', '/user/quota/check?subject=size:git:lfs')).body, true)
   })
 
-  it('goes with its repository to another owner, and with it when that is deleted', async () => {
+  it('moves with its repository to another owner, and is deleted with it', async () => {
     const erin = await allot.person('erin')
     const path = await allot.repository(erin, 'moving')
     const content = aContent(3000)
@@ -261,7 +261,7 @@ describe('An object', () => {
 })
 
 describe('Who may', () => {
-  it('is who may read or push the repository, and others do not know that it is there', async () => {
+  it('download or upload is every reader or writer of the repository, and others get 404', async () => {
     const path = await repository({ private: true })
     const [content, more] = [aContent(), aContent()]
     await allot.put(path, alice, content)
@@ -297,7 +297,7 @@ describe('Who may', () => {
     )
   })
 
-  it('may not write to what is public and another’s, nor to what is archived', async () => {
+  it('write does not include strangers of a public repository, nor anyone in an archived one', async () => {
     const path = await repository()
     const content = aContent()
     assert.equal(await allot.put(path, bob, content), 403)
@@ -305,7 +305,7 @@ describe('Who may', () => {
     assert.equal(await allot.put(path, alice, content), 403)
   })
 
-  it('knows no object of another repository', async () => {
+  it('read a repository does not find objects of another one', async () => {
     const content = aContent()
     await allot.put(await repository({ private: true }), alice, content)
     assert.equal(
@@ -315,7 +315,7 @@ describe('Who may', () => {
   })
 })
 
-describe('What is not as it should be leaves nothing', () => {
+describe('A faulty upload is refused and leaves nothing', () => {
   const send = async (path: string, at: string, bytes: Uint8Array) => {
     const [files, used] = [allot.filesOnDisk().length, await allot.lfsBytesOf('alice')]
     const answer = await allot.lfs(path, 'PUT', at, alice, bytes)
@@ -344,7 +344,7 @@ describe('What is not as it should be leaves nothing', () => {
       assert.equal(typeof body.message, 'string')
     })
 
-  it('chunks that come without a length, and are too many or others', async () => {
+  it('a chunked body that is too long or has other content', async () => {
     const path = await repository()
     for (const [at, status] of [
       [`objects/${a}/1`, 422],
@@ -363,7 +363,7 @@ describe('What is not as it should be leaves nothing', () => {
     assert.deepEqual(allot.filesOnDisk('arriving'), [])
   })
 
-  it('a client that goes away in the middle', async () => {
+  it('an upload that the client aborts', async () => {
     const path = await repository()
     const { oid, size, bytes } = aContent(90_000)
     const { port } = new URL(allot.base)
@@ -380,7 +380,7 @@ describe('What is not as it should be leaves nothing', () => {
     assert.equal(await allot.put(path, alice, { oid, size, bytes }), 200)
   })
 
-  it('a repository that is deleted meanwhile', async () => {
+  it('a repository that is deleted during the upload', async () => {
     const path = await repository()
     const { oid, size, bytes } = aContent(90_000)
     let go: () => void = () => undefined
@@ -410,7 +410,7 @@ describe('What is not as it should be leaves nothing', () => {
     assert.equal(allot.filesOnDisk('lfs').length, before)
   })
 
-  it('a key of the ledger that is the server’s own', async () => {
+  it('a ledger key that is reserved for the server', async () => {
     const entry = { repository: await repository(), name: 'x', size: 1 }
     const key = `lfs/allot:1%2F${a}`
     assert.equal((await allot.as(allot.root, 'PUT', `/admin/ledger/${key}`, entry)).status, 422)
@@ -420,7 +420,7 @@ describe('What is not as it should be leaves nothing', () => {
 
 describe('A host that keeps LFS objects itself', () => {
   for (const options of [{ lfs: false }, { repositories: false }] as const)
-    it(`turns them off with ${JSON.stringify(options)}`, async () => {
+    it(`turns the routes of LFS off with ${JSON.stringify(options)}`, async () => {
       const without = await startLfs(options)
       const owner = await without.person()
       const path = await without.repository(owner, 'demo')

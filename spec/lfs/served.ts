@@ -30,7 +30,7 @@ export const token = (who?: Pick<Person, 'token'>): Record<string, string> =>
 
 export interface ServedLfs extends ServedGit {
   directory: string
-  /** A question to LFS below a repository's `clone_url`. */
+  /** Sends an LFS request below a repository's `clone_url`. */
   lfs(
     path: string,
     method: string,
@@ -46,7 +46,7 @@ export interface ServedLfs extends ServedGit {
     ...contents: { oid: string; size: number }[]
   ): Promise<ReturnType<typeof JSON.parse>>
   put(path: string, who: Person, content: Content): Promise<number>
-  /** The sizes of the files on the disk, those that are arriving included. */
+  /** Sizes of the files on disk, unfinished uploads included. */
   filesOnDisk(area?: string): number[]
   lfsBytesOf(owner: string): Promise<number>
 }

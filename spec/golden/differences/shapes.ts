@@ -1,8 +1,8 @@
-/** The families in which every recording may differ so. */
+/** All recordings of the families. */
 export const inAll = (...families: string[]): Record<string, string[]> =>
   Object.fromEntries(families.map((family) => [family, ['*']]))
 
-/** Members of a Forgejo's user that Allot's does not have. */
+/** Members of Forgejo's user that Allot's does not have. */
 export const USER_LACKS = [
   'login_name',
   'source_id',
@@ -13,30 +13,30 @@ export const USER_LACKS = [
   'pronouns',
 ].map((member) => `body* lacks ${member}`)
 
-/** Members of a Forgejo's user that Allot sends with a profile only. */
+/** Members of Forgejo's user that Allot sends with a profile only. */
 export const USER_COUNTS = ['followers_count', 'following_count', 'starred_repos_count'].map(
   (member) => `body* lacks ${member}`,
 )
 
-/** The lines of a 404 that has a `{message,url}` body on a Forgejo and none in the dialect `document`. */
+/** A 404 with a `{message,url}` body on Forgejo, and without a body in the dialect `document`. */
 export const NOT_FOUND_IS_EMPTY = [
   'header content-type "application/json;charset=utf-8" → absent',
   'body {"message":"<message>","url":"<url>"*} → ""',
 ]
 
-/** The lines of a 404 that a Forgejo's router answers in plain text. */
+/** A 404 that Forgejo's router answers in plain text. */
 export const UNKNOWN_PATH_IS_EMPTY = [
   'header content-type "text/plain;*charset=utf-8" → absent',
   'body "<text>" → ""',
 ]
 
-/** The emails of others. */
+/** The emails of other users. */
 export const EMAIL_IS_HIDDEN = ['body*.email "*@example.com" → "*@noreply.127.0.0.1"']
 
-/** `Allow` names what Allot answers besides. */
+/** `Allow` includes OPTIONS. */
 export const ALLOWS_MORE = ['header allow "*" → "*OPTIONS*"']
 
-/** Members of a Forgejo's repository that Allot's does not have. */
+/** Members of Forgejo's repository that Allot's does not have. */
 export const REPOSITORY_LACKS = [
   'template',
   'languages_url',
@@ -77,5 +77,5 @@ export const REPOSITORY_LACKS = [
   'topics',
 ].map((member) => `body* lacks ${member}`)
 
-/** `ssh_url` in the short form, and the owner as the viewer may see it. */
+/** `ssh_url` in the short form. */
 export const SSH_URL = ['body*.ssh_url "ssh://git@127.0.0.1/*" → "git@127.0.0.1:*"']
