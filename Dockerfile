@@ -9,7 +9,7 @@ COPY . .
 RUN npm run build && npm prune --omit=dev --no-fund --no-audit
 
 FROM node:${NODE}-bookworm-slim
-# tini passes signals on, and buries what a git that was cut off leaves behind.
+# tini forwards signals, and reaps git processes whose parent has ended.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates git tini \
   && rm -rf /var/lib/apt/lists/*

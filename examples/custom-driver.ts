@@ -1,6 +1,6 @@
-// A storage driver of one's own: ordered bytes and two kinds of transaction, nothing optional. This one keeps a sorted
-// array in memory, and is as plain as a driver can be; `allot/storage` has the pieces that drivers share. Its proof is
-// the published suite `allot/driver-spec`: three lines, as in spec/examples/custom-driver.spec.ts.
+// A custom storage driver: ordered bytes and two kinds of transactions, nothing optional. This one keeps a sorted array in
+// memory, and is as simple as a driver can be; `allot/storage` exports what drivers share. The published suite
+// `allot/driver-spec` tests a driver in three lines, as in spec/examples/custom-driver.spec.ts.
 // Run it with: npx tsx examples/custom-driver.ts
 import { createAllot } from 'allot'
 import {
@@ -14,10 +14,10 @@ import {
   type StorageDriver,
 } from 'allot/storage'
 
-/** What a transaction reads, of the given entries. */
-const reading = (entries: () => readonly Entry[]): ReadTransaction => {
-  const get: ReadTransaction['get'] = async (wanted) =>
-    entries().find(([key]) => compareKeys(key, wanted) === 0)?.[1]
+/** A transaction that reads the given entries. */
+const readTransaction = (entries: () => readonly Entry[]): ReadTransaction => {
+  const get: ReadTransaction['get'] = async (key) =>
+    entries().find(([other]) => compareKeys(other, key) === 0)?.[1]
   return {
     get,
     getMany: (keys) => Promise.all(keys.map(get)),
@@ -28,24 +28,24 @@ const reading = (entries: () => readonly Entry[]): ReadTransaction => {
   }
 }
 
-/** The entries after a batch: whole or not at all, for the old array is left as it is. */
-const after = (entries: readonly Entry[], changes: Iterable<PendingChange>): readonly Entry[] => {
+/** The entries after a batch. The old array stays unchanged, so readers see the batch completely or not at all. */
+const applyChanges = (entries: readonly Entry[], changes: Iterable<PendingChange>): readonly Entry[] => {
   let next = [...entries]
   for (const [changed, value] of changes) {
     next = next.filter(([key]) => compareKeys(key, changed) !== 0)
     if (value !== undefined) next.push([changed, value])
   }
-  return next.sort(([one], [other]) => compareKeys(one, other))
+  return next.sort(([left], [right]) => compareKeys(left, right))
 }
 
 export const sortedArray = (): StorageDriver => {
   let entries: readonly Entry[] = []
-  // One write after another, each seeing those before it; here is where a real driver would wait for its disk.
+  // Writes run one after another, and each sees those before it. Here a real driver would wait for its disk.
   const begin = async () =>
     new GroupCommit(
-      reading(() => entries),
+      readTransaction(() => entries),
       async (changes) => {
-        entries = after(entries, changes)
+        entries = applyChanges(entries, changes)
       },
     )
   const life = new Lifecycle(begin, async () => undefined)
@@ -57,7 +57,7 @@ export const sortedArray = (): StorageDriver => {
     read: (work) =>
       life.use(async () => {
         const snapshot = entries
-        const { tx, end } = guarded(reading(() => snapshot))
+        const { tx, end } = guarded(readTransaction(() => snapshot))
         try {
           return await work(tx)
         } finally {
@@ -74,7 +74,7 @@ if (process.argv[1] === import.meta.filename) {
   const alice = await allot.hosting.accounts.createUser({ name: 'alice' })
   await allot.hosting.repositories.create(alice, alice, { name: 'demo' })
   console.log(
-    `${alice.name} is kept in a sorted array, with usage:`,
+    `${alice.name} is stored in a sorted array, with usage:`,
     (await allot.quota.info('alice')).used.size,
   )
   await allot.close()

@@ -1,4 +1,4 @@
-// Allot beside the routes of a Fastify application: it is asked first, and hands on what is not below its base path.
+// Allot beside the routes of a Fastify application. Allot gets each request first, and passes on those outside its base path.
 // Run it with: npx tsx examples/fastify.ts
 import { createServer } from 'node:http'
 import { createAllot } from 'allot'

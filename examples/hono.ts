@@ -1,5 +1,5 @@
-// Allot in an application that speaks in requests and responses, as Hono does: `allot.fetch` takes the one and gives the
-// other. Run it with: npx tsx examples/hono.ts
+// Allot in an application that uses the web's Request and Response, as Hono does: `allot.fetch` maps one to the other.
+// Run it with: npx tsx examples/hono.ts
 import { serve } from '@hono/node-server'
 import { createAllot } from 'allot'
 import { memory } from 'allot/drivers/memory'

@@ -1,4 +1,4 @@
-// Allot beside the middleware of a Koa application: it answers what is below its base path, and hands on the rest.
+// Allot beside the middleware of a Koa application: it answers requests below its base path, and passes on the others.
 // Run it with: npx tsx examples/koa.ts
 import type { AddressInfo } from 'node:net'
 import { createAllot } from 'allot'
@@ -9,7 +9,7 @@ const allot = await createAllot({ driver: memory(), repositories: false })
 const app = new Koa()
 
 app.use((context, next) => {
-  // Koa answers by itself once its middleware is done, unless it is told that somebody else does.
+  // Otherwise Koa sends a response itself once the middleware returns.
   context.respond = false
   return new Promise<void>((resolve, reject) => {
     context.res.once('close', resolve)

@@ -1,4 +1,4 @@
-// The host's own login in the place of Allot's tokens. Here a reverse proxy has signed the user in and says who it is.
+// The host's own login instead of Allot's tokens. Here a reverse proxy has authenticated the user, and sends the name.
 // Run it with: npx tsx examples/own-identity.ts
 import { createServer } from 'node:http'
 import { createAllot } from 'allot'

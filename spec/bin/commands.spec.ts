@@ -82,7 +82,7 @@ describe('allot user, token and org', () => {
 
   const WRONG: [what: string, args: string[], code: number, err: RegExp][] = [
     ['a name that is taken', ['user', 'add', 'ci'], 1, /^allot: name: ci is already taken\n$/],
-    ['a name that is none', ['user', 'add', 'a b'], 1, /^allot: name: /],
+    ['an invalid name', ['user', 'add', 'a b'], 1, /^allot: name: /],
     ['a reserved name', ['user', 'add', 'admin'], 1, /^allot: name: admin is reserved\n$/],
     ['a short password', ['user', 'add', 'x', '--password', 'short'], 1, /^allot: password: /],
     ['a token of nobody', ['token', 'add', 'nobody'], 1, /^allot: there is no user named nobody\n$/],
@@ -102,7 +102,7 @@ describe('allot user, token and org', () => {
     ['no name', ['user', 'add'], 2, /name/],
     ['an unknown command', ['frobnicate'], 2, /frobnicate/],
     ['an unknown option', ['user', 'add', 'x', '--frob'], 2, /--frob/],
-    ['a storage that is none', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
+    ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
   it('fail with one clear line and change nothing', async () => {
     const data = temporaryDirectory()
@@ -139,7 +139,7 @@ describe('allot user, token and org', () => {
   })
 })
 
-/** Commands that run at the same time need a store each; those that fail on what is there get their own copy of it. */
+/** A copy of the store for each command that runs at the same time. */
 import { cpSync } from 'node:fs'
 
 const aFolderWith = (data: string, _what: string): string => {

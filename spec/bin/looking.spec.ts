@@ -172,16 +172,11 @@ describe('A wrong command line', () => {
     ['a word too few', ['quota'], 2, /Commands:/],
     ['a word that is nearly one', ['quota', 'shwo', 'acme'], 2, /Did you mean show\?/],
     ["another program's word", ['users', 'list'], 2, /Did you mean user\?/],
+    ['an unknown subject', ['quota', 'explain', 'a', '--subject', 'all'], 2, /Allowed choices are size:all,/],
+    ['a wrong percentage', ['quota', 'over', '--within', 'twenty'], 2, /Expected a percentage/],
+    ['a wrong size', ['quota', 'rules', 'set', 'a', '--limit', '2GB'], 2, /Expected bytes.*"2 GiB"/],
     [
-      'a subject that is none',
-      ['quota', 'explain', 'a', '--subject', 'all'],
-      2,
-      /Allowed choices are size:all,/,
-    ],
-    ['a share that is none', ['quota', 'over', '--within', 'twenty'], 2, /Expected a percentage/],
-    ['a size that is none', ['quota', 'rules', 'set', 'a', '--limit', '2GB'], 2, /Expected bytes.*"2 GiB"/],
-    [
-      'subjects that are none',
+      'unknown subjects',
       ['quota', 'rules', 'set', 'a', '--subjects', 'size:al'],
       2,
       /Unknown subject "size:al"; expected one of: size:all,/,
@@ -218,7 +213,7 @@ describe('A wrong command line', () => {
       1,
       /^allot: http:\/\/127\.0\.0\.1:9\/\S+ cannot be reached: /,
     ],
-    ['a shell that is none', ['completion', 'tcsh'], 2, /bash, zsh, fish/],
+    ['an unknown shell', ['completion', 'tcsh'], 2, /bash, zsh, fish/],
     ['a name with a slash', ['quota', 'show', '..'], 2, /is not a valid name/],
   ]
   for (const [what, args, code, err] of WRONG)

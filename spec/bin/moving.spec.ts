@@ -37,7 +37,7 @@ before(async () => {
   await server.stop()
 })
 
-/** What tells one export from another besides the time of it. */
+/** An export without its time, so that two exports can be compared. */
 const linesOf = (text: string): string[] => text.trimEnd().split('\n').slice(1, -1)
 
 describe('allot export --url', () => {

@@ -10,7 +10,7 @@ export interface Outcome {
   err: string
 }
 
-/** What starts the command line, before its own words. ALLOT_PROGRAM: what is published; without it, the source. */
+/** The command that starts the command line: the built program in ALLOT_PROGRAM, or the source. */
 export const PROGRAM: readonly [string, ...string[]] =
   process.env.ALLOT_PROGRAM === undefined
     ? [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'bin/allot.ts')]
@@ -40,7 +40,7 @@ export const allot = (
   { input, env }: { input?: Uint8Array; env?: Record<string, string> } = {},
 ): Promise<Outcome> => {
   const child = begin(args, cwd, env)
-  // Whoever reads no input, or not all of it, may end before it was written.
+  // A program that does not read all of its input may end before the input is written.
   child.stdin!.on('error', () => undefined)
   child.stdin!.end(input ?? '')
   const outcome = { code: null as number | null, out: '', err: '' }

@@ -14,7 +14,7 @@ const storeUrl = async (t: TestContext): Promise<string> => {
   return url
 }
 
-/** What is printed after the line that says where the server is takes a moment. */
+/** The lines after the address of the server are printed a moment later. */
 const until = async (isSo: () => boolean): Promise<void> => {
   for (let attempts = 0; attempts < 400 && !isSo(); attempts++)
     await new Promise((resolve) => setTimeout(resolve, 25))

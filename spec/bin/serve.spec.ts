@@ -25,7 +25,7 @@ describe('allot serve', () => {
 
   it('creates the token at the next start when the first start was killed before', async () => {
     const data = temporaryDirectory()
-    // What is there between the two writes of the first start.
+    // The state between the two writes of the first start.
     assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
@@ -103,7 +103,7 @@ describe('allot serve', () => {
       body: { username: 'alice', password: 'a long password' },
     })
     // Long enough for all of them to have arrived, and too short for the texts to be rendered. On a busy machine the
-    // server takes them later; what comes after them is answered when it has.
+    // server accepts them later, and answers the request after them only then.
     await new Promise((resolve) => setTimeout(resolve, 100))
     await ask('GET', '/version')
     const begun = performance.now()
@@ -177,7 +177,7 @@ describe('allot serve', () => {
   })
 })
 
-/** What is printed after the line that says where the server is may take a moment. */
+/** The lines after the address of the server may be printed a moment later. */
 const printedLine = async (printed: () => string, pattern: RegExp): Promise<string> => {
   for (let attempts = 0; attempts < 200; attempts++) {
     const [, found] = pattern.exec(printed()) ?? []

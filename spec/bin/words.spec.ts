@@ -83,7 +83,7 @@ describe('The commands', () => {
   })
 })
 
-/** What each shell offers after a line. */
+/** The words that each shell offers after a line. */
 const SHELLS: Record<'bash' | 'zsh' | 'fish', (script: string, line: string) => string[]> = {
   bash: (script, line) =>
     run('bash', [

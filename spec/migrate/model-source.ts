@@ -57,7 +57,7 @@ const teamIn = (one: ModelTeam) => ({
   ...{ includes_all_repositories: one.all, units_map: one.units, units: Object.keys(one.units) },
 })
 
-/** What is at a path; undefined for 404. */
+/** The response body at a path; undefined for 404. */
 const answerAt = (model: Model, path: string): unknown => {
   const [, kind, first = '', second = '', third = ''] = path.split('/')
   const users = (logins: readonly string[]) =>

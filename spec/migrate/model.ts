@@ -55,7 +55,7 @@ export interface Model {
 /** 0 nothing, 1 read, 2 write, 3 administer. */
 const RANK: Record<Level, number> = { none: 0, read: 1, write: 2, admin: 3, owner: 3 }
 
-/** What somebody may do with a repository, each number a rank, so that rights can be compared one by one. */
+/** Rights of a user on a repository. Each is a rank, so that rights can be compared one by one. */
 export interface Rights {
   code: number
   issues: number

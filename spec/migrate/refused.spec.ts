@@ -36,14 +36,14 @@ describe('A source', () => {
   const secret = 'f'.repeat(40)
   const REFUSED: [what: string, from: () => string, token: () => string | Promise<string>, why: RegExp][] = [
     [
-      'that is no address',
+      'that is not an address',
       () => 'git.example.org',
       () => secret,
       /^--from git.example.org: expected an address/,
     ],
     ['whose address has a password', () => 'http://a:b@127.0.0.1', () => secret, /must not hold a password/],
     [
-      'that is not there',
+      'that does not answer',
       () => 'http://127.0.0.1:9',
       () => secret,
       /^http:\/\/127.0.0.1:9 cannot be reached: /,
@@ -56,7 +56,7 @@ describe('A source', () => {
     ],
     ['that does not know the token', () => source.base, () => secret, /does not know this token$/],
     [
-      'with a token of no administrator',
+      'with a token of a user who is not an administrator',
       () => source.base,
       async () => (await source.person('carl')).token,
       /^the token belongs to carl, who is not an administrator of http.* with the scopes read:admin, /,

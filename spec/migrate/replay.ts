@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestServer } from '../support/test-server.ts'
 
-/** What a real Forgejo answered to an administrator, by the path below its API, and which record of it that is. */
+/** Responses of a real Forgejo to an administrator, by the path below its API, and the recording that each comes from. */
 interface Recorded {
   recorded: string
   body: unknown
@@ -30,7 +30,7 @@ export interface Replay {
   stop(): void
 }
 
-/** Answers as the table says, and leaves to another server what is not in it: git data, above all. */
+/** Answers from the table, and passes other requests on to another server: above all git data. */
 export const replay = async (
   table: Readonly<Record<string, Reply>>,
   rest: (req: IncomingMessage, res: ServerResponse) => void,

@@ -4,7 +4,7 @@ import { type Model, type ModelRepository, type Rights, rightsAt } from './model
 
 const SECRETS = new WeakMap<TestServer['allot'], Map<number, string>>()
 
-/** What a user may do here, as the API and the domain say; what an account that may not sign in may do is what everyone may. */
+/** Rights of a user here, from the API and the domain. An account that may not sign in has the rights of everyone. */
 export const rightsHere = async (
   target: TestServer,
   login: string | undefined,

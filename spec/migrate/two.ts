@@ -39,6 +39,6 @@ export const pushed = async (source: TestServer, who: Person, path: string): Pro
   return folder
 }
 
-/** Every branch and tag, as whoever clones sees them. */
+/** All branches and tags that a clone gets. */
 export const refsOf = (server: TestServer, who: Person, path: string): Promise<string> =>
   git('/', 'ls-remote', urlFor(server, path, who))

@@ -50,8 +50,8 @@ const entryOf = (row: Row): string[] => {
 const nameOf = ({ key }: Row): string => key.slice(key.indexOf(' ') + 1)
 
 const BEGIN = [
-  '# Every option of `allot serve --config FILE`, as it is when nothing is said: what is to be otherwise loses its #.',
-  '# Sizes are bytes, or as in "2 GiB"; times are milliseconds. An unknown name or a wrong value is told at the start.',
+  '# Every option of `allot serve --config FILE` with its default. To change an option, remove the # before it.',
+  '# Sizes are bytes, or as in "2 GiB"; times are milliseconds. The server refuses unknown names and wrong values.',
 ]
 
 /** The text of a configuration file with every option and its description, from the schema. */

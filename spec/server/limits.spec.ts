@@ -7,7 +7,7 @@ import { type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
 
-/** A server with these limits that answers every request, when its body is there, with what it was asked. */
+/** A server with these limits that echoes each request once its body has arrived. */
 const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promise<void>) => {
   const server = await limited((req, res) => {
     req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))
