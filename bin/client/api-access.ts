@@ -29,8 +29,8 @@ export const withApi = async (
   if (!createStore) requireStore(flags)
   const { allot, config } = await openForCommand(flags, { authenticate: () => OPERATOR })
   try {
-    const send = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
-    await body(createApi(`http://localhost${config.api.basePath}`, {}, send))
+    const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
+    await body(createApi({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))
   } finally {
     await allot.close()
   }
@@ -52,8 +52,8 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): Api | undefined =
   const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
   const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
   // An address without a path: the API is where it is unless the server's configuration moves it.
-  const api = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
-  return createApi(api, { authorization }, sendRequest, api)
+  const base = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
+  return createApi({ base, headers: { authorization }, sendRequest, server: base })
 }
 
 const sendRequest = (url: string, request: RequestInit): Promise<Response> =>

@@ -31,74 +31,91 @@ export class NotFoundError extends Error {}
 
 const PAGE_SIZE = 50
 
-/**
- * @param base URL of the API, without a slash at the end
- * @param headers sent with every request, such as credentials
- * @param server name of the server in messages; absent for an opened store, whose own messages suffice
- */
-export const createApi = (
-  base: string,
-  headers: Record<string, string>,
-  sendRequest: SendRequest,
-  server?: string,
-): Api => {
-  const request = async (method: string, path: string, body?: unknown, notFound?: string) => {
-    const json =
-      body === undefined
-        ? { headers }
-        : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-    const response = await sendRequest(base + path, { method, ...json })
-    if (response.ok) return response
-    if (response.status === 404 && notFound !== undefined) {
-      await requireAllot()
-      throw new NotFoundError(notFound)
-    }
-    const message = messageIn(await response.text())
-    if (server === undefined && message !== '') throw new Error(message)
-    throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
-  }
+export interface Connection {
+  /** URL of the API, without a slash at the end. */
+  base: string
+  /** Sent with every request, such as credentials. */
+  headers: Record<string, string>
+  sendRequest: SendRequest
+  /** Name of the server in messages; absent for an opened store, whose own messages suffice. */
+  server?: string
+}
 
-  /** A 404 can also mean that the address isn't the address of an Allot. */
-  const requireAllot = async (): Promise<void> => {
-    if (server === undefined) return
-    const version = await sendRequest(`${base}/version`, { headers })
-    if (!version.ok)
-      throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${version.status}`)
-  }
+export const createApi = (connection: Connection): Api => ({
+  get: async (path, notFound) =>
+    parseJson(connection, await request(connection, 'GET', path, undefined, notFound)),
+  send: async (method, path, body, notFound) =>
+    parseJson(connection, await request(connection, method, path, body, notFound)),
+  pages: (path, notFound) => readPages(connection, path, notFound),
+  stream: (path) => readStream(connection, path),
+})
 
-  const parseJson = async <T>(response: Response): Promise<T> => {
-    const text = await response.text()
-    try {
-      return (text === '' ? undefined : parseExactly(text)) as T
-    } catch {
-      throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
-    }
+const request = async (
+  connection: Connection,
+  method: string,
+  path: string,
+  body?: unknown,
+  notFound?: string,
+): Promise<Response> => {
+  const { base, headers, sendRequest, server } = connection
+  const json =
+    body === undefined
+      ? { headers }
+      : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const response = await sendRequest(base + path, { method, ...json })
+  if (response.ok) return response
+  if (response.status === 404 && notFound !== undefined) {
+    await requireAllot(connection)
+    throw new NotFoundError(notFound)
   }
+  const message = messageIn(await response.text())
+  if (server === undefined && message !== '') throw new Error(message)
+  throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
+}
 
-  return {
-    get: async (path, notFound) => parseJson(await request('GET', path, undefined, notFound)),
-    send: async (method, path, body, notFound) => parseJson(await request(method, path, body, notFound)),
-    async *pages<T>(path: string, notFound?: string) {
-      const separator = path.includes('?') ? '&' : '?'
-      for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
-        const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
-        const response = await request('GET', path + query, undefined, notFound)
-        const list = await parseJson<T[] | { data: T[] }>(response)
-        const items = Array.isArray(list) ? list : list.data
-        total = Number(response.headers.get('x-total-count') ?? 0)
-        yield { items, total }
-        if (items.length === 0) return
-        received += items.length
-      }
-    },
-    async *stream(path) {
-      const response = await request('GET', path)
-      try {
-        for await (const chunk of response.body!) yield chunk as Uint8Array
-      } catch (cause) {
-        throw new Error(`the response of ${base}${path} ended early: see the log of the server`, { cause })
-      }
-    },
+/** A 404 can also mean that the address isn't the address of an Allot. */
+const requireAllot = async ({ base, headers, sendRequest, server }: Connection): Promise<void> => {
+  if (server === undefined) return
+  const version = await sendRequest(`${base}/version`, { headers })
+  if (!version.ok)
+    throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${version.status}`)
+}
+
+const parseJson = async <T>({ base, server }: Connection, response: Response): Promise<T> => {
+  const text = await response.text()
+  try {
+    return (text === '' ? undefined : parseExactly(text)) as T
+  } catch {
+    throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
+  }
+}
+
+async function* readPages<T>(
+  connection: Connection,
+  path: string,
+  notFound?: string,
+): AsyncGenerator<Page<T>, void, undefined> {
+  const separator = path.includes('?') ? '&' : '?'
+  for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
+    const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
+    const response = await request(connection, 'GET', path + query, undefined, notFound)
+    const list = await parseJson<T[] | { data: T[] }>(connection, response)
+    const items = Array.isArray(list) ? list : list.data
+    total = Number(response.headers.get('x-total-count') ?? 0)
+    yield { items, total }
+    if (items.length === 0) return
+    received += items.length
+  }
+}
+
+async function* readStream(connection: Connection, path: string): AsyncGenerator<Uint8Array> {
+  const response = await request(connection, 'GET', path)
+  try {
+    for await (const chunk of response.body!) yield chunk as Uint8Array
+  } catch (cause) {
+    throw new Error(`the response of ${connection.base}${path} ended early: see the log of the server`, {
+      cause,
+    })
   }
 }
 

@@ -7,7 +7,7 @@ import { type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
 
-/** A server with these limits that echoes each request once its body has arrived. */
+/** A server with these limits. Once the body of a request has arrived, it answers with the method and the Authorization header. */
 const withLimits = async (limits: ServerLimits, work: (server: Limited) => Promise<void>) => {
   const server = await limited((req, res) => {
     req.resume().on('end', () => res.end(`${req.method} ${req.headers.authorization}`))
