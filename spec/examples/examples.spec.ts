@@ -49,7 +49,7 @@ describe('The examples', () => {
     'reporting-usage.ts':
       /first.png: 600 .*\nsecond.png: 600 .*\nthird.png: refused .*\nalice uses 1200 of 1000 bytes: over quota\n/,
     'next-route.ts': /^200 \{"Version"/,
-    'custom-driver.ts': /alice is kept in a sorted array/,
+    'custom-driver.ts': /alice is stored in a sorted array/,
   }
   for (const file of files.filter((name) => !serves(name)))
     it(`${file} prints its result and ends`, async () => {
