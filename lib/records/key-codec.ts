@@ -62,39 +62,39 @@ const write = (tuple: KeyTuple): number => {
   return end
 }
 
-const writePart = (part: KeyPart, at: number): number => {
-  if (typeof part === 'string') return writeString(part, at)
-  if (typeof part === 'number') return writeNumber(part, at)
-  target[at] = part ? TRUE : FALSE
-  return at + 1
+const writePart = (part: KeyPart, offset: number): number => {
+  if (typeof part === 'string') return writeString(part, offset)
+  if (typeof part === 'number') return writeNumber(part, offset)
+  target[offset] = part ? TRUE : FALSE
+  return offset + 1
 }
 
 const writeString = (text: string, start: number): number => {
   const { length } = text
   if (length > MAX_KEY_BYTES) return Infinity
-  let at = start
-  if (length === 0 || text.charCodeAt(0) <= PREFIX) target[at++] = PREFIX
+  let offset = start
+  if (length === 0 || text.charCodeAt(0) <= PREFIX) target[offset++] = PREFIX
   for (let index = 0; index < length; index++) {
     const unit = text.charCodeAt(index)
-    if (unit > ESCAPE && unit < 0x80) target[at++] = unit
+    if (unit > ESCAPE && unit < 0x80) target[offset++] = unit
     else if (unit <= ESCAPE) {
-      target[at++] = ESCAPE
-      target[at++] = unit
+      target[offset++] = ESCAPE
+      target[offset++] = unit
     } else if (unit < 0x800) {
-      target[at++] = 0xc0 | (unit >> 6)
-      target[at++] = 0x80 | (unit & 0x3f)
+      target[offset++] = 0xc0 | (unit >> 6)
+      target[offset++] = 0x80 | (unit & 0x3f)
     } else {
       const point = text.codePointAt(index)!
       if (point > 0xffff) {
         index++
-        target[at++] = 0xf0 | (point >> 18)
-        target[at++] = 0x80 | ((point >> 12) & 0x3f)
-      } else target[at++] = 0xe0 | (point >> 12)
-      target[at++] = 0x80 | ((point >> 6) & 0x3f)
-      target[at++] = 0x80 | (point & 0x3f)
+        target[offset++] = 0xf0 | (point >> 18)
+        target[offset++] = 0x80 | ((point >> 12) & 0x3f)
+      } else target[offset++] = 0xe0 | (point >> 12)
+      target[offset++] = 0x80 | ((point >> 6) & 0x3f)
+      target[offset++] = 0x80 | (point & 0x3f)
     }
   }
-  return at
+  return offset
 }
 
 const float = new Float64Array(1)
@@ -103,41 +103,41 @@ const bits = new Uint32Array(float.buffer)
 const [LOW, HIGH] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
 /** -0 is written as 0, which it equals. */
-const writeNumber = (value: number, at: number): number => {
+const writeNumber = (value: number, offset: number): number => {
   float[0] = value + 0
   const isNegative = value < 0
   const high = isNegative ? bits[HIGH]! ^ 0x7fffffff : bits[HIGH]!
   const low = isNegative ? ~bits[LOW]! : bits[LOW]!
-  target[at] = (isNegative ? 0 : 0x10) | (high >>> 28)
-  target[at + 1] = high >>> 20
-  target[at + 2] = high >>> 12
-  target[at + 3] = high >>> 4
-  target[at + 4] = (high << 4) | (low >>> 28)
-  target[at + 5] = low >>> 20
-  target[at + 6] = low >>> 12
-  target[at + 7] = low >>> 4
-  target[at + 8] = low << 4
-  return at + NUMBER_BYTES
+  target[offset] = (isNegative ? 0 : 0x10) | (high >>> 28)
+  target[offset + 1] = high >>> 20
+  target[offset + 2] = high >>> 12
+  target[offset + 3] = high >>> 4
+  target[offset + 4] = (high << 4) | (low >>> 28)
+  target[offset + 5] = low >>> 20
+  target[offset + 6] = low >>> 12
+  target[offset + 7] = low >>> 4
+  target[offset + 8] = low << 4
+  return offset + NUMBER_BYTES
 }
 
 /** Decodes a key of {@link encodeKey}. Other bytes decode to some tuple whose key differs from them. */
 export const decodeKey = (key: Bytes): KeyTuple => {
   const tuple: KeyPart[] = []
-  let at = 0
-  while (at < key.length) {
-    const first = key[at]!
+  let offset = 0
+  while (offset < key.length) {
+    const first = key[offset]!
     if (first === FALSE || first === TRUE) {
       tuple.push(first === TRUE)
-      at += 1
+      offset += 1
     } else if (first < PREFIX) {
-      tuple.push(readNumber(key, at))
-      at += NUMBER_BYTES
+      tuple.push(readNumber(key, offset))
+      offset += NUMBER_BYTES
     } else {
-      const start = first === PREFIX ? at + 1 : at
-      at = endOfString(key, start)
-      tuple.push(isPlain ? readPlain(key, start, at) : readString(key, start, at))
+      const start = first === PREFIX ? offset + 1 : offset
+      offset = endOfString(key, start)
+      tuple.push(isPlain ? readPlain(key, start, offset) : readString(key, start, offset))
     }
-    at++
+    offset++
   }
   return tuple
 }
@@ -147,13 +147,13 @@ let isPlain = true
 
 const endOfString = (key: Bytes, start: number): number => {
   isPlain = true
-  let at = start
-  for (; at < key.length; at++) {
-    const byte = key[at]!
+  let offset = start
+  for (; offset < key.length; offset++) {
+    const byte = key[offset]!
     if (byte > ESCAPE && byte < 0x80) continue
-    if (byte === SEPARATOR) return at
+    if (byte === SEPARATOR) return offset
     isPlain = false
-    if (byte === ESCAPE) at++
+    if (byte === ESCAPE) offset++
   }
   return key.length
 }
@@ -163,23 +163,24 @@ const readPlain = (key: Bytes, start: number, end: number): string => {
   if (end - start > 32)
     return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1', start, end)
   let text = ''
-  let at = start
-  for (; at + 3 < end; at += 4)
-    text += String.fromCharCode(key[at]!, key[at + 1]!, key[at + 2]!, key[at + 3]!)
-  if (at + 1 === end) return text + String.fromCharCode(key[at]!)
-  if (at + 2 === end) return text + String.fromCharCode(key[at]!, key[at + 1]!)
-  return at === end ? text : text + String.fromCharCode(key[at]!, key[at + 1]!, key[at + 2]!)
+  let offset = start
+  for (; offset + 3 < end; offset += 4)
+    text += String.fromCharCode(key[offset]!, key[offset + 1]!, key[offset + 2]!, key[offset + 3]!)
+  if (offset + 1 === end) return text + String.fromCharCode(key[offset]!)
+  if (offset + 2 === end) return text + String.fromCharCode(key[offset]!, key[offset + 1]!)
+  return offset === end ? text : text + String.fromCharCode(key[offset]!, key[offset + 1]!, key[offset + 2]!)
 }
 
 const readString = (key: Bytes, start: number, end: number): string => {
   const units: number[] = []
-  for (let at = start; at < end; at++) {
-    const byte = key[at]!
-    if (byte < 0x80) units.push(byte === ESCAPE ? key[++at]! : byte)
-    else if (byte < 0xe0) units.push(((byte & 0x1f) << 6) | (key[++at]! & 0x3f))
-    else if (byte < 0xf0) units.push(((byte & 0x0f) << 12) | ((key[++at]! & 0x3f) << 6) | (key[++at]! & 0x3f))
+  for (let offset = start; offset < end; offset++) {
+    const byte = key[offset]!
+    if (byte < 0x80) units.push(byte === ESCAPE ? key[++offset]! : byte)
+    else if (byte < 0xe0) units.push(((byte & 0x1f) << 6) | (key[++offset]! & 0x3f))
+    else if (byte < 0xf0)
+      units.push(((byte & 0x0f) << 12) | ((key[++offset]! & 0x3f) << 6) | (key[++offset]! & 0x3f))
     else {
-      const rest = ((key[++at]! & 0x3f) << 12) | ((key[++at]! & 0x3f) << 6) | (key[++at]! & 0x3f)
+      const rest = ((key[++offset]! & 0x3f) << 12) | ((key[++offset]! & 0x3f) << 6) | (key[++offset]! & 0x3f)
       const above = (((byte & 0x07) << 18) | rest) - 0x10000
       units.push(0xd800 | (above >> 10), 0xdc00 | (above & 0x3ff))
     }
@@ -187,20 +188,20 @@ const readString = (key: Bytes, start: number, end: number): string => {
   return String.fromCharCode(...units)
 }
 
-const readNumber = (key: Bytes, at: number): number => {
+const readNumber = (key: Bytes, offset: number): number => {
   const high =
-    (key[at]! << 28) |
-    (key[at + 1]! << 20) |
-    (key[at + 2]! << 12) |
-    (key[at + 3]! << 4) |
-    (key[at + 4]! >>> 4)
+    (key[offset]! << 28) |
+    (key[offset + 1]! << 20) |
+    (key[offset + 2]! << 12) |
+    (key[offset + 3]! << 4) |
+    (key[offset + 4]! >>> 4)
   const low =
-    (key[at + 4]! << 28) |
-    (key[at + 5]! << 20) |
-    (key[at + 6]! << 12) |
-    (key[at + 7]! << 4) |
-    (key[at + 8]! >>> 4)
-  const isNegative = key[at]! < 0x10
+    (key[offset + 4]! << 28) |
+    (key[offset + 5]! << 20) |
+    (key[offset + 6]! << 12) |
+    (key[offset + 7]! << 4) |
+    (key[offset + 8]! >>> 4)
+  const isNegative = key[offset]! < 0x10
   bits[HIGH] = isNegative ? high ^ 0x7fffffff : high
   bits[LOW] = isNegative ? ~low : low
   return float[0]!

@@ -59,7 +59,10 @@ export const trigramIndex = <R extends { id: number }>({
     async candidates(tx, partition, word) {
       const lists = queryTrigrams(word).map((trigram): KeyTuple => [trigram, partition])
       const counts = await Promise.all(lists.map((list) => index.count(tx, list)))
-      const shortest = counts.reduce((best, { count }, at) => (count < counts[best]!.count ? at : best), 0)
+      const shortest = counts.reduce(
+        (best, { count }, index) => (count < counts[best]!.count ? index : best),
+        0,
+      )
       const list = listOf(lists[shortest]!)
       return {
         ...counts[shortest]!,
