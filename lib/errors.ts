@@ -31,3 +31,19 @@ export class AllotError extends Error {
 
 /** Input that fails validation: 422, "input fails validation" in the specification. */
 export const invalid = (message: string): AllotError => new AllotError('invalid', message)
+
+/** Codes of errors that the input did not cause. */
+const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full']
+
+/**
+ * Runs a function for one line of a file or a body.
+ * @throws AllotError invalid with the number of the line, when its content caused the error
+ */
+export const withLineNumber = async <T>(line: number, body: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await body()
+  } catch (error) {
+    if (!(error instanceof AllotError) || SERVER_FAULTS.includes(error.code)) throw error
+    throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
+  }
+}

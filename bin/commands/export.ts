@@ -55,8 +55,8 @@ const exportStore = async (
  * @returns the number of exported records
  */
 const exportServer = async (server: Api, write: Output['write'], onProgress: OnProgress): Promise<number> => {
-  const { exportReader } = await import('../../lib/transfer/format.ts')
-  const reader = exportReader()
+  const { createExportReader } = await import('../../lib/transfer/format.ts')
+  const reader = createExportReader()
   let bytes = 0
   for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)

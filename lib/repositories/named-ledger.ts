@@ -1,14 +1,14 @@
 import * as v from 'valibot'
 import { accountByName, repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { invalid, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
 import { refuseControls } from '../quota/rules.ts'
 import { paced } from '../records/pacing.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { type ReadTransaction, StorageError } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/driver.ts'
 
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -83,17 +83,6 @@ export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger
           await withLineNumber(index + 1, () => apply(tx, operation))
         return operations.length
       }),
-  }
-}
-
-/** "a bad line is 422 naming the line" */
-export const withLineNumber = async <T>(line: number, apply: () => T | Promise<T>): Promise<T> => {
-  try {
-    return await apply()
-  } catch (error) {
-    // A storage error is not the fault of the line.
-    if (!(error instanceof AllotError) || error instanceof StorageError) throw error
-    throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
   }
 }
 

@@ -1,114 +1,128 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import type { FilePlace, FileStore } from '../files/index.ts'
-import type { StagedFile } from '../files/staging.ts'
+import type { FilePlace, FileStore, StagedFile } from '../files/index.ts'
 import type { BundleImport } from '../git/bundle.ts'
 import type { GitStore } from '../git/index.ts'
 import { files, repositories } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 
-/** Repositories that come in one after another, each in parts and at last its HEAD. */
-export interface RepositoryImport {
-  part(repository: number, part: Uint8Array): Promise<void>
-  head(repository: number, head: string): Promise<void>
-  /** @throws AllotError invalid when one has not come in whole. */
+/** A part of the git data of a repository or of a file, or the line that completes it. */
+export type ContentLine =
+  | { kind: 'part'; repository: number; part: Buffer }
+  | { kind: 'head'; repository: number; head: string }
+  | { kind: 'filePart'; place: FilePlace; part: Buffer }
+  | { kind: 'fileWhole'; place: FilePlace }
+
+/** Imports git data and files, whose records are saved before. */
+export interface ContentImport {
+  /** @throws AllotError invalid when there is no record, or the content does not match it */
+  add(line: ContentLine): Promise<void>
+  /** @throws AllotError invalid when a repository or a file is incomplete */
   end(): void
-  /** Leaves nothing of a repository that has not come in whole. */
+  /** Removes an incomplete repository or file. */
   abandon(): Promise<void>
 }
 
-export const createRepositoryImport = ({ driver, git }: TransferParts): RepositoryImport => {
-  let current: { id: number; incoming: BundleImport } | undefined
+export const createContentImport = ({ driver, git, files: fileStore }: TransferParts): ContentImport => {
+  const repositoryImport = createRepositoryImport(driver, git)
+  const fileImport = createFileImport(driver, fileStore)
+  return {
+    add(line) {
+      if (line.kind === 'part') return repositoryImport.part(line.repository, line.part)
+      if (line.kind === 'head') return repositoryImport.head(line.repository, line.head)
+      return line.kind === 'filePart' ? fileImport.part(line.place, line.part) : fileImport.whole(line.place)
+    },
+    end() {
+      repositoryImport.end()
+      fileImport.end()
+    },
+    async abandon() {
+      await repositoryImport.abandon()
+      await fileImport.abandon()
+    },
+  }
+}
 
-  const arriving = async (id: number): Promise<BundleImport> => {
+/** One repository after another. */
+const createRepositoryImport = (driver: StorageDriver, git: GitStore | undefined) => {
+  let current: { id: number; bundle: BundleImport } | undefined
+
+  const bundleOf = async (id: number): Promise<BundleImport> => {
     if (current === undefined) {
-      await checkKnown(driver, id)
-      current = { id, incoming: await requireGit(git).receive(id) }
+      if (git === undefined)
+        throw invalid(
+          'the export contains git repositories, but repositories are turned off here: set the option repositories',
+        )
+      await checkRepository(driver, id)
+      current = { id, bundle: await git.receive(id) }
     }
-    if (current.id !== id) throw headless(current.id)
-    return current.incoming
+    if (current.id !== id) throw missingHead(current.id)
+    return current.bundle
   }
 
   return {
-    part: async (id, part) => (await arriving(id)).write(part),
-    async head(id, head) {
-      const incoming = await arriving(id)
-      await incoming.finish(head).catch((cause) => {
-        throw unsound(id, cause)
+    part: async (id: number, part: Uint8Array) => (await bundleOf(id)).write(part),
+    async head(id: number, head: string) {
+      const bundle = await bundleOf(id)
+      await bundle.finish(head).catch((cause) => {
+        throw damaged(id, cause)
       })
       current = undefined
     },
     end() {
-      if (current !== undefined) throw headless(current.id)
+      if (current !== undefined) throw missingHead(current.id)
     },
-    async abandon() {
-      await current?.incoming.abandon()
-    },
+    abandon: async () => current?.bundle.abandon(),
   }
 }
 
-const headless = (id: number) => invalid(`the HEAD of repository ${id} is missing`)
+const missingHead = (id: number) => invalid(`the HEAD of repository ${id} is missing`)
 
-const requireGit = (git: GitStore | undefined): GitStore => {
-  if (git === undefined) throw invalid('here is git data, and repositories are turned off: turn them on')
-  return git
-}
-
-const checkKnown = async (driver: StorageDriver, id: number): Promise<void> => {
+const checkRepository = async (driver: StorageDriver, id: number): Promise<void> => {
   if ((await driver.read((tx) => repositories.get(tx, [id]))) === undefined)
-    throw invalid(`there is no repository ${id} for this git data`)
+    throw invalid(`git data of repository ${id}, but the file has no record of it`)
 }
 
-/** A disk that is full and a git that is missing say so themselves. */
-const unsound = (id: number, cause: unknown): unknown =>
-  cause instanceof AllotError || (cause instanceof Error && 'code' in cause)
-    ? cause
-    : new AllotError(
-        'invalid',
-        `the git data of repository ${id} is not sound: ${(cause as Error).message}`,
-        {
-          cause,
-        },
-      )
-
-/** Files that come in one after another, each in parts and at last that it is whole. */
-export interface FileImport {
-  part(place: FilePlace, part: Uint8Array): Promise<void>
-  /** @throws AllotError invalid when it is not what its record says. */
-  whole(place: FilePlace): Promise<void>
-  /** @throws AllotError invalid when one has not come in whole. */
-  end(): void
-  /** Leaves nothing of a file that has not come in whole. */
-  abandon(): Promise<void>
+/** Errors of the system, such as a full disk or a missing git, stay as they are. */
+const damaged = (id: number, cause: unknown): unknown => {
+  if (cause instanceof AllotError || (cause instanceof Error && 'code' in cause)) return cause
+  const message = `the git data of repository ${id} is damaged: ${(cause as Error).message}`
+  return new AllotError('invalid', message, { cause })
 }
 
-interface Arriving {
+interface CurrentFile {
   readonly place: FilePlace
   readonly content: PassThrough
-  readonly arrived: Promise<StagedFile>
+  readonly staged: Promise<StagedFile>
 }
 
-export const createFileImport = ({ driver, files: disk }: TransferParts): FileImport => {
-  let current: Arriving | undefined
+/** One file after another. */
+const createFileImport = (driver: StorageDriver, store: FileStore | undefined) => {
+  let current: CurrentFile | undefined
 
-  const arriving = async (place: FilePlace): Promise<Arriving> => {
-    current ??= begin(requireFiles(disk), place, await expected(driver, place))
-    if (wordsFor(current.place) !== wordsFor(place)) throw cutShort(current.place)
+  const requireStore = (): FileStore => {
+    if (store === undefined)
+      throw invalid('the export contains files, but there is no folder for them: set the option files')
+    return store
+  }
+  const fileAt = async (place: FilePlace): Promise<CurrentFile> => {
+    current ??= startFile(requireStore(), place, await expectedContent(driver, place))
+    if (nameOf(current.place) !== nameOf(place)) throw cutShort(current.place)
     return current
   }
 
   return {
-    async part(place, part) {
-      const { content, arrived } = await arriving(place)
-      // What is too much is refused before all of it has come.
-      if (!content.write(part)) await Promise.race([once(content, 'drain'), arrived])
+    async part(place: FilePlace, part: Uint8Array) {
+      const { content, staged } = await fileAt(place)
+      // `staged` rejects early when the content is too large.
+      if (!content.write(part)) await Promise.race([once(content, 'drain'), staged])
     },
-    async whole(place) {
-      const { content, arrived } = await arriving(place)
+    async whole(place: FilePlace) {
+      const { content, staged } = await fileAt(place)
       content.end()
-      await requireFiles(disk).put(await arrived, place)
+      await requireStore().put(await staged, place)
       current = undefined
     },
     end() {
@@ -116,33 +130,30 @@ export const createFileImport = ({ driver, files: disk }: TransferParts): FileIm
     },
     async abandon() {
       current?.content.destroy()
-      await current?.arrived.then(requireFiles(disk).discard, () => undefined)
+      await current?.staged.then(requireStore().discard, () => undefined)
     },
   }
 }
 
-const begin = (disk: FileStore, place: FilePlace, file: { size: number; sha256: string }): Arriving => {
-  const content = new PassThrough({ highWaterMark: 1024 * 1024 })
-  content.on('error', () => undefined)
-  const arrived = disk.stage(content, file)
-  arrived.catch(() => undefined)
-  return { place, content, arrived }
+interface ExpectedFile {
+  size: number
+  sha256: string
 }
 
-const expected = async (
-  driver: StorageDriver,
-  place: FilePlace,
-): Promise<{ size: number; sha256: string }> => {
+const startFile = (store: FileStore, place: FilePlace, expected: ExpectedFile): CurrentFile => {
+  const content = new PassThrough({ highWaterMark: 1024 * 1024 })
+  content.on('error', () => undefined)
+  const staged = store.stage(content, expected)
+  staged.catch(() => undefined)
+  return { place, content, staged }
+}
+
+const expectedContent = async (driver: StorageDriver, place: FilePlace): Promise<ExpectedFile> => {
   const file = await driver.read((tx) => files.get(tx, [place.area, place.keeper, place.name]))
-  if (file?.state !== 'kept') throw invalid(`there is no ${wordsFor(place)} for this content`)
+  if (file?.state !== 'kept') throw invalid(`content of ${nameOf(place)}, but the file has no record of it`)
   return { size: file.size, sha256: file.sha256 }
 }
 
-const wordsFor = ({ area, keeper, name }: FilePlace): string => `file ${area} ${keeper} ${name}`
+const nameOf = ({ area, keeper, name }: FilePlace): string => `file ${area} ${keeper} ${name}`
 
-const cutShort = (place: FilePlace) => invalid(`the content of ${wordsFor(place)} is cut short`)
-
-const requireFiles = (disk: FileStore | undefined): FileStore => {
-  if (disk === undefined) throw invalid('here are files, and there is no folder for them')
-  return disk
-}
+const cutShort = (place: FilePlace) => invalid(`the content of ${nameOf(place)} is cut short`)

@@ -5,19 +5,19 @@ import { LAYOUT_VERSION } from '../records/schema/migrations.ts'
 import { sequencesIn } from '../records/sequence.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
+  createLineWriter,
+  currentTime,
   type FirstLine,
   FORMAT,
   type LastLine,
   type LineWriter,
-  lineWriter,
   type OnProgress,
   PART_BYTES,
-  timeNow,
   VERSION,
   type Write,
 } from './format.ts'
 
-/** What is moved: the records, and the repositories and files unless the host keeps them itself. */
+/** What an export contains. `git` and `files` are undefined where the host stores them itself. */
 export interface TransferParts {
   driver: StorageDriver
   git: GitStore | undefined
@@ -25,72 +25,67 @@ export interface TransferParts {
 }
 
 /**
- * Writes everything as it is at one moment, while others go on writing. A repository is read when its turn comes: what
- * is pushed until then comes along, and one that is deleted meanwhile is kept until the export is done.
- * @returns what the last line says
+ * Exports the records as of one moment, while others write. Deletions of repositories and files are deferred until the
+ * export is done. Each repository is read in its turn, so pushes before that are included.
  */
 export const exportStore = async (
-  { driver, git, files: disk }: TransferParts,
+  { driver, git, files: fileStore }: TransferParts,
   write: Write,
-  told: OnProgress = () => undefined,
+  onProgress?: OnProgress,
 ): Promise<LastLine> => {
-  const [letGo, letFilesGo] = [git?.holdDeletions(), disk?.holdDeletions()]
+  const releases = [git?.holdDeletions(), fileStore?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
-      const to = lineWriter(write, told)
-      await to.line(JSON.stringify(firstLine()))
-      await writeRecords(tx, to)
-      if (git !== undefined) await writeRepositories(tx, git, to)
-      if (disk !== undefined) await writeFiles(tx, disk, to)
-      return to.end()
+      const writer = createLineWriter(write, onProgress)
+      await writer.line(JSON.stringify(firstLine()))
+      await writeRecords(tx, writer)
+      if (git !== undefined) await writeRepositories(tx, git, writer)
+      if (fileStore !== undefined) await writeFiles(tx, fileStore, writer)
+      return writer.end()
     })
   } finally {
-    await letGo?.()
-    await letFilesGo?.()
+    for (const release of releases) await release?.()
   }
 }
 
 const firstLine = (): FirstLine => ({
-  format: FORMAT,
-  version: VERSION,
-  schema: LAYOUT_VERSION,
-  time: timeNow(),
+  ...{ format: FORMAT, version: VERSION, schema: LAYOUT_VERSION, time: currentTime() },
 })
 
-const writeRecords = async (tx: ReadTransaction, to: LineWriter): Promise<void> => {
-  for await (const { name, next } of sequencesIn(tx)) await to.line(JSON.stringify({ sequence: name, next }))
+const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<void> => {
+  for await (const { name, next } of sequencesIn(tx))
+    await writer.line(JSON.stringify({ sequence: name, next }))
   for (const collection of collections) {
-    const begin = Buffer.from(`{"collection":${JSON.stringify(collection.options.name)},"record":`)
-    for await (const json of collection.allJson(tx)) await to.line(begin, json, '}')
+    const start = Buffer.from(`{"collection":${JSON.stringify(collection.options.name)},"record":`)
+    for await (const json of collection.allJson(tx)) await writer.line(start, json, '}')
   }
 }
 
-/** One whose files are not there, which only a damaged disk explains, is left out: the rest is worth having. */
-const writeRepositories = async (tx: ReadTransaction, git: GitStore, to: LineWriter): Promise<void> => {
+/** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
+const writeRepositories = async (tx: ReadTransaction, git: GitStore, writer: LineWriter): Promise<void> => {
   for await (const { id } of repositories.all(tx)) {
-    const bundled = await git.bundle(id)
-    if (bundled === undefined) continue
-    const { head, parts } = bundled
-    if (parts !== undefined)
-      for await (const part of inParts(parts))
-        await to.line(JSON.stringify({ repository: id, part: part.toString('base64') }))
-    await to.line(JSON.stringify({ repository: id, head }))
+    const bundle = await git.bundle(id)
+    if (bundle === undefined) continue
+    if (bundle.parts !== undefined)
+      for await (const part of inParts(bundle.parts))
+        await writer.line(JSON.stringify({ repository: id, part: part.toString('base64') }))
+    await writer.line(JSON.stringify({ repository: id, head: bundle.head }))
   }
 }
 
-/** Likewise. */
-const writeFiles = async (tx: ReadTransaction, disk: FileStore, to: LineWriter): Promise<void> => {
+/** Leaves out missing files, as {@link writeRepositories} does. */
+const writeFiles = async (tx: ReadTransaction, store: FileStore, writer: LineWriter): Promise<void> => {
   for await (const { area, keeper, name, state } of files.all(tx)) {
     const place = { area, keeper, name }
-    if (state !== 'kept' || (await disk.size(place)) === undefined) continue
+    if (state !== 'kept' || (await store.size(place)) === undefined) continue
     const file = [area, keeper, name]
-    for await (const part of inParts(await disk.read(place)))
-      await to.line(JSON.stringify({ file, part: part.toString('base64') }))
-    await to.line(JSON.stringify({ file, whole: true }))
+    for await (const part of inParts(await store.read(place)))
+      await writer.line(JSON.stringify({ file, part: part.toString('base64') }))
+    await writer.line(JSON.stringify({ file, whole: true }))
   }
 }
 
-/** The same bytes in parts of one size, the last one excepted. */
+/** Parts of `PART_BYTES`; the last one may be shorter. */
 async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { invalid } from '../errors.ts'
 
 /**
- * An export is NDJSON. The first line says what it is, the last one how many lines lie between them and the SHA-256 of
- * every byte before it, so that a file that was cut short or changed is noticed. Between them, in this order:
- * where each sequence goes on; the records of each collection, without indexes; the git data of each repository, as
- * parts of a bundle in base64 (none for an empty one) and then what its HEAD is; the content of each file, as parts in
- * base64 (none for an empty one) and then that it is whole.
+ * An export is NDJSON. The first line identifies the format. The last line has the number of lines between them and the
+ * SHA-256 of all bytes before it, so that a truncated or changed file is detected. The lines between, in this order: the next
+ * number of each sequence; the records of each collection, without indexes; the git data of each repository, as the parts
+ * of a bundle in base64 (none for an empty repository), then its HEAD; the content of each file, as parts in base64 (none
+ * for an empty file), then a line that completes it.
  */
 export const FORMAT = 'allot-export'
 export const VERSION = 1
@@ -18,7 +18,7 @@ const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
 export const FirstLine = v.object({
   format: v.literal(FORMAT),
   version: id,
-  /** The layout of the store that it was written from. */
+  /** Layout version of the exported store. */
   schema: count,
   time: v.string(),
 })
@@ -32,7 +32,9 @@ export const SequenceLine = v.strictObject({
   next: id,
 })
 export const RecordLine = v.strictObject({ collection: v.string(), record: v.unknown() })
-export const PartLine = v.strictObject({ repository: id, part: v.pipe(v.string(), v.base64()) })
+
+const part = v.pipe(v.string(), v.base64())
+export const PartLine = v.strictObject({ repository: id, part })
 export const HeadLine = v.strictObject({
   repository: id,
   head: v.pipe(
@@ -46,59 +48,56 @@ const file = v.strictTuple([
   id,
   v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
 ])
-export const FilePartLine = v.strictObject({ file, part: v.pipe(v.string(), v.base64()) })
+export const FilePartLine = v.strictObject({ file, part })
 export const FileWholeLine = v.strictObject({ file, whole: v.literal(true) })
 
 /** Bytes of a bundle or a file in one line. */
 export const PART_BYTES = 48 * 1024
 
-/** Bytes that no line needs: the largest record that the API takes is far below this. */
-export const MAX_LINE_BYTES = 16 * 1024 * 1024
+/** The largest record that the API accepts is far smaller. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024
 
-/** RFC 3339 in UTC with whole seconds. */
-export const timeNow = (): string => `${new Date().toISOString().slice(0, 19)}Z`
+/** RFC 3339 in UTC, with whole seconds. */
+export const currentTime = (): string => `${new Date().toISOString().slice(0, 19)}Z`
 
-/** Takes bytes, and resolves when it wants more. */
+/** Resolves when the next bytes may be written. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
-/** How much has gone through, for whoever wants to show it. */
 export type OnProgress = (progress: { records: number; bytes: number }) => void
 
-/** Bytes that are gathered before they are handed on. */
-const GATHERED = 64 * 1024
+/** Bytes that are collected for one write. */
+const WRITE_BYTES = 64 * 1024
 
 export interface LineWriter {
   line(...pieces: (Uint8Array | string)[]): Promise<void>
   end(): Promise<LastLine>
 }
 
-/** Writes lines and counts them; what it holds is bounded, whatever a line brings. */
-export const lineWriter = (write: Write, told: OnProgress): LineWriter => {
+/** Writes lines, and at the end their number and checksum. */
+export const createLineWriter = (write: Write, onProgress: OnProgress = () => undefined): LineWriter => {
   const hash = createHash('sha256')
-  let gathered: Uint8Array[] = []
+  let pieces: Uint8Array[] = []
   let [size, lines, bytes] = [0, 0, 0]
 
   const flush = async () => {
-    const chunk = Buffer.concat(gathered)
-    gathered = []
+    const chunk = Buffer.concat(pieces)
+    pieces = []
     size = 0
     bytes += chunk.length
     hash.update(chunk)
     await write(chunk)
-    told({ records: Math.max(0, lines - 1), bytes })
-  }
-  const add = (piece: Uint8Array | string) => {
-    const piece8 = typeof piece === 'string' ? Buffer.from(piece) : piece
-    gathered.push(piece8)
-    size += piece8.length
+    onProgress({ records: Math.max(0, lines - 1), bytes })
   }
 
   return {
-    async line(...pieces) {
-      for (const piece of pieces) add(piece)
-      add('\n')
+    async line(...texts) {
+      for (const text of [...texts, '\n']) {
+        const piece = typeof text === 'string' ? Buffer.from(text) : text
+        pieces.push(piece)
+        size += piece.length
+      }
       lines++
-      if (size >= GATHERED) await flush()
+      if (size >= WRITE_BYTES) await flush()
     },
     async end() {
       await flush()
@@ -109,31 +108,6 @@ export const lineWriter = (write: Write, told: OnProgress): LineWriter => {
   }
 }
 
-/** The lines of a stream of bytes, without what ends them. */
-export const lineSplitter = () => {
-  let rest: Buffer[] = []
-  let length = 0
-  return {
-    /** The lines that this chunk brings to their end. @throws RangeError when one is longer than any may be. */
-    push(chunk: Uint8Array): Buffer[] {
-      const lines: Buffer[] = []
-      let start = 0
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-        lines.push(Buffer.concat([...rest, chunk.subarray(start, end)]))
-        rest = []
-        length = 0
-        start = end + 1
-      }
-      length += chunk.length - start
-      if (length > MAX_LINE_BYTES) throw new RangeError(`a line of more than ${MAX_LINE_BYTES} bytes`)
-      if (start < chunk.length) rest.push(Buffer.from(chunk.subarray(start)))
-      return lines
-    },
-    /** Whether something follows the last end of a line. */
-    isOpen: () => length > 0,
-  }
-}
-
 /** A line between the first and the last, with its number in the file. */
 export interface Line {
   number: number
@@ -141,42 +115,41 @@ export interface Line {
 }
 
 export interface ExportReader {
-  /** The lines that are known by this chunk not to be the last one. @throws AllotError invalid naming the line. */
+  /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
   push(chunk: Uint8Array): Line[]
-  /** To be called after the last chunk. @throws AllotError invalid when the file is not whole, or not as it was written. */
+  /** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */
   end(): LastLine
 }
 
 /**
- * Reads an export as it comes; what was read is to be trusted when the end has been.
- * @param accept looks at the first line before anything else is read
+ * Reads an export as a stream. Its content is verified only after `end`.
+ * @param checkFirst called with the first line before anything else is read
  */
-export const exportReader = (accept: (first: FirstLine) => void = () => undefined): ExportReader => {
-  const splitter = lineSplitter()
+export const createExportReader = (
+  checkFirst: (first: FirstLine) => void = () => undefined,
+): ExportReader => {
+  const splitter = createSplitter()
   const hash = createHash('sha256')
   let number = 0
-  let held: Line | undefined
+  let pending: Line | undefined
 
-  /** A line is known not to be the last one when another follows it. */
-  const advance = (text: Buffer): Line | undefined => {
+  /** @returns the line before, which is now known not to be the last one; nothing for the first line of the file */
+  const advance = (text: Buffer): Line[] => {
     number++
-    if (number === 1) accept(checkedFirst(text))
-    const before = held
-    held = { number, text }
-    if (before !== undefined) hash.update(before.text).update('\n')
-    return before === undefined || before.number === 1 ? undefined : before
+    if (number === 1) checkFirst(parseFirst(text))
+    const previous = pending
+    pending = { number, text }
+    if (previous === undefined) return []
+    hash.update(previous.text).update('\n')
+    return previous.number === 1 ? [] : [previous]
   }
 
   return {
-    push: (chunk) =>
-      split(splitter.push, chunk, number).flatMap((text) => {
-        const line = advance(text)
-        return line === undefined ? [] : [line]
-      }),
+    push: (chunk) => splitter.push(chunk, number).flatMap(advance),
     end() {
-      if (held === undefined) throw notOurs()
-      const last = v.safeParse(LastLine, jsonOf(held.text))
-      if (splitter.isOpen() || number === 1 || !last.success)
+      if (pending === undefined) throw notAnExport()
+      const last = v.safeParse(LastLine, parseJson(pending.text))
+      if (splitter.hasRest() || number === 1 || !last.success)
         throw invalid(
           `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
         )
@@ -187,29 +160,47 @@ export const exportReader = (accept: (first: FirstLine) => void = () => undefine
   }
 }
 
-const split = (push: (chunk: Uint8Array) => Buffer[], chunk: Uint8Array, lines: number): Buffer[] => {
-  try {
-    return push(chunk)
-  } catch (cause) {
-    throw invalid(`line ${lines + 1}: ${(cause as Error).message}`)
+/** Splits a stream of bytes into lines. */
+const createSplitter = () => {
+  let rest: Buffer[] = []
+  let length = 0
+  return {
+    /** @returns the lines that a chunk completes. @param linesBefore for the number in the error message */
+    push(chunk: Uint8Array, linesBefore: number): Buffer[] {
+      const lines: Buffer[] = []
+      let start = 0
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+        lines.push(Buffer.concat([...rest, chunk.subarray(start, end)]))
+        rest = []
+        length = 0
+        start = end + 1
+      }
+      length += chunk.length - start
+      if (length > MAX_LINE_BYTES)
+        throw invalid(`line ${linesBefore + lines.length + 1}: is longer than ${MAX_LINE_BYTES} bytes`)
+      if (start < chunk.length) rest.push(Buffer.from(chunk.subarray(start)))
+      return lines
+    },
+    /** Whether there are bytes after the last line end. */
+    hasRest: () => length > 0,
   }
 }
 
-const checkedFirst = (text: Buffer): FirstLine => {
-  const first = v.safeParse(FirstLine, jsonOf(text))
-  if (!first.success) throw notOurs()
+const parseFirst = (text: Buffer): FirstLine => {
+  const first = v.safeParse(FirstLine, parseJson(text))
+  if (!first.success) throw notAnExport()
   if (first.output.version > VERSION)
     throw invalid(
-      `this file has version ${first.output.version} of the format, and this Allot reads up to ${VERSION}: use a newer one`,
+      `the file has version ${first.output.version} of the format, and this Allot reads up to ${VERSION}: use a newer Allot`,
     )
   return first.output
 }
 
-const notOurs = () =>
-  invalid(`this is no export of Allot: its first line does not say {"format":"${FORMAT}",…}`)
+const notAnExport = () =>
+  invalid(`the file is not an export of Allot: its first line must be {"format":"${FORMAT}",…}`)
 
-/** Undefined for what is no JSON. */
-const jsonOf = (text: Buffer): unknown => {
+/** Undefined for malformed JSON. */
+const parseJson = (text: Buffer): unknown => {
   try {
     return JSON.parse(text.toString('utf8'))
   } catch {
@@ -217,9 +208,9 @@ const jsonOf = (text: Buffer): unknown => {
   }
 }
 
-/** Goes through a whole export without keeping any of it. @throws AllotError invalid when it is not whole. */
+/** Verifies a whole export without keeping its content. @throws AllotError invalid */
 export const checkExport = async (source: AsyncIterable<Uint8Array>): Promise<LastLine> => {
-  const reader = exportReader()
+  const reader = createExportReader()
   for await (const chunk of source) reader.push(chunk)
   return reader.end()
 }

@@ -1,159 +1,140 @@
-import { AllotError } from '../errors.ts'
+import { AllotError, withLineNumber } from '../errors.ts'
 import { contents, importing, isEmpty, schemaVersion } from '../records/metadata.ts'
 import { requireKnownLayout } from '../records/migrate.ts'
 import { files, repositories } from '../records/schema/index.ts'
 import { LAYOUT_VERSION } from '../records/schema/migrations.ts'
 import type { WriteTransaction } from '../storage/index.ts'
-import {
-  createFileImport,
-  createRepositoryImport,
-  type FileImport,
-  type RepositoryImport,
-} from './content-import.ts'
+import { type ContentImport, createContentImport } from './content-import.ts'
 import type { TransferParts } from './export.ts'
-import { exportReader, type FirstLine, type LastLine, type Line, type OnProgress, timeNow } from './format.ts'
-import { errorWithLine, type ParsedLine, parseLine, saveAll } from './record-import.ts'
+import {
+  createExportReader,
+  currentTime,
+  type FirstLine,
+  type LastLine,
+  type Line,
+  type OnProgress,
+} from './format.ts'
+import { parseLine, saveAll } from './record-import.ts'
 
-interface All {
-  repositories: RepositoryImport
-  files: FileImport
-}
-
-/** Lines that are saved in one transaction. */
+/** Lines that are saved, and entries that are removed, in one transaction. */
 const BATCH_SIZE = 500
 
 /**
- * Reads an export into a store that has nothing in it. While that goes on the store is marked, so that nothing takes the
- * part for the whole, and an import after a kill begins anew. A file that is refused leaves the store as empty as it was.
- * @throws AllotError conflict when the store is not empty; invalid naming the line when the file is not as it should be.
+ * Imports an export into an empty store. During the import the store is marked, so that a server does not open an
+ * incomplete store, and a new import starts over after a crash. A refused file leaves the store empty.
+ * @throws AllotError conflict when the store is not empty; invalid, with the number of the line, when the file is refused
  */
 export const importStore = async (
-  moved: TransferParts,
+  parts: TransferParts,
   source: AsyncIterable<Uint8Array>,
-  told: OnProgress = () => undefined,
+  onProgress: OnProgress = () => undefined,
 ): Promise<LastLine> => {
-  await beginImport(moved, timeNow())
-  const arrivals = { repositories: createRepositoryImport(moved), files: createFileImport(moved) }
+  await beginImport(parts)
+  const content = createContentImport(parts)
   try {
-    const last = await readAll(moved, arrivals, source, told)
-    await moved.driver.write(async (tx) => {
+    const last = await importLines(parts, content, source, onProgress)
+    await parts.driver.write(async (tx) => {
       importing.clear(tx)
       schemaVersion.set(tx, LAYOUT_VERSION)
     })
     return last
   } catch (error) {
-    await arrivals.repositories.abandon()
-    await arrivals.files.abandon()
-    if (error instanceof AllotError && error.code === 'invalid') await resetStore(moved)
+    await content.abandon()
+    if (error instanceof AllotError && error.code === 'invalid') await resetStore(parts)
     throw error
   }
 }
 
-const readAll = async (
-  moved: TransferParts,
-  arrivals: All,
+const importLines = async (
+  parts: TransferParts,
+  content: ContentImport,
   source: AsyncIterable<Uint8Array>,
-  told: OnProgress,
+  onProgress: OnProgress,
 ): Promise<LastLine> => {
-  const reader = exportReader(acceptLayout)
+  const reader = createExportReader(checkLayout)
   const progress = { records: 0, bytes: 0 }
   for await (const chunk of source) {
     const lines = reader.push(chunk)
-    for (let at = 0; at < lines.length; at += BATCH_SIZE)
-      await take(moved, arrivals, lines.slice(at, at + BATCH_SIZE))
+    for (let index = 0; index < lines.length; index += BATCH_SIZE)
+      await importBatch(parts, content, lines.slice(index, index + BATCH_SIZE))
     progress.records += lines.length
     progress.bytes += chunk.length
-    told(progress)
+    onProgress(progress)
   }
   const last = reader.end()
-  arrivals.repositories.end()
-  arrivals.files.end()
+  content.end()
   return last
 }
 
-/** Records by the transaction, repositories and files one by one; they come after the records. */
-const take = async ({ driver }: TransferParts, arrivals: All, lines: readonly Line[]): Promise<void> => {
-  const read = lines.map((line) => ({ number: line.number, ...parseLine(line) }))
-  const stored = read.filter((one) => one.kind === 'stored')
-  if (stored.length > 0) await saveAll(driver, stored)
-  for (const one of read)
-    if (one.kind !== 'stored')
-      await arrive(arrivals, one).catch((error) => {
-        throw errorWithLine(one.number, error)
-      })
-}
-
-const arrive = (
-  { repositories, files }: All,
-  content: Exclude<ParsedLine, { kind: 'stored' }>,
+/** Saves the records in one transaction, then imports the content lines, which follow all records in an export. */
+const importBatch = async (
+  { driver }: TransferParts,
+  content: ContentImport,
+  lines: readonly Line[],
 ): Promise<void> => {
-  if (content.kind === 'part') return repositories.part(content.repository, content.part)
-  if (content.kind === 'head') return repositories.head(content.repository, content.head)
-  return content.kind === 'filePart' ? files.part(content.file, content.part) : files.whole(content.file)
+  const parsed = []
+  for (const { number, text } of lines)
+    parsed.push({ number, ...(await withLineNumber(number, () => parseLine(text))) })
+  const stored = parsed.filter((line) => line.kind === 'stored')
+  if (stored.length > 0) await saveAll(driver, stored)
+  for (const line of parsed)
+    if (line.kind !== 'stored') await withLineNumber(line.number, () => content.add(line))
 }
 
-/** Only a store of the same layout has the same records; the way from one layout to the next leads through a store. */
-const acceptLayout = ({ schema }: FirstLine): void => {
+/** The records of other layouts differ. Migrations work on a store, not on an export. */
+const checkLayout = ({ schema }: FirstLine): void => {
   if (schema > LAYOUT_VERSION)
     throw new AllotError(
       'invalid',
-      `this file is from a store of a newer Allot (its layout is ${schema}, this one knows ${LAYOUT_VERSION}): use the newer one`,
+      `the file is from a newer Allot (layout ${schema}, this one supports ${LAYOUT_VERSION}): import it with the newer one`,
     )
   if (schema < LAYOUT_VERSION)
     throw new AllotError(
       'invalid',
-      `this file is from a store of an older Allot (its layout is ${schema}): import it with that one, and open the store with this one`,
+      `the file is from an older Allot (layout ${schema}, this one needs ${LAYOUT_VERSION}): import it with the older one, then open that store with this one`,
     )
 }
 
-/** Entries that are removed in one transaction. */
-const REMOVAL_BATCH_SIZE = 500
+/** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
+const beginImport = async (parts: TransferParts): Promise<void> => {
+  await parts.git?.removeStale()
+  await parts.files?.removeStale()
+  const isPartial = await parts.driver.write(markStore)
+  if (isPartial) await clearStore(parts)
+}
 
-/**
- * Marks an empty store as one that an import goes into. What an import that did not end has left is removed first.
- * @throws AllotError conflict when there is anything else in the store.
- */
-export const beginImport = async (moved: TransferParts, since: string): Promise<void> => {
-  await moved.git?.removeStale()
-  await moved.files?.removeStale()
-  const isPart = await moved.driver.write((tx) => claim(tx, since))
-  if (isPart) await clear(moved)
+/** @returns whether the store contains an interrupted import */
+const markStore = async (tx: WriteTransaction): Promise<boolean> => {
+  const layout = await schemaVersion.get(tx)
+  if (layout !== undefined) requireKnownLayout(layout, LAYOUT_VERSION)
+  const isPartial = (await importing.get(tx)) !== undefined
+  if (!isPartial && !(await isEmpty(tx)))
+    throw new AllotError('conflict', 'the store is not empty: import into a new store')
+  importing.set(tx, { since: currentTime() })
+  return isPartial
 }
 
 /** Makes the store as empty as it was. */
-export const resetStore = async (moved: TransferParts): Promise<void> => {
-  await clear(moved)
-  await moved.driver.write(async (tx) => importing.clear(tx))
+const resetStore = async (parts: TransferParts): Promise<void> => {
+  await clearStore(parts)
+  await parts.driver.write(async (tx) => importing.clear(tx))
 }
 
-const claim = async (tx: WriteTransaction, since: string): Promise<boolean> => {
-  const layout = await schemaVersion.get(tx)
-  if (layout !== undefined) requireKnownLayout(layout, LAYOUT_VERSION)
-  const isPart = (await importing.get(tx)) !== undefined
-  if (!isPart && !(await isEmpty(tx)))
-    throw new AllotError('conflict', 'the store is not empty: an import needs one that has nothing in it')
-  importing.set(tx, { since })
-  return isPart
+const clearStore = async ({ driver, git, files: fileStore }: TransferParts): Promise<void> => {
+  await driver.read(async (tx) => {
+    if (fileStore !== undefined)
+      for await (const { area, keeper, name } of files.all(tx)) await fileStore.remove({ area, keeper, name })
+    if (git !== undefined) for await (const { id } of repositories.all(tx)) await git.remove(id)
+  })
+  while ((await driver.write(removeBatch)) > 0);
 }
 
-const clear = async ({ driver, git, files: disk }: TransferParts): Promise<void> => {
-  if (disk !== undefined)
-    await driver.read(async (tx) => {
-      for await (const { area, keeper, name } of files.all(tx)) await disk.remove({ area, keeper, name })
-    })
-  if (git !== undefined)
-    await driver.read(async (tx) => {
-      for await (const { id } of repositories.all(tx)) await git.remove(id)
-    })
-  while ((await driver.write(removeSome)) > 0);
-}
-
-/** @returns how many entries were removed */
-const removeSome = async (tx: WriteTransaction): Promise<number> => {
+/** @returns the number of removed entries */
+const removeBatch = async (tx: WriteTransaction): Promise<number> => {
   const keys = []
   for await (const [key] of contents(tx)) {
     keys.push(key)
-    if (keys.length === REMOVAL_BATCH_SIZE) break
+    if (keys.length === BATCH_SIZE) break
   }
   for (const key of keys) tx.delete(key)
   return keys.length

@@ -1,73 +1,66 @@
 import * as v from 'valibot'
 import { checkRecord } from '../content/record-checks.ts'
-import { AllotError, invalid } from '../errors.ts'
-import type { FilePlace } from '../files/index.ts'
+import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'
 import { setSequence } from '../records/sequence.ts'
 import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
-import {
-  FilePartLine,
-  FileWholeLine,
-  HeadLine,
-  type Line,
-  PartLine,
-  RecordLine,
-  SequenceLine,
-} from './format.ts'
+import type { ContentLine } from './content-import.ts'
+import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
 
-/** What a line holds: something for the store, or a piece of a repository or a file. */
-export type ParsedLine =
-  | { kind: 'stored'; save(tx: WriteTransaction): Promise<void> }
-  | { kind: 'part'; repository: number; part: Buffer }
-  | { kind: 'head'; repository: number; head: string }
-  | { kind: 'filePart'; file: FilePlace; part: Buffer }
-  | { kind: 'fileWhole'; file: FilePlace }
+/** A record or a sequence, for the store. */
+export interface StoredLine {
+  kind: 'stored'
+  save(tx: WriteTransaction): Promise<void>
+}
 
-const named = new Map(
-  (collections as unknown as readonly Collection<unknown>[]).map((one) => [one.options.name, one]),
+const collectionsByName = new Map(
+  (collections as unknown as readonly Collection<unknown>[]).map((collection) => [
+    collection.options.name,
+    collection,
+  ]),
 )
 
-/** @throws AllotError invalid that names the line. */
-export const parseLine = ({ number, text }: Line): ParsedLine => withLine(number, () => read(objectIn(text)))
-
-const read = (value: object): ParsedLine => {
-  if ('collection' in value) return recordOf(parsed(RecordLine, value))
+/** @throws AllotError invalid */
+export const parseLine = (text: Buffer): StoredLine | ContentLine => {
+  const value = parseObject(text)
+  if ('collection' in value) return recordLine(validated(RecordLine, value))
   if ('sequence' in value) {
-    const { sequence, next } = parsed(SequenceLine, value)
+    const { sequence, next } = validated(SequenceLine, value)
     return { kind: 'stored', save: async (tx) => setSequence(tx, sequence, next) }
   }
-  if ('file' in value) return fileOf(value)
-  if ('head' in value) return { kind: 'head', ...parsed(HeadLine, value) }
-  const { repository, part } = parsed(PartLine, value)
+  if ('file' in value) return fileLine(value)
+  if ('head' in value) return { kind: 'head', ...validated(HeadLine, value) }
+  const { repository, part } = validated(PartLine, value)
   return { kind: 'part', repository, part: Buffer.from(part, 'base64') }
 }
 
-const fileOf = (value: object): ParsedLine => {
-  const { file, ...rest } = parsed('whole' in value ? FileWholeLine : FilePartLine, value)
+const fileLine = (value: object): ContentLine => {
+  const { file, ...rest } = validated('whole' in value ? FileWholeLine : FilePartLine, value)
   const [area, keeper, name] = file
   const place = { area, keeper, name }
   return 'part' in rest
-    ? { kind: 'filePart', file: place, part: Buffer.from(rest.part, 'base64') }
-    : { kind: 'fileWhole', file: place }
+    ? { kind: 'filePart', place, part: Buffer.from(rest.part, 'base64') }
+    : { kind: 'fileWhole', place }
 }
 
-const recordOf = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): ParsedLine => {
-  const collection = named.get(name)
-  if (collection === undefined) throw invalid(`there is no collection ${name}`)
+const recordLine = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): StoredLine => {
+  const collection = collectionsByName.get(name)
+  if (collection === undefined) throw invalid(`unknown collection ${JSON.stringify(name)}`)
   const { issues } = v.safeParse(collection.options.schema, record, { abortEarly: true })
-  if (issues !== undefined) throw invalid(`${name}: ${sentence(issues[0])}`)
+  if (issues !== undefined) throw invalid(`${name}: ${describeIssue(issues[0])}`)
   checkNames(name, record)
   return {
     kind: 'stored',
     async save(tx) {
-      if ((await collection.save(tx, record)) !== undefined) throw invalid(`this ${name} is there twice`)
+      if ((await collection.save(tx, record)) !== undefined)
+        throw invalid(`this ${name} is in the file twice`)
     },
   }
 }
 
-/** A record must have names and texts that the API takes: others lead to paths and keys that nothing can reach or remove. */
+/** Applies the rules of the API: other names would lead to paths and keys that nothing can reach or remove. */
 const checkNames = (collection: string, record: unknown): void => {
   try {
     checkRecord(collection, record)
@@ -77,53 +70,36 @@ const checkNames = (collection: string, record: unknown): void => {
   }
 }
 
-/** All of them, or none. @throws AllotError invalid that names the line. */
+/** Saves all lines in one transaction. @throws AllotError invalid, with the number of the line */
 export const saveAll = (
   driver: StorageDriver,
-  all: readonly { number: number; save(tx: WriteTransaction): Promise<void> }[],
+  lines: readonly (StoredLine & { number: number })[],
 ): Promise<void> =>
   driver.write(async (tx) => {
-    for (const { number, save } of all)
-      await save(tx).catch((error) => {
-        throw errorWithLine(number, error)
-      })
+    for (const { number, save } of lines) await withLineNumber(number, () => save(tx))
   })
 
-const objectIn = (text: Buffer): object => {
-  const value = jsonIn(text)
+const parseObject = (text: Buffer): object => {
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null) throw invalid('expected a JSON object')
   return value
 }
 
-const jsonIn = (text: Buffer): unknown => {
+const parseJson = (text: Buffer): unknown => {
   try {
     return parseExactly(text.toString('utf8'))
   } catch (cause) {
-    throw invalid(`is no JSON: ${(cause as Error).message}`)
+    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
   }
 }
 
-const parsed = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
+const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
-  throw invalid(sentence(result.issues[0]))
+  throw invalid(describeIssue(result.issues[0]))
 }
 
-const sentence = (issue: v.BaseIssue<unknown>): string => {
+const describeIssue = (issue: v.BaseIssue<unknown>): string => {
   const path = v.getDotPath(issue)
   return path === null ? issue.message : `${path}: ${issue.message}`
 }
-
-export const withLine = <T>(number: number, work: () => T): T => {
-  try {
-    return work()
-  } catch (error) {
-    throw errorWithLine(number, error)
-  }
-}
-
-/** What the input is to blame for names its line; everything else is as it was. */
-export const errorWithLine = (number: number, error: unknown): unknown =>
-  error instanceof AllotError && (error.code === 'invalid' || error.code === 'conflict')
-    ? new AllotError('invalid', `line ${number}: ${error.message}`, { cause: error })
-    : error

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashToken } from '../../lib/accounts/tokens.ts'
 import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
-import { lineWriter } from '../../lib/transfer/format.ts'
+import { createLineWriter } from '../../lib/transfer/format.ts'
 
 /**
  * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it
@@ -61,7 +61,7 @@ function* lines(): Generator<object> {
 
 const writeFile = async (file: string): Promise<void> => {
   const stream = createWriteStream(file)
-  const { line, end } = lineWriter(
+  const { line, end } = createLineWriter(
     async (bytes) => void (stream.write(bytes) || (await once(stream, 'drain'))),
     () => undefined,
   )

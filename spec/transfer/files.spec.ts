@@ -77,7 +77,7 @@ describe('Files', () => {
     [
       'a content of no record',
       (lines) => [...lines, '{"file":["lfs",9,"abcdef"],"whole":true}'],
-      /line \d+: there is no file lfs 9 abcdef for this content/,
+      /line \d+: content of file lfs 9 abcdef, but the file has no record/,
     ],
     [
       'a path for a name',

@@ -61,7 +61,7 @@ describe('A file that was cut short', () => {
   it('is refused after every line, and leaves nothing', async () => {
     for (let end = file.indexOf(10); end !== -1 && end < file.length - 1; end = file.indexOf(10, end + 1)) {
       await assertRefused(file.subarray(0, end + 1), /cut short: it has \d+ whole lines/)
-      await assertRefused(file.subarray(0, end), /cut short|no export/)
+      await assertRefused(file.subarray(0, end), /cut short|not an export/)
     }
   })
 })
@@ -121,23 +121,27 @@ const part = { repository: 1, part: 'AAAA' }
 
 describe('A file is refused, with the number of the line,', () => {
   const REFUSED: [what: string, bytes: Uint8Array, words: RegExp][] = [
-    ['that is empty', Buffer.alloc(0), /no export of Allot/],
-    ['that is something else', Buffer.from('\x89PNG\n\x1a\n'), /no export of Allot/],
-    ['of another format', sealed([], { format: 'other' }), /no export of Allot/],
+    ['that is empty', Buffer.alloc(0), /not an export of Allot/],
+    ['that is something else', Buffer.from('\x89PNG\n\x1a\n'), /not an export of Allot/],
+    ['of another format', sealed([], { format: 'other' }), /not an export of Allot/],
     ['of a newer version', sealed([], { version: 2 }), /version 2 of the format.*reads up to 1.*newer/],
-    ['of a newer layout', sealed([], { schema: LAYOUT_VERSION + 1 }), /newer Allot.*use the newer one/],
+    [
+      'of a newer layout',
+      sealed([], { schema: LAYOUT_VERSION + 1 }),
+      /newer Allot.*import it with the newer one/,
+    ],
     [
       'of an older layout',
       sealed([], { schema: LAYOUT_VERSION - 1 }),
-      /older Allot.*import it with that one/,
+      /older Allot.*import it with the older one/,
     ],
-    ['with a line that is no JSON', sealed([anAccount, '{"collection":']), /^line 3: is no JSON/],
+    ['with a line that is no JSON', sealed([anAccount, '{"collection":']), /^line 3: is not valid JSON/],
     ['with a line that is no object', sealed(['[]', '"x"']), /^line 2: /],
     ['with a line of no kind', sealed([{ something: 1 }]), /^line 2: /],
     [
       'with an unknown collection',
       sealed([{ collection: 'x', record: {} }]),
-      /^line 2: there is no collection x/,
+      /^line 2: unknown collection "x"/,
     ],
     [
       'with a record that its schema refuses',
@@ -149,18 +153,22 @@ describe('A file is refused, with the number of the line,', () => {
       sealed([{ collection: 'account', record: { id: 1 } }]),
       /^line 2: account: kind: /,
     ],
-    ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is there twice/],
+    ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is in the file twice/],
     [
       'with two of one name',
       sealed([anAccount, { collection: 'account', record: { ...account, id: 2 } }]),
       /^line 3: this account is already taken/,
     ],
     ['with a sequence that is none', sealed([{ sequence: 'account', next: 0 }]), /^line 2: next: /],
-    ['with git data of no repository', sealed([anAccount, head]), /^line 3: there is no repository 1/],
+    [
+      'with git data of no repository',
+      sealed([anAccount, head]),
+      /^line 3: git data of repository 1, but the file has no record/,
+    ],
     [
       'with git data that is no bundle',
       sealed([aRepository, part, head]),
-      /^line 4: .*repository 1 is not sound/,
+      /^line 4: .*repository 1 is damaged/,
     ],
     ['with git data that is no base64', sealed([aRepository, { ...part, part: '?' }]), /^line 3: part: /],
     ['with git data without a HEAD', sealed([aRepository, part]), /the HEAD of repository 1 is missing/],
@@ -179,7 +187,7 @@ describe('A file is refused, with the number of the line,', () => {
       sealed([aRepository, { ...head, head: 'refs/heads/a..b' }]),
       /^line 3: /,
     ],
-    ['with a line without an end', Buffer.alloc(17 * 1024 * 1024, 'x'), /^line 1: a line of more than/],
+    ['with a line without an end', Buffer.alloc(17 * 1024 * 1024, 'x'), /^line 1: is longer than/],
   ]
   for (const [what, bytes, words] of REFUSED)
     it(what, async () => {
@@ -192,7 +200,7 @@ describe('A file is refused, with the number of the line,', () => {
     const importing = importAllot({ driver, repositories: false }, inChunks(file))
     await assert.rejects(
       importing,
-      /^AllotError: line \d+: here is git data, and repositories are turned off/,
+      /^AllotError: line \d+: the export contains git repositories, but repositories are turned off/,
     )
     assert.deepEqual(await rawAfter(driver), [])
   })

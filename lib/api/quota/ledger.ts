@@ -1,6 +1,6 @@
 /** The ledger over HTTP: what counts toward quota and is kept elsewhere, such as in a bucket or a CI system. */
 import * as v from 'valibot'
-import { AllotError } from '../../errors.ts'
+import { AllotError, withLineNumber } from '../../errors.ts'
 import {
   Empty,
   Forbidden,
@@ -12,7 +12,7 @@ import {
 } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
-import { LedgerItem, type LedgerOperation, withLineNumber } from '../../repositories/named-ledger.ts'
+import { LedgerItem, type LedgerOperation } from '../../repositories/named-ledger.ts'
 import { reply, replyEmpty, route } from '../route.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
