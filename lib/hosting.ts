@@ -37,7 +37,7 @@ import { createNamedPlans, type NamedPlans } from './repositories/named-plans.ts
 import { createPushJournal, type PushJournal, type RepositoryDisk } from './repositories/push-journal.ts'
 import { createRedirects, type Redirects } from './repositories/redirects.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'
-import { createRepositories, type Repositories } from './repositories/repositories.ts'
+import { createRepositories, type Repositories, type RepositoryParts } from './repositories/repositories.ts'
 import { createSearch, type Search } from './repositories/search.ts'
 import { createRepositoryStorage, type RepositoryFiles } from './repositories/storage.ts'
 
@@ -101,58 +101,32 @@ export interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, jobs, disk, onError, authenticate } = options
+  const { store, quota, jobs, disk, onError } = options
   const on = {
-    accountChange: (account: Account) => identities.onAccountChanged(account),
-    tokenRevoked: (hash: string) => identities.onTokenRevoked(hash),
+    accountChange: (account: Account) => services.identities.onAccountChanged(account),
+    tokenRevoked: (hash: string) => services.identities.onTokenRevoked(hash),
   }
-  const accounts = createAccounts(store, jobs, on.accountChange)
-  const identities = withSudo(
-    store,
-    authenticate === undefined
-      ? createIdentities(store, loginThrottle(options), options.trustedProxies)
-      : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
-  )
   const folders = createRepositoryStorage(store, options.folders)
   const files = createHostedFiles({ store, disk: options.files, onError })
   const pushJournal = createPushJournal({ store, quota, disk, onError })
   const parts = { quota, jobs, folders, files }
-  const attachmentParts = { store, quota, files }
   const removal = createRemoval(store, parts, on)
-  const keyReader = createKeyReader()
-  jobs.handle('owner', removeOwnerJob(parts))
-  jobs.handle('relations', updateRelationsJob)
-  jobs.handle('follows', updateFollowsJob)
-  registerContentRemoval(jobs, attachmentParts)
-  jobs.handle('files', removeFilesJob(files))
-  jobs.handle('package', removePackageJob(files))
-
-  return {
-    accounts,
-    identities,
+  registerJobs(options, parts)
+  const services = {
+    ...createAccountServices(options, removal, on),
+    ...createContents(options, files),
     pushJournal,
     files,
-    lfs: createLfs(store, quota, files),
-    packages: createPackages(store, parts),
-    migrated: (source) => createMigrated(store, source),
-    organizations: createOrganizations(store, removal),
-    repositories: createRepositories(store, options.folders, { ...parts, pushJournal }),
+    repositories: createRepositories({ ...parts, store, disk: options.folders, pushJournal }),
     listings: createRepositoryLists(store),
     redirects: createRedirects(store),
     relations: createRelations(store),
     profiles: createProfiles(store),
     search: createSearch(store),
-    issues: createIssues(attachmentParts, jobs),
-    comments: createComments(attachmentParts),
-    releases: createReleases(attachmentParts),
-    attachments: createAttachments(attachmentParts, jobs.bounds.maxPerTransaction),
-    sshKeys: createSshKeys(store, keyReader),
-    gpgKeys: createGpgKeys(store, keyReader),
-    tokens: createTokens(store, on.tokenRevoked),
-    sessions: createSessions(store, options.sessionLifetime),
     ledger: createNamedLedger(store, quota),
     plans: createNamedPlans(store, quota),
     usage: createUsageLists(store, quota),
+    migrated: (source: string) => createMigrated(store, source),
     removeAccount: removal.remove,
     async sweep() {
       await folders.sweep()
@@ -163,8 +137,56 @@ export const createHosting = (options: HostingOptions): Hosting => {
       await files.idle()
       await folders.idle()
     },
+  }
+  return services
+}
+
+const createAccountServices = (
+  options: HostingOptions,
+  removal: Removal,
+  on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
+) => {
+  const { store, jobs, authenticate } = options
+  const accounts = createAccounts(store, jobs, on.accountChange)
+  const keyReader = createKeyReader()
+  return {
+    accounts,
+    identities: withSudo(
+      store,
+      authenticate === undefined
+        ? createIdentities(store, loginThrottle(options), options.trustedProxies)
+        : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
+    ),
+    organizations: createOrganizations(store, removal),
+    sshKeys: createSshKeys(store, keyReader),
+    gpgKeys: createGpgKeys(store, keyReader),
+    tokens: createTokens(store, on.tokenRevoked),
+    sessions: createSessions(store, options.sessionLifetime),
     close: () => keyReader.close(),
   }
+}
+
+const createContents = ({ store, quota, jobs }: HostingOptions, files: HostedFiles) => {
+  const parts = { store, quota, files }
+  return {
+    issues: createIssues(parts, jobs),
+    comments: createComments(parts),
+    releases: createReleases(parts),
+    attachments: createAttachments(parts, jobs.bounds.maxPerTransaction),
+    lfs: createLfs(store, quota, files),
+    packages: createPackages(store, { quota, jobs, files }),
+  }
+}
+
+/** Registers the handlers of all jobs but those of lib/quota. */
+const registerJobs = ({ store, quota, jobs }: HostingOptions, parts: RepositoryParts): void => {
+  const { files } = parts
+  jobs.handle('owner', removeOwnerJob(parts))
+  jobs.handle('relations', updateRelationsJob)
+  jobs.handle('follows', updateFollowsJob)
+  jobs.handle('files', removeFilesJob(files))
+  jobs.handle('package', removePackageJob(files))
+  registerContentRemoval(jobs, { store, quota, files })
 }
 
 const loginThrottle = ({ login }: HostingOptions) =>

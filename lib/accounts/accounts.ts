@@ -74,12 +74,43 @@ export interface Removal {
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
-/** @param onChange called after the commit with each account whose identity may have changed */
 const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
   visibleAccount(tx, viewer, name),
 )
 
+/** @param onChange called after the commit with each account whose identity may have changed */
 export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Account) => void): Accounts => ({
+  ...accountQueries(store),
+  ...accountChanges(store, jobs, onChange),
+})
+
+const accountQueries = (
+  store: Store,
+): Pick<Accounts, 'byId' | 'byIds' | 'byName' | 'find' | 'count' | 'list'> => ({
+  byId: (id) => store.read((tx) => accounts.get(tx, [id])),
+  byIds: (ids) =>
+    store.read(async (tx) => {
+      const found = await accounts.getMany(
+        tx,
+        ids.map((id) => [id]),
+      )
+      return found.filter((account) => account !== undefined)
+    }),
+  byName: (name) => store.read((tx) => accountByName(tx, name)),
+  find: (viewer, name) => readVisibleAccount(store, { viewer, name: name.toLowerCase() }),
+  count: (kind) => store.read((tx) => accounts.count(tx, 'kind', [kind])),
+  list: (kind, at) =>
+    store.read(async (tx) => ({
+      items: await accounts.list(tx, 'name', { prefix: [kind], ...at }),
+      total: await accounts.count(tx, 'kind', [kind]),
+    })),
+})
+
+const accountChanges = (
+  store: Store,
+  jobs: Jobs,
+  onChange: (account: Account) => void,
+): Pick<Accounts, 'createUser' | 'edit'> => ({
   async createUser(account, client = HOST) {
     const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
@@ -103,17 +134,6 @@ export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Acc
       }),
     )
   },
-  byId: (id) => store.read((tx) => accounts.get(tx, [id])),
-  byIds: (ids) =>
-    store.read(async (tx) => {
-      const found = await accounts.getMany(
-        tx,
-        ids.map((id) => [id]),
-      )
-      return found.filter((account) => account !== undefined)
-    }),
-  byName: (name) => store.read((tx) => accountByName(tx, name)),
-  find: (viewer, name) => readVisibleAccount(store, { viewer, name: name.toLowerCase() }),
   async edit(id, { password, ...edit }, client = HOST) {
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
@@ -129,12 +149,6 @@ export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Acc
       return after
     })
   },
-  count: (kind) => store.read((tx) => accounts.count(tx, 'kind', [kind])),
-  list: (kind, at) =>
-    store.read(async (tx) => ({
-      items: await accounts.list(tx, 'name', { prefix: [kind], ...at }),
-      total: await accounts.count(tx, 'kind', [kind]),
-    })),
 })
 
 /** Ids of all users and organizations, in ascending order. */

@@ -66,81 +66,20 @@ const TOKEN = /^[0-9a-f]{40}$/
  * @param proxies number of trusted reverse proxies, see {@link addressOf}
  */
 export const createIdentities = (store: Store, attempts: LoginThrottle, proxies: number): Identities => {
-  const { shared } = store.driver
-  const read = (hash: string) => identityOfToken(store, hash)
-  const byToken = namedCache(
-    'tokens',
-    new LRUCache<string, CachedIdentity>({
-      ...maxEntries(MAX_CACHED_TOKENS),
-      fetchMethod: async (hash) => ({ identity: await read(hash) }),
-      ignoreFetchAbort: true,
-    }),
-  )
-  const lookUp = async (hash: string): Promise<Identity | undefined> => {
-    if (shared) return read(hash)
-    const { identity } = (await byToken.fetch(hash)) as CachedIdentity
-    // Clients can invent any number of unknown tokens, so those are not cached.
-    if (identity === undefined) byToken.delete(hash)
-    return identity
-  }
-  const login = createLogin(store, attempts)
-  const lastOf = new WeakMap<Socket, LastToken>()
-  let generation = 0
-
-  const withToken = async (secret: string, req: IncomingMessage): Promise<Identity> => {
-    const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
-    const cached = hash === undefined || shared ? undefined : byToken.get(hash)?.identity
-    if (cached === undefined) return readToken(hash, req)
-    lastOf.set(req.socket, { header: req.headers.authorization!, identity: cached, generation })
-    return cached
-  }
-
-  const readToken = async (hash: string | undefined, req: IncomingMessage): Promise<Identity> => {
-    const identity = hash === undefined ? undefined : await lookUp(hash)
-    if (identity !== undefined) return identity
-    attempts.wrongToken(addressOf(req, proxies))
-    throw unauthenticated(`the access token ${hash === undefined ? 'is malformed' : 'does not exist'}`)
-  }
-
-  const withBasic = async (value: string, req: IncomingMessage): Promise<Identity> => {
-    const text = Buffer.from(value, 'base64').toString('utf8')
-    const colon = text.indexOf(':')
-    if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
-    const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
-    // A password may look like a token, so an unknown token is tried as a password.
-    const identity = TOKEN.test(password) ? await lookUp(hashToken(password)) : undefined
-    if (identity !== undefined) return identity
-    if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic')) return withToken(name, req)
-    const account = await accountOf(login, { login: name, address: addressOf(req, proxies) }, password)
-    return identityOf({ account, token: null })
-  }
-
-  const signIn = async (req: IncomingMessage, name: string, secret: string): Promise<Credential> => {
-    const address = addressOf(req, proxies)
-    // Pasted tokens often have spaces around them; a password is used as it is.
-    const token = secret.trim()
-    const found = TOKEN.test(token) ? await readCredential(store, { hash: hashToken(token) }) : undefined
-    if (found !== undefined) return found
-    if (name === '') {
-      attempts.wrongToken(address)
-      throw unauthenticated('the access token does not exist')
-    }
-    return { account: await accountOf(login, { login: name, address }, secret), token: null }
-  }
-
+  const tokenCache = createTokenCache(store)
+  const parts = { store, attempts, proxies, tokenCache, login: createLogin(store, attempts) }
   return {
-    signIn,
+    signIn: (req, name, secret) => signIn(parts, req, name, secret),
     async authenticate(req) {
-      const last = lastOf.get(req.socket)
-      if (last !== undefined && last.generation === generation && last.header === req.headers.authorization)
-        return last.identity
+      const last = tokenCache.lastOf(req)
+      if (last !== undefined) return last
       const credentials = credentialsOf(req)
       if (credentials === undefined) return null
       const [scheme, value] = credentials
       if (value === undefined)
         throw unauthenticated('the Authorization header must have a scheme and one value')
-      if (isToken(scheme)) return withToken(value, req)
-      if (scheme === 'basic') return withBasic(value, req)
+      if (isToken(scheme)) return withToken(parts, value, req)
+      if (scheme === 'basic') return withBasic(parts, value, req)
       throw unauthenticated('the scheme of the Authorization header must be token, Bearer or Basic')
     },
     cacheKeyOf(req) {
@@ -149,13 +88,113 @@ export const createIdentities = (store: Store, attempts: LoginThrottle, proxies:
       const [scheme, value = ''] = credentials
       return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
     },
-    onTokenRevoked(hash) {
-      generation++
-      byToken.delete(hash)
+    onTokenRevoked: tokenCache.drop,
+    onAccountChanged: tokenCache.clear,
+  }
+}
+
+interface Parts {
+  store: Store
+  attempts: LoginThrottle
+  proxies: number
+  tokenCache: TokenCache
+  login: Login
+}
+
+const withToken = async (
+  { tokenCache, attempts, proxies }: Parts,
+  secret: string,
+  req: IncomingMessage,
+): Promise<Identity> => {
+  const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
+  const identity = hash === undefined ? undefined : await tokenCache.find(hash, req)
+  if (identity !== undefined) return identity
+  attempts.wrongToken(addressOf(req, proxies))
+  throw unauthenticated(`the access token ${hash === undefined ? 'is malformed' : 'does not exist'}`)
+}
+
+const withBasic = async (parts: Parts, value: string, req: IncomingMessage): Promise<Identity> => {
+  const text = Buffer.from(value, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
+  const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
+  // A password may look like a token, so an unknown token is tried as a password.
+  const identity = TOKEN.test(password) ? await parts.tokenCache.find(hashToken(password)) : undefined
+  if (identity !== undefined) return identity
+  if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic'))
+    return withToken(parts, name, req)
+  const attempt = { login: name, address: addressOf(req, parts.proxies) }
+  return identityOf({ account: await accountOf(parts.login, attempt, password), token: null })
+}
+
+const signIn = async (
+  { store, attempts, proxies, login }: Parts,
+  req: IncomingMessage,
+  name: string,
+  secret: string,
+): Promise<Credential> => {
+  const address = addressOf(req, proxies)
+  // Pasted tokens often have spaces around them; a password is used as it is.
+  const token = secret.trim()
+  const found = TOKEN.test(token) ? await readCredential(store, { hash: hashToken(token) }) : undefined
+  if (found !== undefined) return found
+  if (name === '') {
+    attempts.wrongToken(address)
+    throw unauthenticated('the access token does not exist')
+  }
+  return { account: await accountOf(login, { login: name, address }, secret), token: null }
+}
+
+/** Memoizes the identities of tokens, unless other processes write to the store. */
+interface TokenCache {
+  /** The identity of the token that the connection sent last, if the request has the same header. */
+  lastOf(req: IncomingMessage): Identity | undefined
+  /** @param req remembers a memoized identity for the connection of the request */
+  find(hash: string, req?: IncomingMessage): Promise<Identity | undefined>
+  drop(hash: string): void
+  clear(): void
+}
+
+const createTokenCache = (store: Store): TokenCache => {
+  const { shared } = store.driver
+  const read = (hash: string) => identityOfToken(store, hash)
+  const cache = namedCache(
+    'tokens',
+    new LRUCache<string, CachedIdentity>({
+      ...maxEntries(MAX_CACHED_TOKENS),
+      fetchMethod: async (hash) => ({ identity: await read(hash) }),
+      ignoreFetchAbort: true,
+    }),
+  )
+  const lastTokens = new WeakMap<Socket, LastToken>()
+  let generation = 0
+  return {
+    lastOf({ socket, headers }) {
+      const last = lastTokens.get(socket)
+      if (last?.generation !== generation || last.header !== headers.authorization) return undefined
+      return last.identity
     },
-    onAccountChanged() {
+    async find(hash, req) {
+      if (shared) return read(hash)
+      const cached = cache.get(hash)?.identity
+      if (cached !== undefined) {
+        const header = req?.headers.authorization
+        if (req !== undefined && header !== undefined)
+          lastTokens.set(req.socket, { header, identity: cached, generation })
+        return cached
+      }
+      const { identity } = (await cache.fetch(hash)) as CachedIdentity
+      // Clients can invent any number of unknown tokens, so those are not cached.
+      if (identity === undefined) cache.delete(hash)
+      return identity
+    },
+    drop(hash) {
       generation++
-      byToken.clear()
+      cache.delete(hash)
+    },
+    clear() {
+      generation++
+      cache.clear()
     },
   }
 }

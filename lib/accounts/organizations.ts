@@ -79,26 +79,13 @@ export interface OwnedOrganization {
 }
 
 export const createOrganizations = (store: Store, removal: Removal): Organizations => ({
-  async create(owner, { visibility, ...profile }) {
-    const id = await store.sequences.next('account')
-    const record: Account = {
-      ...blankAccount('organization', profile.name),
-      id,
-      fullName: profile.fullName ?? '',
-      description: profile.description ?? '',
-      website: profile.website ?? '',
-      location: profile.location ?? '',
-      visibility: visibility ?? 'public',
-    }
-    return store.write(async (tx) => {
-      if (owner !== undefined) await existingAccount(tx, owner)
-      await insertAccount(tx, record)
-      if (owner === undefined) return record
-      const membership = { organization: id, member: owner, createdAt: now() }
-      await memberships.save(tx, { ...membership, owner: true, founder: true })
-      return record
-    })
-  },
+  ...organizationQueries(store),
+  ...organizationChanges(store, removal),
+})
+
+const organizationQueries = (
+  store: Store,
+): Pick<Organizations, 'find' | 'of' | 'hasMember' | 'isOwner' | 'list'> => ({
   find: (viewer, name) => store.read((tx) => visibleOrganization(tx, viewer, name)),
   of: (viewer, member, at) =>
     store.read(async (tx) => {
@@ -122,6 +109,41 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
     }),
   isOwner: (organization, account) =>
     store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
+  list: (at) =>
+    store.read(async (tx) => {
+      const found = await accounts.list(tx, 'name', { prefix: ['organization'], ...at })
+      const owners = await Promise.all(found.map(({ id }) => memberships.count(tx, 'owners', [id])))
+      return {
+        items: found.map((organization, index) => ({ organization, owners: owners[index]! })),
+        total: await accounts.count(tx, 'kind', ['organization']),
+      }
+    }),
+})
+
+const organizationChanges = (
+  store: Store,
+  removal: Removal,
+): Pick<Organizations, 'create' | 'setMember' | 'removeMember' | 'remove'> => ({
+  async create(owner, { visibility, ...profile }) {
+    const id = await store.sequences.next('account')
+    const record: Account = {
+      ...blankAccount('organization', profile.name),
+      id,
+      fullName: profile.fullName ?? '',
+      description: profile.description ?? '',
+      website: profile.website ?? '',
+      location: profile.location ?? '',
+      visibility: visibility ?? 'public',
+    }
+    return store.write(async (tx) => {
+      if (owner !== undefined) await existingAccount(tx, owner)
+      await insertAccount(tx, record)
+      if (owner === undefined) return record
+      const membership = { organization: id, member: owner, createdAt: now() }
+      await memberships.save(tx, { ...membership, owner: true, founder: true })
+      return record
+    })
+  },
   setMember: (of, who, options) =>
     store.write(async (tx) => {
       const { id: organization } = await resolve(tx, of)
@@ -143,15 +165,6 @@ export const createOrganizations = (store: Store, removal: Removal): Organizatio
       await keepAnOwner(tx, before, options?.by)
       await memberships.remove(tx, [organization, member])
       return true
-    }),
-  list: (at) =>
-    store.read(async (tx) => {
-      const found = await accounts.list(tx, 'name', { prefix: ['organization'], ...at })
-      const owners = await Promise.all(found.map(({ id }) => memberships.count(tx, 'owners', [id])))
-      return {
-        items: found.map((organization, index) => ({ organization, owners: owners[index]! })),
-        total: await accounts.count(tx, 'kind', ['organization']),
-      }
     }),
   remove: (which, options) =>
     removal.remove(async (tx) => {

@@ -72,11 +72,49 @@ export interface Attachments {
 }
 
 /** @param limit attachments that an issue, comment or release can have: as many as one write can remove with it */
-export const createAttachments = (parts: AttachmentParts, limit: number): Attachments => {
+export const createAttachments = (parts: AttachmentParts, limit: number): Attachments => ({
+  ...attachmentQueries(parts),
+  ...attachmentChanges(parts, limit),
+})
+
+const attachmentQueries = (
+  parts: AttachmentParts,
+): Pick<Attachments, 'mayAdd' | 'list' | 'find' | 'byUuid' | 'read'> => {
   const { store, files } = parts
   return {
     mayAdd: (viewer, path, on) =>
       store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined),
+    list: (viewer, path, on, slice) =>
+      store.read(async (tx) => {
+        const target = await findTarget(tx, viewer, path, on)
+        if (target === undefined) return undefined
+        const prefix = [target.on, target.id]
+        return {
+          items: await attachments.list(tx, 'holder', { prefix, ...slice }),
+          total: await attachments.count(tx, 'holder', prefix),
+        }
+      }),
+    find: (viewer, path, on, id) =>
+      store.read(async (tx) => {
+        const target = await findTarget(tx, viewer, path, on)
+        return target && attachmentOn(await attachments.get(tx, [id]), target)
+      }),
+    byUuid: (viewer, uuid) =>
+      store.read(async (tx) => {
+        const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
+        const target = attachment && (await targetOf(tx, viewer, attachment))
+        return attachment && target && { repository: target.repository, attachment }
+      }),
+    read: (attachment, range) => files.read(filePlaceOf(attachment), range),
+  }
+}
+
+const attachmentChanges = (
+  parts: AttachmentParts,
+  limit: number,
+): Pick<Attachments, 'add' | 'rename' | 'remove' | 'downloaded'> => {
+  const { store, files } = parts
+  return {
     async add(viewer, path, on, { name, content, largest }) {
       checkFileName(name)
       const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
@@ -96,21 +134,6 @@ export const createAttachments = (parts: AttachmentParts, limit: number): Attach
         return attachment
       })
     },
-    list: (viewer, path, on, slice) =>
-      store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, path, on)
-        if (target === undefined) return undefined
-        const prefix = [target.on, target.id]
-        return {
-          items: await attachments.list(tx, 'holder', { prefix, ...slice }),
-          total: await attachments.count(tx, 'holder', prefix),
-        }
-      }),
-    find: (viewer, path, on, id) =>
-      store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, path, on)
-        return target && attachmentOn(await attachments.get(tx, [id]), target)
-      }),
     rename: (viewer, path, on, id, name) =>
       store.write(async (tx) => {
         const target = await writableTarget(tx, viewer, path, on)
@@ -132,13 +155,6 @@ export const createAttachments = (parts: AttachmentParts, limit: number): Attach
       if (removed) await files.idle()
       return removed
     },
-    byUuid: (viewer, uuid) =>
-      store.read(async (tx) => {
-        const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
-        const target = attachment && (await targetOf(tx, viewer, attachment))
-        return attachment && target && { repository: target.repository, attachment }
-      }),
-    read: (attachment, range) => files.read(filePlaceOf(attachment), range),
     downloaded: (id) =>
       store.write(async (tx) => {
         const attachment = await attachments.get(tx, [id])

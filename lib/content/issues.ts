@@ -70,13 +70,38 @@ export interface Issues {
   remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean>
 }
 
-export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
-  const { store, files } = parts
+export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => ({
+  ...issueQueries(parts),
+  ...issueChanges(parts, jobs),
+})
+
+const issueQueries = (parts: AttachmentParts): Pick<Issues, 'find' | 'list'> => {
+  const { store } = parts
   const searches = createClientBudget({
     slots: 4,
     queue: 100,
     message: 'too many searches are running: try again',
   })
+  return {
+    find: (viewer, path, number) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+        const issue = repository && (await issueIn(tx, repository, number))
+        return repository && issue && { repository, issue }
+      }),
+    async list(viewer, path, query, slice, client = 'host') {
+      const list = () =>
+        store.read(async (tx) => {
+          const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+          return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
+        })
+      return isIntersection(query) ? searches.run(client, list) : list()
+    },
+  }
+}
+
+const issueChanges = (parts: AttachmentParts, jobs: Jobs): Pick<Issues, 'create' | 'edit' | 'remove'> => {
+  const { store, files } = parts
   return {
     async create(viewer, path, { title, body = '', closed = false }) {
       checkIssue({ title, body })
@@ -94,20 +119,6 @@ export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => {
         await issues.save(tx, issue)
         return { repository, issue }
       })
-    },
-    find: (viewer, path, number) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
-        const issue = repository && (await issueIn(tx, repository, number))
-        return repository && issue && { repository, issue }
-      }),
-    async list(viewer, path, query, slice, client = 'host') {
-      const list = () =>
-        store.read(async (tx) => {
-          const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
-          return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
-        })
-      return isIntersection(query) ? searches.run(client, list) : list()
     },
     edit: (viewer, path, number, edit) =>
       store.write(async (tx) => {

@@ -59,107 +59,131 @@ export interface PackageParts {
   files: HostedFiles
 }
 
-export const createPackages = (store: Store, { quota, jobs, files }: PackageParts): Packages => {
-  /** Saves a new or changed version and its ledger entry. */
-  const saveAndCount = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
-    await packageVersions.save(tx, version)
-    await quota.ledger.put(tx, {
-      ...{ kind: 'packages', key: keyOf(version), owner: version.owner, container: null },
-      ...{ name: version.name, size: version.size, type: version.type, version: version.version },
-      ...{ on: null, index: null, run: null, createdAt: version.createdAt },
-    })
-  }
+export const createPackages = (store: Store, parts: PackageParts): Packages => ({
+  ...packageQueries(store),
+  ...packageChanges(store, parts),
+})
 
-  const removeVersion = async (tx: WriteContext, version: PackageVersion): Promise<void> => {
-    await packageVersions.remove(tx, [version.id])
-    await quota.ledger.remove(tx, 'packages', keyOf(version))
-    await jobs.runNow(tx, 'package', version.id)
-  }
+const packageQueries = (store: Store): Pick<Packages, 'file' | 'find' | 'files' | 'list'> => ({
+  file: (viewer, path, name) =>
+    store.read(async (tx) => {
+      const owner = await visibleAccount(tx, viewer, path.owner)
+      return owner && fileIn(tx, owner, path, name)
+    }),
+  find: (viewer, path) =>
+    store.read(async (tx) => {
+      const owner = await visibleAccount(tx, viewer, path.owner)
+      const version = owner && (await versionIn(tx, owner, path))
+      return owner && version && { owner, version }
+    }),
+  files: (viewer, path) =>
+    store.read(async (tx) => {
+      const owner = await visibleAccount(tx, viewer, path.owner)
+      const version = owner && (await versionIn(tx, owner, path))
+      return version && packageFiles.list(tx, 'version', { prefix: [version.id] })
+    }),
+  list: (viewer, name, query, slice) =>
+    store.read(async (tx) => {
+      const owner = await visibleAccount(tx, viewer, name)
+      return owner && { owner, page: await list(tx, owner.id, query, slice) }
+    }),
+})
 
+const packageChanges = (
+  store: Store,
+  parts: PackageParts,
+): Pick<Packages, 'add' | 'removeFile' | 'remove'> => {
+  const { quota, files } = parts
   /** Runs a write that can release files, and waits until they are deleted. */
   const removeIn = async (write: (tx: WriteContext) => Promise<boolean>): Promise<boolean> => {
     const isRemoved = await store.write(write)
     if (isRemoved) await files.idle()
     return isRemoved
   }
-
   return {
-    async add(viewer, path, name, content, largest) {
-      const owner = await store.read(async (tx) => {
-        const found = await writableBy(tx, viewer, path.owner)
-        checkNames(path, name)
-        if (found !== undefined && (await fileIn(tx, found, path, name))) throw taken(name)
-        return found
-      })
-      if (owner === undefined) return undefined
-      const ids = {
-        version: await store.sequences.next('packageVersion'),
-        file: await store.sequences.next('packageFile'),
-      }
-      const stored = { area: 'packages' as const, keeper: owner.id, name: randomUUID() }
-      return files.add(
-        stored,
-        content,
-        { largest, digests: ['md5', 'sha1', 'sha512'] },
-        async (tx, contentInfo) => {
-          const current = await writableBy(tx, viewer, path.owner)
-          if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
-          if ((await fileIn(tx, current, path, name)) !== undefined) throw taken(name)
-          const before =
-            (await versionIn(tx, current, path)) ?? newVersion(ids.version, current, viewer, path)
-          const file = fileOf(
-            { id: ids.file, version: before.id, owner: current.id, name, stored: stored.name },
-            contentInfo,
-          )
-          await packageFiles.save(tx, file)
-          await saveAndCount(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
-          return file
-        },
-      )
-    },
-    file: (viewer, path, name) =>
-      store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, path.owner)
-        return owner && fileIn(tx, owner, path, name)
-      }),
+    add: (...given) => addFile(store, parts, ...given),
     removeFile: (viewer, path, name) =>
       removeIn(async (tx) => {
         const owner = await writableBy(tx, viewer, path.owner)
         const version = owner && (await versionIn(tx, owner, path))
         const file = owner && (await fileIn(tx, owner, path, name))
         if (version === undefined || file === undefined) return false
-        if (version.files === 1) await removeVersion(tx, version)
+        if (version.files === 1) await removeVersion(tx, parts, version)
         else {
           await removeFile(tx, files, file)
-          await saveAndCount(tx, { ...version, size: version.size - file.size, files: version.files - 1 })
+          await saveAndCount(tx, quota, {
+            ...version,
+            size: version.size - file.size,
+            files: version.files - 1,
+          })
         }
         return true
-      }),
-    find: (viewer, path) =>
-      store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, path.owner)
-        const version = owner && (await versionIn(tx, owner, path))
-        return owner && version && { owner, version }
-      }),
-    files: (viewer, path) =>
-      store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, path.owner)
-        const version = owner && (await versionIn(tx, owner, path))
-        return version && packageFiles.list(tx, 'version', { prefix: [version.id] })
       }),
     remove: (viewer, path) =>
       removeIn(async (tx) => {
         const owner = await writableBy(tx, viewer, path.owner)
         const version = owner && (await versionIn(tx, owner, path))
-        if (version !== undefined) await removeVersion(tx, version)
+        if (version !== undefined) await removeVersion(tx, parts, version)
         return version !== undefined
       }),
-    list: (viewer, name, query, slice) =>
-      store.read(async (tx) => {
-        const owner = await visibleAccount(tx, viewer, name)
-        return owner && { owner, page: await list(tx, owner.id, query, slice) }
-      }),
   }
+}
+
+const addFile = async (
+  store: Store,
+  { quota, files }: PackageParts,
+  ...[viewer, path, name, content, largest]: Parameters<Packages['add']>
+): Promise<PackageFile | undefined> => {
+  const owner = await store.read(async (tx) => {
+    const found = await writableBy(tx, viewer, path.owner)
+    checkNames(path, name)
+    if (found !== undefined && (await fileIn(tx, found, path, name))) throw taken(name)
+    return found
+  })
+  if (owner === undefined) return undefined
+  const versionId = await store.sequences.next('packageVersion')
+  const id = await store.sequences.next('packageFile')
+  const place = { area: 'packages' as const, keeper: owner.id, name: randomUUID() }
+  const expected = { largest, digests: ['md5', 'sha1', 'sha512'] as const }
+  return files.add(place, content, expected, async (tx, contentInfo) => {
+    const current = await writableBy(tx, viewer, path.owner)
+    if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
+    if ((await fileIn(tx, current, path, name)) !== undefined) throw taken(name)
+    const before = (await versionIn(tx, current, path)) ?? newVersion(versionId, current, viewer, path)
+    const file = fileOf({ id, version: before.id, owner: current.id, name, stored: place.name }, contentInfo)
+    await packageFiles.save(tx, file)
+    await saveAndCount(tx, quota, { ...before, size: before.size + file.size, files: before.files + 1 })
+    return file
+  })
+}
+
+/** Saves a new or changed version and its ledger entry. */
+const saveAndCount = async (tx: WriteContext, quota: QuotaEngine, version: PackageVersion): Promise<void> => {
+  await packageVersions.save(tx, version)
+  await quota.ledger.put(tx, {
+    kind: 'packages',
+    key: keyOf(version),
+    owner: version.owner,
+    container: null,
+    name: version.name,
+    size: version.size,
+    type: version.type,
+    version: version.version,
+    on: null,
+    index: null,
+    run: null,
+    createdAt: version.createdAt,
+  })
+}
+
+const removeVersion = async (
+  tx: WriteContext,
+  { quota, jobs }: PackageParts,
+  version: PackageVersion,
+): Promise<void> => {
+  await packageVersions.remove(tx, [version.id])
+  await quota.ledger.remove(tx, 'packages', keyOf(version))
+  await jobs.runNow(tx, 'package', version.id)
 }
 
 /** Key of the ledger entry of a version. */

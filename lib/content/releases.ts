@@ -61,7 +61,33 @@ export interface Releases {
   remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
 }
 
-export const createReleases = (parts: AttachmentParts): Releases => {
+export const createReleases = (parts: AttachmentParts): Releases => ({
+  ...releaseQueries(parts),
+  ...releaseChanges(parts),
+})
+
+const releaseQueries = (parts: AttachmentParts): Pick<Releases, 'find' | 'list'> => {
+  const { store } = parts
+  return {
+    find: (viewer, path, which) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, path.owner, path.name)
+        const release = repository && (await releaseIn(tx, repository, which))
+        if (repository === undefined || release === undefined) return undefined
+        if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
+        return { repository, release }
+      }),
+    list: (viewer, path, query, slice) =>
+      store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, path.owner, path.name)
+        if (repository === undefined) return undefined
+        const { push } = await permissionOn(tx, viewer, repository)
+        return { repository, page: await list(tx, repository.id, push, query, slice) }
+      }),
+  }
+}
+
+const releaseChanges = (parts: AttachmentParts): Pick<Releases, 'create' | 'edit' | 'remove'> => {
   const { store, files } = parts
   return {
     async create(viewer, path, { tag, target, name, body = '', draft = false, prerelease = false }) {
@@ -84,21 +110,6 @@ export const createReleases = (parts: AttachmentParts): Releases => {
         return { repository, release }
       })
     },
-    find: (viewer, path, which) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name)
-        const release = repository && (await releaseIn(tx, repository, which))
-        if (repository === undefined || release === undefined) return undefined
-        if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
-        return { repository, release }
-      }),
-    list: (viewer, path, query, slice) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name)
-        if (repository === undefined) return undefined
-        const { push } = await permissionOn(tx, viewer, repository)
-        return { repository, page: await list(tx, repository.id, push, query, slice) }
-      }),
     edit: (viewer, path, id, edit) =>
       store.write(async (tx) => {
         const access = await writeAccess(tx, viewer, path)

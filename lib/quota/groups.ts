@@ -48,23 +48,40 @@ interface NewRule {
 }
 
 /** @param onChange called after a durable change, which can concern every owner */
-export const createGroups = (store: Store, onChange: () => void): Groups => {
+export const createGroups = (store: Store, onChange: () => void): Groups => ({
+  ...groupQueries(store),
+  ...groupChanges(store, onChange),
+})
+
+const groupQueries = (store: Store): Pick<Groups, 'list' | 'get' | 'assignedTo' | 'members'> => ({
+  list: (at) =>
+    store.read(async (tx) => {
+      const found = await groups.list(tx, 'sequence', { prefix: [], ...at })
+      return {
+        items: await Promise.all(found.map((group) => withRules(tx, group))),
+        total: await groups.count(tx, 'all', []),
+      }
+    }),
+  get: (name) => store.read((tx) => readGroup(tx, name)),
+  assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
+  members: (name, at) =>
+    store.read(async (tx) => {
+      if ((await groups.get(tx, [name])) === undefined) return undefined
+      const found = await assignments.list(tx, 'group', { prefix: [name], ...at })
+      return { items: found.map(({ owner }) => owner), total: await assignments.count(tx, 'group', [name]) }
+    }),
+})
+
+const groupChanges = (
+  store: Store,
+  onChange: () => void,
+): Pick<Groups, 'create' | 'remove' | 'addRule' | 'removeRule' | 'assign' | 'unassign' | 'setFor'> => {
   const write = <T>(body: (tx: WriteContext) => Promise<T>) =>
     store.write((tx) => {
       tx.afterCommit(onChange)
       return body(tx)
     })
-
   return {
-    list: (at) =>
-      store.read(async (tx) => {
-        const found = await groups.list(tx, 'sequence', { prefix: [], ...at })
-        return {
-          items: await Promise.all(found.map((group) => withRules(tx, group))),
-          total: await groups.count(tx, 'all', []),
-        }
-      }),
-    get: (name) => store.read((tx) => readGroup(tx, name)),
     async create(group) {
       checkName(group.name)
       const sequence = await store.sequences.next('group')
@@ -115,13 +132,6 @@ export const createGroups = (store: Store, onChange: () => void): Groups => {
         if ((await assignments.remove(tx, [owner, name])) === undefined) throw missing('group', name)
       }),
     setFor: (owner, names) => write(async (tx) => setFor(tx, await ownerIn(tx, owner), names)),
-    assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
-    members: (name, at) =>
-      store.read(async (tx) => {
-        if ((await groups.get(tx, [name])) === undefined) return undefined
-        const found = await assignments.list(tx, 'group', { prefix: [name], ...at })
-        return { items: found.map(({ owner }) => owner), total: await assignments.count(tx, 'group', [name]) }
-      }),
   }
 }
 

@@ -51,8 +51,47 @@ export interface Ledger {
 export type LfsChanged = (tx: WriteContext, repository: number, lfs: Sum) => Promise<void>
 
 export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChanged: LfsChanged): Ledger => {
-  /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
-  const count = async (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => {
+  const count = countEntries(usageCounters, lfsChanged)
+  return {
+    async get(tx, kind, key) {
+      const entry = await ledgerEntries.get(tx, [kind, key])
+      return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
+    },
+    async put(tx, entry) {
+      const replaced = await uncount(tx, count, entry.kind, entry.key)
+      const repository = await repositoryOf(tx, entry)
+      if (repository === undefined && entry.container !== null)
+        throw new Error(`the repository ${entry.container} has no usage record`)
+      const owner =
+        repository === undefined ? entry.owner : partitionFor(repository, jobs.bounds.maxPerTransaction)
+      await count(tx, { ...entry, owner }, 1)
+      await ledgerEntries.save(tx, { ...entry, owner })
+      return { replaced }
+    },
+    async remove(tx, kind, key) {
+      const removed = await uncount(tx, count, kind, key)
+      await ledgerEntries.remove(tx, [kind, key])
+      return removed
+    },
+    async removeOwned(tx, owner, limit) {
+      const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
+      for await (const entry of paced(owned)) {
+        await count(tx, entry, -1)
+        await ledgerEntries.remove(tx, [entry.kind, entry.key])
+      }
+      return owned.length
+    },
+    list: listPartitions,
+    count: countPartitions,
+  }
+}
+
+/** Adds an entry to the usage of its owner and its repository, or subtracts it. */
+type CountEntry = (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => Promise<void>
+
+const countEntries =
+  (usageCounters: UsageCounters, lfsChanged: LfsChanged): CountEntry =>
+  async (tx, entry, sign) => {
     const repository = await repositoryOf(tx, entry)
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
     if (repository === undefined && entry.container !== null) return
@@ -67,56 +106,24 @@ export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChange
     if (kind === 'lfs') await lfsChanged(tx, repository.id, sum)
   }
 
-  /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
-  const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
-    const owner = entry.container === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
-    return owner !== undefined && !(await isPending(tx, 'owner', owner))
-  }
+/** Subtracts an entry that is about to be replaced or removed. @returns whether it existed for readers */
+const uncount = async (
+  tx: WriteContext,
+  count: CountEntry,
+  kind: LedgerKind,
+  key: string,
+): Promise<boolean> => {
+  const entry = await ledgerEntries.get(tx, [kind, key])
+  if (entry === undefined) return false
+  const wasLive = await isLive(tx, entry)
+  await count(tx, entry, -1)
+  return wasLive
+}
 
-  const uncount = async (
-    tx: WriteContext,
-    kind: LedgerKind,
-    key: string,
-  ): Promise<LedgerEntry | undefined> => {
-    const before = await ledgerEntries.get(tx, [kind, key])
-    if (before === undefined) return undefined
-    const wasLive = await isLive(tx, before)
-    await count(tx, before, -1)
-    return wasLive ? before : undefined
-  }
-
-  return {
-    async get(tx, kind, key) {
-      const entry = await ledgerEntries.get(tx, [kind, key])
-      return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
-    },
-    async put(tx, entry) {
-      const before = await uncount(tx, entry.kind, entry.key)
-      const repository = await repositoryOf(tx, entry)
-      if (repository === undefined && entry.container !== null)
-        throw new Error(`the repository ${entry.container} has no usage record`)
-      const owner =
-        repository === undefined ? entry.owner : partitionFor(repository, jobs.bounds.maxPerTransaction)
-      await count(tx, { ...entry, owner }, 1)
-      await ledgerEntries.save(tx, { ...entry, owner })
-      return { replaced: before !== undefined }
-    },
-    async remove(tx, kind, key) {
-      const before = await uncount(tx, kind, key)
-      await ledgerEntries.remove(tx, [kind, key])
-      return before !== undefined
-    },
-    async removeOwned(tx, owner, limit) {
-      const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
-      for await (const entry of paced(owned)) {
-        await count(tx, entry, -1)
-        await ledgerEntries.remove(tx, [entry.kind, entry.key])
-      }
-      return owned.length
-    },
-    list: listPartitions,
-    count: countPartitions,
-  }
+/** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
+const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
+  const owner = entry.container === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
+  return owner !== undefined && !(await isPending(tx, 'owner', owner))
 }
 
 const repositoryOf = async (

@@ -68,30 +68,6 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
     tx.afterCommit((isKnown) => isKnown && deletions.add(file))
   }
 
-  const settle = async <T>(
-    staged: StagedFile,
-    file: StoredFile,
-    save: (tx: WriteContext) => Promise<T>,
-  ): Promise<T> => {
-    let isKnown = true
-    try {
-      await disk.put(staged, file)
-      return await store.write(async (tx) => {
-        tx.afterCommit((known) => {
-          isKnown = known
-        })
-        const saved = await save(tx)
-        await files.save(tx, { ...file, state: 'kept' })
-        return saved
-      })
-    } catch (error) {
-      // After a storage error the write may be durable all the same; the next start decides.
-      if (isKnown && !(error instanceof StorageError))
-        await store.write((tx) => release(tx, file)).catch(() => undefined)
-      throw error
-    }
-  }
-
   return {
     async add(place, content, expected, save) {
       checkPlace(place)
@@ -100,7 +76,7 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
         const { size, sha256 } = staged
         const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
         await store.write((tx) => insert(tx, file))
-        return await settle(staged, file, (tx) => save(tx, staged))
+        return await keep({ store, disk, release }, staged, file, (tx) => save(tx, staged))
       } finally {
         await disk.discard(staged)
       }
@@ -133,6 +109,38 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
       for (const file of unsettled) if (file.since <= last) deletions.add(file)
       await deletions.idle()
     },
+  }
+}
+
+interface KeepParts {
+  store: Store
+  disk: FileStore
+  release: (tx: WriteContext, file: StoredFile) => Promise<void>
+}
+
+/** Moves a staged file to its place and saves its record as kept, in the write that `save` is part of. */
+const keep = async <T>(
+  { store, disk, release }: KeepParts,
+  staged: StagedFile,
+  file: StoredFile,
+  save: (tx: WriteContext) => Promise<T>,
+): Promise<T> => {
+  let isKnown = true
+  try {
+    await disk.put(staged, file)
+    return await store.write(async (tx) => {
+      tx.afterCommit((known) => {
+        isKnown = known
+      })
+      const saved = await save(tx)
+      await files.save(tx, { ...file, state: 'kept' })
+      return saved
+    })
+  } catch (error) {
+    // After a storage error the write may be durable all the same; the next start decides.
+    if (isKnown && !(error instanceof StorageError))
+      await store.write((tx) => release(tx, file)).catch(() => undefined)
+    throw error
   }
 }
 

@@ -49,54 +49,16 @@ export interface PushJournalOptions {
   onError: (error: unknown, fields: object) => void
 }
 
-export const createPushJournal = ({ store, quota, disk, onError }: PushJournalOptions): PushJournal => {
-  const queues = new Map<number, { queue: Mutex; waiting: number }>()
-
-  /** Serialises per repository: of two concurrent measurements, the older one could be saved last. */
-  const inTurn = async <T>(repository: number, body: () => Promise<T>): Promise<T> => {
-    const turn = queues.get(repository) ?? { queue: new Mutex(), waiting: 0 }
-    queues.set(repository, turn)
-    turn.waiting++
-    try {
-      return await turn.queue.run(body)
-    } finally {
-      if (--turn.waiting === 0) queues.delete(repository)
-    }
-  }
-
-  /** @returns 'retry' when another write has changed the record meanwhile */
-  const trySettle = async (
-    entry: number,
-    id: number,
-    updatedAt?: number,
-  ): Promise<Repository | 'retry' | undefined> => {
-    const read = () => store.read((tx) => repositoryById(tx, id))
-    const before = await read()
-    const measured =
-      before &&
-      disk &&
-      (await measure(disk, before).catch(async (error) => {
-        // The files of a repository that is deleted meanwhile cannot be measured.
-        if ((await read()) !== undefined) throw error
-        return undefined
-      }))
-    return store.write(async (tx) => {
-      const current = await repositoryById(tx, id)
-      if (!isSameOnDisk(before, current)) return 'retry'
-      await pushJournal.remove(tx, [entry])
-      if (current === undefined || measured === undefined) return current
-      const after = { ...current, ...measured, updatedAt: updatedAt ?? current.updatedAt }
-      await quota.repositories.resize(tx, id, measured.size)
-      await repositories.save(tx, after)
-      return after
-    })
-  }
-
+export const createPushJournal = (options: PushJournalOptions): PushJournal => {
+  const { store, disk, onError } = options
+  // Of two concurrent measurements of one repository, the older one could be saved last.
+  const serialize = createSerializer()
   const settle: PushJournal['settle'] = (entry, repository, updatedAt) =>
-    inTurn(repository, async () => {
-      let settled = await trySettle(entry, repository, updatedAt)
-      while (settled === 'retry') settled = await trySettle(entry, repository, updatedAt)
-      return settled
+    serialize(repository, async () => {
+      for (;;) {
+        const settled = await trySettle(options, entry, repository, updatedAt)
+        if (settled !== 'retry') return settled
+      }
     })
 
   const save: PushJournal['save'] = async (tx, entry) =>
@@ -125,6 +87,50 @@ export const createPushJournal = ({ store, quota, disk, onError }: PushJournalOp
         }
     },
   }
+}
+
+/** Runs one function after another per repository. */
+const createSerializer = () => {
+  const queues = new Map<number, { mutex: Mutex; waiting: number }>()
+  return async <T>(repository: number, body: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
+    queues.set(repository, queue)
+    queue.waiting++
+    try {
+      return await queue.mutex.run(body)
+    } finally {
+      if (--queue.waiting === 0) queues.delete(repository)
+    }
+  }
+}
+
+/** @returns 'retry' when another write has changed the record meanwhile */
+const trySettle = async (
+  { store, quota, disk }: PushJournalOptions,
+  entry: number,
+  id: number,
+  updatedAt?: number,
+): Promise<Repository | 'retry' | undefined> => {
+  const read = () => store.read((tx) => repositoryById(tx, id))
+  const before = await read()
+  const measured =
+    before &&
+    disk &&
+    (await measure(disk, before).catch(async (error) => {
+      // The files of a repository that is deleted meanwhile cannot be measured.
+      if ((await read()) !== undefined) throw error
+      return undefined
+    }))
+  return store.write(async (tx) => {
+    const current = await repositoryById(tx, id)
+    if (!isSameOnDisk(before, current)) return 'retry'
+    await pushJournal.remove(tx, [entry])
+    if (current === undefined || measured === undefined) return current
+    const after = { ...current, ...measured, updatedAt: updatedAt ?? current.updatedAt }
+    await quota.repositories.resize(tx, id, measured.size)
+    await repositories.save(tx, after)
+    return after
+  })
 }
 
 type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>

@@ -149,12 +149,20 @@ const relate = async (
   repository: Repository,
 ): Promise<Repository> => {
   if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
-  await existingAccount(tx, account)
-  const { id, audience } = repository
-  await relation.save(tx, { account, repository: id, audience, createdAt: now() })
+  await saveRelation(tx, relation, account, repository)
   const counted = { ...repository, [count]: repository[count] + 1 }
   await repositories.save(tx, counted)
   return counted
+}
+
+const saveRelation = async (
+  tx: WriteContext,
+  relation: RelationCollection,
+  account: number,
+  { id, audience }: Repository,
+): Promise<void> => {
+  await existingAccount(tx, account)
+  await relation.save(tx, { account, repository: id, audience, createdAt: now() })
 }
 
 export const unrelate = async (
@@ -170,8 +178,15 @@ export const unrelate = async (
   return counted
 }
 
-export const watch = (tx: WriteContext, account: number, repository: Repository): Promise<Repository> =>
-  relate(tx, watches, 'watchers', account, repository)
+/** Saves the watch of a new repository, whose record the caller saves. @returns the number of watchers */
+export const addWatch = async (
+  tx: WriteContext,
+  account: number,
+  repository: Repository,
+): Promise<number> => {
+  await saveRelation(tx, watches, account, repository)
+  return 1
+}
 
 const createFollows = (store: Store): Follows => ({
   follow: (viewer, name) =>

@@ -20,7 +20,7 @@ import type { ReadTransaction } from '../storage/driver.ts'
 import type { HostedFiles } from './files.ts'
 import type { PushJournal } from './push-journal.ts'
 import { redirect, removeRedirects, takeName } from './redirects.ts'
-import { watch } from './relations.ts'
+import { addWatch } from './relations.ts'
 import { confirmFolder, type NewRepository, type RepositoryFiles, type RepositoryStorage } from './storage.ts'
 
 export interface RepositoryEdit {
@@ -61,85 +61,105 @@ export interface Repositories {
   remove(which: Target<Repository>): Promise<boolean>
 }
 
-export const createRepositories = (
-  store: Store,
-  disk: RepositoryFiles | undefined,
-  { quota, jobs, folders, files, pushJournal }: RepositoryParts & { pushJournal: PushJournal },
-): Repositories => ({
-  async create(into, creator, repository) {
-    const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
-    const { owner, isTaken } = await store.read(async (tx) => {
-      const owner = await existing(tx, find)
-      checkRepositoryName(repository.name)
-      checkTexts('repository', repository)
-      if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
-      return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
+interface Services extends RepositoryParts {
+  store: Store
+  disk: RepositoryFiles | undefined
+  pushJournal: PushJournal
+}
+
+export const createRepositories = (services: Services): Repositories => {
+  const { store, quota, jobs, folders, files } = services
+  return {
+    create: (into, creator, repository) => createRepository(services, into, creator, repository),
+    byId: (id) => store.read((tx) => repositoryById(tx, id)),
+    find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
+    edit: (which, edit) => editRepository(services, which, edit),
+    transfer: (which, to) =>
+      change(store, which, async (tx, before) => {
+        const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
+        if (owner === before.owner) return before
+        const after = { ...before, owner, updatedAt: now() }
+        await refuseTaken(tx, owner, before.name)
+        await redirect(tx, before, after)
+        await quota.repositories.move(tx, before.id, owner)
+        const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
+        return saveWithVisibility(tx, jobs, after, audience)
+      }),
+    resize: (id, size) =>
+      change(store, id, async (tx, before) => {
+        const after = { ...before, size, empty: size === 0, updatedAt: now() }
+        await quota.repositories.resize(tx, id, size)
+        await repositories.save(tx, after)
+        return after
+      }),
+    async remove(which) {
+      const removed = await store.write(async (tx) => {
+        const repository = await resolve(tx, which)
+        if (repository === undefined) return false
+        await removeRepository(tx, services, repository.id, jobs.bounds.maxPerTransaction)
+        return true
+      })
+      if (removed) await Promise.all([folders.idle(), files.idle()])
+      return removed
+    },
+  }
+}
+
+/** Checks, then creates the folder, then saves the record in a write that finds and authorizes the owner again. */
+const createRepository = async (
+  { store, disk, quota, folders }: Services,
+  into: Account | Authorizer<Account>,
+  creator: Account,
+  repository: NewRepository,
+): Promise<Repository> => {
+  const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
+  const { owner, isTaken } = await store.read(async (tx) => {
+    const owner = await existing(tx, find)
+    checkRepositoryName(repository.name)
+    checkTexts('repository', repository)
+    if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
+    return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
+  })
+  await disk?.check(repository)
+  if (isTaken) throw taken(repository.name)
+  const id = await store.sequences.next('repository')
+  return folders.create(id, async () => {
+    const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
+    return store.write(async (tx) => {
+      const current = await existing(tx, find)
+      return insert(tx, quota, creator, recordOf(id, current, repository, size))
     })
-    await disk?.check(repository)
-    if (isTaken) throw taken(repository.name)
-    const id = await store.sequences.next('repository')
-    return folders.create(id, async () => {
-      const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
-      return store.write((tx) => insert(tx, quota, find, creator, recordOf(id, owner, repository, size)))
-    })
-  },
-  byId: (id) => store.read((tx) => repositoryById(tx, id)),
-  find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
-  async edit(which, edit) {
-    const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
-    const journalEntry = isOnDisk ? await pushJournal.nextId() : undefined
-    const edited = await change(store, which, async (tx, before) => {
-      const after = { ...before, ...definedMembers(edit), updatedAt: now() }
-      checkTexts('repository', edit)
-      if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
-      if (after.name !== before.name) checkRepositoryName(after.name)
-      if (after.name.toLowerCase() !== before.name.toLowerCase())
-        await refuseTaken(tx, before.owner, after.name)
-      if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-      if (journalEntry !== undefined)
-        await pushJournal.save(tx, { id: journalEntry, repository: before.id, pid: null })
-      if (after.name !== before.name) await redirect(tx, before, after)
-      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
-      return saveWithVisibility(tx, jobs, after, audience)
-    })
-    return edited === undefined || journalEntry === undefined
-      ? edited
-      : pushJournal.settle(journalEntry, edited.id)
-  },
-  transfer: (which, to) =>
-    change(store, which, async (tx, before) => {
-      const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
-      if (owner === before.owner) return before
-      const after = { ...before, owner, updatedAt: now() }
-      await refuseTaken(tx, owner, before.name)
-      await redirect(tx, before, after)
-      await quota.repositories.move(tx, before.id, owner)
-      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
-      return saveWithVisibility(tx, jobs, after, audience)
-    }),
-  resize: (id, size) =>
-    change(store, id, async (tx, before) => {
-      const after = { ...before, size, empty: size === 0, updatedAt: now() }
-      await quota.repositories.resize(tx, id, size)
-      await repositories.save(tx, after)
-      return after
-    }),
-  async remove(which) {
-    const removed = await store.write(async (tx) => {
-      const repository = await resolve(tx, which)
-      if (repository === undefined) return false
-      await removeRepository(
-        tx,
-        { quota, jobs, folders, files },
-        repository.id,
-        jobs.bounds.maxPerTransaction,
-      )
-      return true
-    })
-    if (removed) await Promise.all([folders.idle(), files.idle()])
-    return removed
-  },
-})
+  })
+}
+
+const editRepository = async (
+  { store, disk, quota, jobs, pushJournal }: Services,
+  which: Target<Repository>,
+  edit: RepositoryEdit,
+): Promise<Repository | undefined> => {
+  const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
+  const journalEntry = isOnDisk ? await pushJournal.nextId() : undefined
+  const edited = await change(store, which, async (tx, before) => {
+    const after = { ...before, ...definedMembers(edit), updatedAt: now() }
+    checkTexts('repository', edit)
+    if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
+    if (after.name !== before.name) await rename(tx, before, after)
+    if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
+    if (journalEntry !== undefined)
+      await pushJournal.save(tx, { id: journalEntry, repository: before.id, pid: null })
+    const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
+    return saveWithVisibility(tx, jobs, after, audience)
+  })
+  return edited === undefined || journalEntry === undefined
+    ? edited
+    : pushJournal.settle(journalEntry, edited.id)
+}
+
+const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
+  checkRepositoryName(after.name)
+  if (after.name.toLowerCase() !== before.name.toLowerCase()) await refuseTaken(tx, before.owner, after.name)
+  await redirect(tx, before, after)
+}
 
 /**
  * Removes a repository; jobs remove the rest of what belongs to it.
@@ -215,28 +235,22 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
   updatedAt: now(),
 })
 
-/** Finds and authorizes the owner again, in the write itself. */
+/** Saves a new repository, which its creator watches if it is a user. */
 const insert = async (
   tx: WriteContext,
   quota: QuotaEngine,
-  find: Authorizer<Account>,
   creator: Account,
   repository: Repository,
-) => {
-  const owner = await existing(tx, find)
-  await refuseTaken(tx, owner.id, repository.name)
-  const audience = audienceOfRepository(owner, repository.private)
-  const record = { ...repository, owner: owner.id, audience }
-  await takeName(tx, record)
+): Promise<Repository> => {
+  const { id, owner, name } = repository
+  await refuseTaken(tx, owner, name)
+  await takeName(tx, repository)
+  const watchers = creator.kind === 'user' ? await addWatch(tx, creator.id, repository) : 0
+  const record = { ...repository, watchers }
   await repositories.save(tx, record)
-  await confirmFolder(tx, record.id)
-  await quota.repositories.create(tx, {
-    id: record.id,
-    owner: owner.id,
-    private: record.private,
-    git: record.size,
-  })
-  return creator.kind === 'user' ? watch(tx, creator.id, record) : record
+  await confirmFolder(tx, id)
+  await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })
+  return record
 }
 
 const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
