@@ -45,7 +45,7 @@ const idOf = ({ area, keeper, name }: FilePlace): [string, number, string] => [a
 
 const wordsFor = ({ area, keeper, name }: FilePlace): string => `the file ${area}/${keeper}/${name}`
 
-/** Undefined for a record that is broken, which a recount tells of. */
+/** Undefined for a broken record, which the integrity check reports. */
 const soundIn = (json: Uint8Array): StoredFile | undefined => {
   try {
     const result = v.safeParse(files.options.schema, decodeValue(json))

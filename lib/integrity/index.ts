@@ -36,17 +36,8 @@
  * record relies, and then, once they agree, the members of records that domains recount. It never changes what does not
  * follow from other records, and ends with a round that finds nothing to repair.
  */
-export {
-  type Add,
-  type AmountSource,
-  amounts,
-  type Check,
-  check,
-  type IntegrityChecks,
-  type Recount,
-  type Report,
-} from './checks.ts'
-export type { Fault, RepairAction } from './faults.ts'
+export { amounts, check, type IntegrityChecks, type Recount, type Report } from './checks.ts'
+export type { Fault } from './faults.ts'
 export { type Find, type Lookup, lookup, pendingJob } from './lookups.ts'
 export { readIfValid, repairMembers, repairRecords } from './repair.ts'
 export type { OnProgress } from './scan.ts'
