@@ -3,7 +3,7 @@
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { isSubject, type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
 import { adminPage } from './admin-action.ts'
-import { formatCount, Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
+import { formatCount, Pages, pageNumber, Size, SizeCell, sliceOf, Table } from './components.tsx'
 import { type PageContext, page, type View } from './route.ts'
 import { Legend, StateLabel, type SubjectStatus, UsageBar } from './usage-bar.tsx'
 
@@ -135,9 +135,7 @@ const Owners = ({ frame, data }: { frame: PageContext; data: AdminData }) => {
                   <StateLabel status={status} />
                 </div>
               </td>
-              <td class="number">
-                <Size bytes={status.used} />
-              </td>
+              <SizeCell bytes={status.used} />
               <td class="number">{status.binding && <Size bytes={status.binding.limit} />}</td>
             </tr>
           ))}

@@ -110,6 +110,13 @@ export const Size = ({ bytes }: { bytes: Sum }) => (
   </data>
 )
 
+/** A cell of a number column of {@link Table}. */
+export const SizeCell = ({ bytes }: { bytes: Sum }) => (
+  <td class="number">
+    <Size bytes={bytes} />
+  </td>
+)
+
 /** A subject that narrow screens break after its colons. */
 export const SubjectCode = ({ subject }: { subject: Subject }) => (
   <code>

@@ -4,7 +4,7 @@ import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { AllotError } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'
 import type { Repository, RepositoryUsage } from '../records/schema/index.ts'
-import { Size, Table } from './components.tsx'
+import { SizeCell, Table } from './components.tsx'
 import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, page, type View } from './route.ts'
 
@@ -63,9 +63,7 @@ const repositoryView = (frame: PageContext, { owner, repository, usage, cloneUrl
           {sizes.map(([name, bytes]) => (
             <tr key={name}>
               <td>{name}</td>
-              <td class="number">
-                <Size bytes={bytes} />
-              </td>
+              <SizeCell bytes={bytes} />
             </tr>
           ))}
         </Table>

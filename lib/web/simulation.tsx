@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ChangedAnswer } from '../quota/plans.ts'
-import { formatCount, Notice, Post, Size, SubjectCode, Table } from './components.tsx'
+import { formatCount, Notice, Post, Size, SizeCell, SubjectCode, Table } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 
 export interface SimulationData {
@@ -71,9 +71,7 @@ const Owner = ({ frame, owner: { name, answers } }: { frame: PageContext; owner:
               {after.over ? 'Goes over quota' : 'Comes back within quota'}
             </div>
           </td>
-          <td class="number">
-            <Size bytes={used} />
-          </td>
+          <SizeCell bytes={used} />
           <td class="number">
             {after.binding === undefined ? 'none' : <Size bytes={after.binding.limit} />}
           </td>

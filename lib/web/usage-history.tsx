@@ -5,7 +5,7 @@ import type { Sum } from '../integers.ts'
 import { today } from '../quota/history.ts'
 import { usedBy } from '../quota/subjects.ts'
 import type { DailyUsage } from '../records/schema/index.ts'
-import { Size, Table } from './components.tsx'
+import { SizeCell, Table } from './components.tsx'
 import { partSizes } from './usage-bar.tsx'
 
 /** Rows of the table. */
@@ -134,9 +134,7 @@ const HistoryTable = ({ spans }: { spans: readonly Span[] }) => (
         .map(({ from, used }) => (
           <tr key={from}>
             <td>{dateOf(from)}</td>
-            <td class="number">
-              <Size bytes={used} />
-            </td>
+            <SizeCell bytes={used} />
           </tr>
         ))}
     </Table>

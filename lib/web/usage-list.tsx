@@ -6,7 +6,7 @@ import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
-import { formatCount, Pages, pageNumber, Size, sliceOf, Table } from './components.tsx'
+import { formatCount, Pages, pageNumber, SizeCell, sliceOf, Table } from './components.tsx'
 import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
 
@@ -155,9 +155,7 @@ const Items = ({ frame, owner, list }: ListProps) => (
             )}
           </div>
         </td>
-        <td class="number">
-          <Size bytes={item.bytes} />
-        </td>
+        <SizeCell bytes={item.bytes} />
       </tr>
     ))}
   </Table>
