@@ -7,12 +7,12 @@ import type { Hosting } from './hosting.ts'
 import {
   createDispatcher,
   type Dispatcher,
-  jsonEndpoints,
+  JsonEndpoints,
   type Log,
   type Produce,
+  StreamEndpoints,
   sendEmpty,
   serveReference,
-  streamEndpoints,
 } from './http/index.ts'
 import { type LocalStorage, pushedTo } from './local-storage.ts'
 import type { Markdown } from './markdown/index.ts'
@@ -54,7 +54,7 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
   }
   const routes = routesWith(options)
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
-  const json = jsonEndpoints({
+  const json = new JsonEndpoints({
     ...common,
     routes,
     services: {
@@ -72,7 +72,7 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
     bodyLimit: options.bodyLimit,
     pageLimits,
   })
-  const streams = streamEndpoints({ ...common, ...streamParts(parts) })
+  const streams = new StreamEndpoints({ ...common, ...streamParts(parts) })
   return createDispatcher<Identity>({
     endpoints: [json, streams],
     baseUrl: options.baseUrl,

@@ -76,72 +76,79 @@ export interface DispatcherOptions<I extends Identity> {
 
 export interface Dispatcher {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
-  handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** Resolves when the requests in flight are answered. */
   idle(): Promise<void>
 }
 
-export const createDispatcher = <I extends Identity>(options: DispatcherOptions<I>): Dispatcher => {
-  const { corsOrigins = [], findMoved, readTogether } = options
-  const inFlight = trackInFlight()
+/** Takes requests of all {@link Endpoints} through the pipeline. */
+class RequestPipeline<I extends Identity> implements Dispatcher {
+  readonly #options: DispatcherOptions<I>
+  readonly #inFlight = trackInFlight()
 
-  const handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
-    for (const endpoints of options.endpoints) {
+  constructor(options: DispatcherOptions<I>) {
+    this.#options = options
+  }
+
+  readonly handler: Dispatcher['handler'] = (req, res, next) => {
+    const { endpoints: all, baseUrl = '', unmatched } = this.#options
+    for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
       const match = url && endpoints.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
-      const context = { req, res, url: url!, ...match, baseUrl: options.baseUrl ?? '', user: undefined }
-      return inPipelineOrder(req, res, () => begin(endpoints, context))
+      const context = { req, res, url: url!, ...match, baseUrl, user: undefined }
+      return inPipelineOrder(req, res, () => this.#begin(endpoints, context))
     }
-    options.unmatched(req, res, next)
+    unmatched(req, res, next)
   }
 
-  const begin = (endpoints: Endpoints<I>, context: Context<I>): void => {
+  idle(): Promise<void> {
+    return this.#inFlight.idle()
+  }
+
+  #begin(endpoints: Endpoints<I>, context: Context<I>): void {
+    const { corsOrigins = [] } = this.#options
     const { req, res } = context
-    inFlight.begin(res)
+    this.#inFlight.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
     const fault = smugglingFault(req)
-    if (fault === undefined) return void serve(endpoints, context)
+    if (fault === undefined) return void this.#serve(endpoints, context)
     // Nothing else on this connection can be trusted.
     res.shouldKeepAlive = false
     // node:http may be about to refuse the same request, and then answers itself.
     setImmediate(() => endpoints.fail(context, fault))
   }
 
-  const serve = async (endpoints: Endpoints<I>, context: Context<I>): Promise<void> => {
+  async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
     try {
-      if (options.baseUrl === undefined) context.baseUrl = baseUrlOf(context.req, context.url.mount)
-      const reply = await replyTo(endpoints, context)
-      if (isMissing(reply) && (await redirect(endpoints, context))) return
+      if (this.#options.baseUrl === undefined) context.baseUrl = baseUrlOf(context.req, context.url.mount)
+      const reply = await this.#replyTo(endpoints, context)
+      if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
       await endpoints.send(context, reply)
     } catch (error) {
-      await fail(endpoints, context, error)
+      await this.#fail(endpoints, context, error)
     }
   }
 
-  const replyTo = async (endpoints: Endpoints<I>, context: Context<I>): Promise<object> => {
+  #replyTo(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
+    const { readTogether, authenticateFirst } = this.#options
     const { route } = context
-    if (route.auth === 'none') return endpoints.handle(context)
-    const isShared = route.method === 'GET' && endpoints.readsAreShared
-    if (!isShared || options.authenticateFirst) {
-      await authenticate(endpoints, context)
-      return isShared ? readTogether(() => endpoints.handle(context)) : endpoints.handle(context)
+    const handle = () => endpoints.handle(context)
+    const authenticateAndThen = async (next: () => Promise<object>): Promise<object> => {
+      const user = await endpoints.authenticate(context)
+      context.user = user
+      checkAccess(user, route, endpoints.accessMessages)
+      return next()
     }
-    const read = async () => {
-      await authenticate(endpoints, context)
-      return endpoints.handle(context)
-    }
-    return readTogether(read, endpoints.cacheKey?.(context))
-  }
-
-  const authenticate = async (endpoints: Endpoints<I>, context: Context<I>): Promise<void> => {
-    const user = await endpoints.authenticate(context)
-    context.user = user
-    checkAccess(user, context.route, endpoints.accessMessages)
+    if (route.auth === 'none') return handle()
+    if (route.method !== 'GET' || !endpoints.readsAreShared) return authenticateAndThen(handle)
+    if (authenticateFirst) return authenticateAndThen(() => readTogether(handle))
+    return readTogether(() => authenticateAndThen(handle), endpoints.cacheKey?.(context))
   }
 
   /** Sends the client to the new path of a repository that has moved. @returns whether it has */
-  const redirect = async ({ basePath }: Endpoints<I>, context: Context<I>): Promise<boolean> => {
+  async #redirect({ basePath }: Endpoints<I>, context: Context<I>): Promise<boolean> {
+    const { findMoved } = this.#options
     const { req, res, route, url, baseUrl, user } = context
     if (findMoved === undefined || user === undefined || res.headersSent) return false
     const path = await movedPath(findMoved, user, route.path, url.path)
@@ -151,17 +158,18 @@ export const createDispatcher = <I extends Identity>(options: DispatcherOptions<
     return true
   }
 
-  const fail = async (endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> => {
+  async #fail(endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> {
     try {
-      if (isNotFound(error) && (await redirect(endpoints, context))) return
+      if (isNotFound(error) && (await this.#redirect(endpoints, context))) return
       endpoints.fail(context, error)
     } catch (failure) {
       endpoints.fail(context, failure)
     }
   }
-
-  return { handler, idle: inFlight.idle }
 }
+
+export const createDispatcher = <I extends Identity>(options: DispatcherOptions<I>): Dispatcher =>
+  new RequestPipeline(options)
 
 type Context<I> = RequestContext<I, Routed & AccessRule>
 

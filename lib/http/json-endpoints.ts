@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import { cacheKey } from '../caches.ts'
+import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import type { Identity } from './access.ts'
 import { readBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, failedRequest, type Log, retryAfterHeader, toFailure } from './failure.ts'
 import { sendStream } from './ndjson.ts'
-import { type PageLimits, pageHeaders, pageRequest } from './paging.ts'
+import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { Html, Ndjson, type Produce, type Reply, serializeReply } from './responses.ts'
 import type { Route, RouteRequest } from './route.ts'
-import { createRouter, type Match } from './router.ts'
+import { createRouter, type Match, type Router } from './router.ts'
 import { sendEmpty, sendHtml, sendJson, sendWithETag } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
@@ -46,34 +46,54 @@ interface PreparedRoute<I extends Identity, S> extends Route<I, S> {
 type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
 
 /** The JSON API: all paths below the base path, known or not. */
-export const jsonEndpoints = <I extends Identity, S>(
-  options: JsonEndpointsOptions<I, S>,
-): Endpoints<I, PreparedRoute<I, S>, JsonReply> => {
-  const { services, basePath, clientOf, credentialsKey, log } = options
-  const router = createRouter(options.routes.map(prepared))
-  const unmatched = { route: prepared(unmatchedRoute<I, S>()), params: {} }
+export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
+  readonly basePath: string
+  readonly readsAreShared = true
+  readonly #options: JsonEndpointsOptions<I, S>
+  readonly #router: Router<PreparedRoute<I, S>>
+  readonly #unmatched = { route: prepared(unmatchedRoute<I, S>()), params: {} }
 
-  const requestOf = ({ req, route, params, url, baseUrl, user = null }: Context<I, S>) => {
-    const members = route.query || route.paging ? new URLSearchParams(url.search) : undefined
-    const request: Writable<RouteRequest<I>> = {
-      user,
-      params: route.paramsCoercion ? pathParams(route.paramsCoercion, params) : params,
-      query: route.queryCoercion && coerce(route.queryCoercion, (name) => members!.get(name)),
-      page: route.paging && pageRequest(members!, route.paging, options.pageLimits),
-      body: undefined,
-      baseUrl,
-      apiUrl: baseUrl + basePath,
-      // Few handlers use it, and parsing an address takes time.
-      get client() {
-        return clientOf(req, user)
-      },
-    }
-    return { request, members }
+  constructor(options: JsonEndpointsOptions<I, S>) {
+    this.basePath = options.basePath
+    this.#options = options
+    this.#router = createRouter(options.routes.map(prepared))
   }
 
-  /** The reply to a request that no route takes: 400, 404, 405, or 204 for OPTIONS. */
-  const unmatchedReply = ({ req, url, baseUrl }: Context<I, S>): JsonReply => {
-    const methods = router.allowed(url.path)
+  match(method: string, path: string): Match<PreparedRoute<I, S>> {
+    const match = this.#router.find(method, path)
+    return typeof match === 'object' ? match : this.#unmatched
+  }
+
+  authenticate({ req }: Context<I, S>): Promise<I | null> {
+    return this.#options.authenticate(req)
+  }
+
+  cacheKey({ req, route, url, baseUrl }: Context<I, S>): CacheKey | undefined {
+    const credentials = route.cacheable ? this.#options.credentialsKey?.(req) : undefined
+    if (credentials === undefined) return undefined
+    return cacheKey('reply', { credentials, baseUrl, path: url.path, search: url.search })
+  }
+
+  async handle(context: Context<I, S>): Promise<JsonReply> {
+    const { req, route, url } = context
+    const { services, bodyLimit } = this.#options
+    if (route === this.#unmatched.route) return this.#replyUnmatched(context)
+    const request = new JsonRequest(context, this.#options)
+    if (route.body !== undefined) {
+      if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
+      request.body = await readBody(req, route, bodyLimit)
+    }
+    const reply = await route.handle(request, services)
+    const { page, apiUrl, members, query } = request
+    if (page === undefined || reply.total === undefined)
+      return route.cacheable ? serializeReply(reply) : reply
+    const headers = pageHeaders(page, reply.total, apiUrl + url.path, members!, query)
+    return { ...reply, headers }
+  }
+
+  /** Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. */
+  #replyUnmatched({ req, url, baseUrl }: Context<I, S>): JsonReply {
+    const methods = this.#router.allowed(url.path)
     if (methods === 'malformed') throw new AllotError('bad_request', 'the path is not well encoded')
     if (methods.length === 0) throw notFound()
     const allowed = [...methods, 'OPTIONS'].join(', ')
@@ -83,74 +103,77 @@ export const jsonEndpoints = <I extends Identity, S>(
     return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
   }
 
-  const sendNotFound = ({ res, baseUrl }: Context<I, S>, message: string): void =>
-    options.notFoundBody
-      ? sendJson(res, 404, { message, url: baseUrl + REFERENCE_PATH })
-      : sendEmpty(res, 404)
+  async send(context: Context<I, S>, { status, body, headers }: JsonReply): Promise<void> {
+    const { req, res, route } = context
+    if (status === 404) return this.#sendNotFound(context, "The target couldn't be found.")
+    if (body === undefined) return sendEmpty(res, status, headers)
+    const kind = route.responses[status]
+    if (kind === Html) return sendHtml(res, status, body as string)
+    if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
+    if (route.method === 'GET' && status < 300) sendWithETag(req, res, status, body, headers)
+    else sendJson(res, status, body, headers)
+  }
 
-  return {
-    basePath,
-    readsAreShared: true,
-    match(method, path) {
-      const match = router.find(method, path)
-      return typeof match === 'object' ? (match as Match<PreparedRoute<I, S>>) : unmatched
-    },
-    authenticate: ({ req }) => options.authenticate(req),
-    cacheKey({ req, route, url, baseUrl }) {
-      const credentials = route.cacheable ? credentialsKey?.(req) : undefined
-      if (credentials === undefined) return undefined
-      return cacheKey('reply', { credentials, baseUrl, path: url.path, search: url.search })
-    },
-    async handle(context) {
-      const { req, route, url, baseUrl } = context
-      if (route === unmatched.route) return unmatchedReply(context)
-      const { request, members } = requestOf(context)
-      if (route.body !== undefined) {
-        if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
-        request.body = await readBody(req, route, options.bodyLimit)
-      }
-      const reply = await route.handle(request, services)
-      if (request.page === undefined || reply.total === undefined)
-        return route.cacheable ? serializeReply(reply) : reply
-      const headers = pageHeaders(
-        request.page,
-        reply.total,
-        baseUrl + basePath + url.path,
-        members!,
-        request.query,
-      )
-      return { ...reply, headers }
-    },
-    async send(context, { status, body, headers }) {
-      const { req, res, route } = context
-      if (status === 404) return sendNotFound(context, "The target couldn't be found.")
-      if (body === undefined) return sendEmpty(res, status, headers)
-      const kind = route.responses[status]
-      if (kind === Html) return sendHtml(res, status, body as string)
-      if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
-      if (route.method === 'GET' && status < 300) sendWithETag(req, res, status, body, headers)
-      else sendJson(res, status, body, headers)
-    },
-    fail(context, error) {
-      const { req, res, route, url, baseUrl } = context
-      if (error instanceof ClientDisconnected) return void res.destroy()
-      try {
-        const failure = toFailure(withDeclaredStatus(context, error), log, failedRequest(req, res, url.path))
-        const { status, message } = failure
-        // A response that has begun cannot be taken back; cutting it off tells the client that it is incomplete.
-        if (res.headersSent) return void res.destroy()
-        if (status === 404) return sendNotFound(context, message)
-        const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
-        sendJson(res, status, body, retryAfterHeader(failure))
-      } catch {
-        // The host's log threw. The client must not wait for ever.
-        res.destroy()
-      }
-    },
+  fail(context: Context<I, S>, error: unknown): void {
+    const { req, res, route, url, baseUrl } = context
+    if (error instanceof ClientDisconnected) return void res.destroy()
+    try {
+      const request = failedRequest(req, res, url.path)
+      const failure = toFailure(withDeclaredStatus(context, error), this.#options.log, request)
+      const { status, message } = failure
+      // A response that has begun cannot be taken back; cutting it off tells the client that it is incomplete.
+      if (res.headersSent) return void res.destroy()
+      if (status === 404) return this.#sendNotFound(context, message)
+      const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
+      sendJson(res, status, body, retryAfterHeader(failure))
+    } catch {
+      // The host's log threw. The client must not wait for ever.
+      res.destroy()
+    }
+  }
+
+  #sendNotFound({ res, baseUrl }: Context<I, S>, message: string): void {
+    if (this.#options.notFoundBody) sendJson(res, 404, { message, url: baseUrl + REFERENCE_PATH })
+    else sendEmpty(res, 404)
   }
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
+class JsonRequest<I extends Identity> implements RouteRequest<I> {
+  readonly #req: IncomingMessage
+  readonly #clientOf: (req: IncomingMessage, user: I | null) => string
+  readonly user: I | null
+  readonly params: unknown
+  readonly query: unknown
+  readonly page: PageRequest | undefined
+  readonly baseUrl: string
+  readonly apiUrl: string
+  /** Members of the query string; undefined when the route reads none. */
+  readonly members: URLSearchParams | undefined
+  body: unknown
+
+  constructor(
+    context: Context<I, never>,
+    options: Omit<JsonEndpointsOptions<I, never>, 'services' | 'routes'>,
+  ) {
+    const { req, params, url, baseUrl, user = null } = context
+    const { paramsCoercion, queryCoercion, paging } = context.route
+    const members = queryCoercion || paging ? new URLSearchParams(url.search) : undefined
+    this.#req = req
+    this.#clientOf = options.clientOf
+    this.user = user
+    this.params = paramsCoercion ? pathParams(paramsCoercion, params) : params
+    this.query = queryCoercion && coerce(queryCoercion, (name) => members!.get(name))
+    this.page = paging && pageRequest(members!, paging, options.pageLimits)
+    this.baseUrl = baseUrl
+    this.apiUrl = baseUrl + options.basePath
+    this.members = members
+  }
+
+  /** Computed on demand: few handlers use it, and parsing an address takes time. */
+  get client(): string {
+    return this.#clientOf(this.#req, this.user)
+  }
+}
 
 /** Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere. */
 const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({

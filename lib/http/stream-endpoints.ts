@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AccessRule, Identity } from './access.ts'
 import { decompressedBody } from './body.ts'
-import type { Endpoints } from './dispatcher.ts'
+import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { failedRequest, type Log, retryAfterHeader, toFailure } from './failure.ts'
 import type { StreamReply, StreamRoute } from './route.ts'
-import { createRouter } from './router.ts'
+import { createRouter, type Match, type Router } from './router.ts'
 import { sendEmpty, sendText, sendWithHeaders } from './send.ts'
 
 export interface StreamEndpointsOptions<I extends Identity, S> {
@@ -20,82 +20,80 @@ export interface StreamEndpointsOptions<I extends Identity, S> {
 
 type DeclaredRoute<I extends Identity, S> = StreamRoute<I, S> & AccessRule
 
+type Context<I extends Identity, S> = RequestContext<I, DeclaredRoute<I, S>>
+
 /** A reply, and what rejects when the body of the request breaks off. */
 type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
 
 /** Git, LFS objects, packages and downloads: routes at the root of the service whose bodies are streams. */
-export const streamEndpoints = <I extends Identity, S>({
-  routes,
-  services,
-  authenticate,
-  clientOf,
-  log,
-}: StreamEndpointsOptions<I, S>): Endpoints<I, DeclaredRoute<I, S>, PendingReply> => {
-  const router = createRouter<DeclaredRoute<I, S>>(
-    routes.map((route) => ({ ...route, auth: 'optional' })),
-    { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false },
-  )
-  return {
-    basePath: '',
-    readsAreShared: false,
-    match(method, path) {
-      const match = router.find(method, path)
-      if (typeof match === 'object') return match
-      const allowed = router.allowed(path)
-      if (allowed === 'malformed' || allowed.length === 0) return undefined
-      return { route: WRONG_METHOD, params: { allow: [...allowed, 'OPTIONS'].join(', ') } }
-    },
-    authenticate: ({ req }) => authenticate(req),
-    async handle({ req, res, route, params, url, baseUrl, user = null }) {
-      if (route === WRONG_METHOD)
-        return {
-          status: req.method === 'OPTIONS' ? 204 : 405,
-          headers: { Allow: params.allow! },
-          body: '',
-        }
-      const { body, size } = decompressedBody(req, route)
-      const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
-      // Not every request is still waiting for its body when that breaks off.
-      brokenBody.catch(() => undefined)
-      const disconnected = new AbortController()
-      res.once('close', () => disconnected.abort())
-      const handled = route.handle(
-        {
-          user,
-          params: params as Record<string, string>,
-          query: new URLSearchParams(url.search),
-          headers: req.headers,
-          body,
-          size,
-          client: clientOf(req, user),
-          signal: disconnected.signal,
-          baseUrl,
-        },
-        services,
-      )
-      return { ...(await Promise.race([handled, brokenBody])), brokenBody }
-    },
-    async send({ req, res, route }, reply) {
-      if (route === WRONG_METHOD) sendEmpty(res, reply.status, Object.entries(reply.headers).flat())
-      else if (req.method === 'HEAD') sendHead(res, reply)
-      else await sendReply(res, reply)
-    },
-    fail({ req, res, route, url }, error) {
-      if (res.headersSent || res.destroyed) return void res.destroy()
-      try {
-        const failure = toFailure(error, log, failedRequest(req, res, url.path))
-        // The rest of a refused body is not read.
-        if (!req.complete) res.shouldKeepAlive = false
-        const headers = [...challenge(failure.status), ...retryAfterHeader(failure)]
-        const refusal = route.refusal?.(failure)
-        if (refusal === undefined) return sendText(res, failure.status, `${failure.message}\n`, headers)
-        const own = Object.entries(refusal.headers).flat()
-        sendWithHeaders(res, failure.status, refusal.body, [...own, ...headers])
-      } catch {
-        // The host's log threw. The client must not wait for ever.
-        res.destroy()
-      }
-    },
+export class StreamEndpoints<I extends Identity, S>
+  implements Endpoints<I, DeclaredRoute<I, S>, PendingReply>
+{
+  readonly basePath = ''
+  readonly readsAreShared = false
+  readonly #options: StreamEndpointsOptions<I, S>
+  readonly #router: Router<DeclaredRoute<I, S>>
+
+  constructor(options: StreamEndpointsOptions<I, S>) {
+    this.#options = options
+    const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ ...route, auth: 'optional' }))
+    this.#router = createRouter(routes, { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false })
+  }
+
+  match(method: string, path: string): Match<DeclaredRoute<I, S>> | undefined {
+    const match = this.#router.find(method, path)
+    if (typeof match === 'object') return match
+    const allowed = this.#router.allowed(path)
+    if (allowed === 'malformed' || allowed.length === 0) return undefined
+    return { route: WRONG_METHOD, params: { allow: [...allowed, 'OPTIONS'].join(', ') } }
+  }
+
+  authenticate({ req }: Context<I, S>): Promise<I | null> {
+    return this.#options.authenticate(req)
+  }
+
+  async handle(context: Context<I, S>): Promise<PendingReply> {
+    const { req, res, route, params, url, baseUrl, user = null } = context
+    if (route === WRONG_METHOD)
+      return { status: req.method === 'OPTIONS' ? 204 : 405, headers: { Allow: params.allow! }, body: '' }
+    const { body, size } = decompressedBody(req, route)
+    const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
+    // Not every request is still waiting for its body when that breaks off.
+    brokenBody.catch(() => undefined)
+    const disconnected = new AbortController()
+    res.once('close', () => disconnected.abort())
+    const request = {
+      ...{ user, headers: req.headers, body, size, baseUrl },
+      params: params as Record<string, string>,
+      query: new URLSearchParams(url.search),
+      client: this.#options.clientOf(req, user),
+      signal: disconnected.signal,
+    }
+    const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])
+    return { ...reply, brokenBody }
+  }
+
+  async send({ req, res, route }: Context<I, S>, reply: PendingReply): Promise<void> {
+    if (route === WRONG_METHOD) sendEmpty(res, reply.status, Object.entries(reply.headers).flat())
+    else if (req.method === 'HEAD') sendHead(res, reply)
+    else await sendReply(res, reply)
+  }
+
+  fail({ req, res, route, url }: Context<I, S>, error: unknown): void {
+    if (res.headersSent || res.destroyed) return void res.destroy()
+    try {
+      const failure = toFailure(error, this.#options.log, failedRequest(req, res, url.path))
+      // The rest of a refused body is not read.
+      if (!req.complete) res.shouldKeepAlive = false
+      const headers = [...challenge(failure.status), ...retryAfterHeader(failure)]
+      const refusal = route.refusal?.(failure)
+      if (refusal === undefined) return sendText(res, failure.status, `${failure.message}\n`, headers)
+      const own = Object.entries(refusal.headers).flat()
+      sendWithHeaders(res, failure.status, refusal.body, [...own, ...headers])
+    } catch {
+      // The host's log threw. The client must not wait for ever.
+      res.destroy()
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
 import { failureView, renderDocument } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
-import { pageEndpoints } from './page-endpoints.ts'
+import { PageEndpoints } from './page-endpoints.ts'
 import { repositoryRoutes } from './repository.tsx'
 import type { PageServices } from './route.ts'
 import { ruleRoutes } from './rules.tsx'
@@ -36,7 +36,7 @@ export const pageRoutes = [
 /** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
 export const createPages = (options: PagesOptions): Dispatcher => {
   const { services, hasOwnLogin, baseUrl } = options
-  const pages = pageEndpoints({
+  const pages = new PageEndpoints({
     ...options,
     routes: [...pageRoutes, ...(hasOwnLogin ? [] : signInRoutes)],
     assets: { '/-/style.css': style, '/-/icon.svg': icon },

@@ -2,7 +2,7 @@ import type { Identity } from '../accounts/identity.ts'
 import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
 import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
-import { createRouter } from '../http/router.ts'
+import { createRouter, type Match, type Router } from '../http/router.ts'
 import { type BrowserSession, browserSessionOf, checkCsrf, csrfToken, sessionCookie } from './csrf.ts'
 import { type Form, formOf, readForm } from './form.ts'
 import type { PageContext, PageReply, PageRoute, PageServices, View } from './route.ts'
@@ -60,105 +60,117 @@ interface Context extends RequestContext<Identity, AnyRoute> {
 export const SIGN_IN = '/-/sign-in'
 
 /** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
-export const pageEndpoints = (options: PageEndpointsOptions): Endpoints<Identity, AnyRoute, AnyReply> => {
-  const { services, hasOwnLogin, log } = options
-  const { sessions, identities } = services.hosting
-  const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
-  const router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
-  const visitOf = (context: Context): Visit => {
-    context.visit ??= newVisit(context, options.baseUrl)
-    return context.visit
+export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
+  readonly basePath = ''
+  readonly accessMessages = {
+    unauthenticated: 'sign in first',
+    notAdmin: 'this page is for administrators alone',
   }
-  const hasVisit = (context: Context): boolean => {
+  readonly readsAreShared = true
+  readonly #options: PageEndpointsOptions
+  readonly #router: Router<AnyRoute>
+
+  constructor(options: PageEndpointsOptions) {
+    this.#options = options
+    const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
+    this.#router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
+  }
+
+  match(method: string, path: string): Match<AnyRoute> | undefined {
+    const match = this.#router.find(method, path)
+    if (typeof match === 'object') return match
+    const allowed = this.#router.allowed(path)
+    if (allowed === 'malformed' || allowed.length === 0) return undefined
+    const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
+    return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
+  }
+
+  async authenticate(context: Context): Promise<Identity | null> {
+    const { services, bodyLimit, hasOwnLogin } = this.#options
+    const { sessions, identities } = services.hosting
+    const { browser, origin } = this.#visitOf(context)
+    if (context.route.method === 'POST') {
+      context.form = await readForm(context.req, bodyLimit)
+      checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
+    }
+    if (hasOwnLogin) return identities.authenticate(context.req)
+    return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
+  }
+
+  async handle(context: Context): Promise<AnyReply> {
+    const { req, route, url, user = null, form = NO_FORM } = context
+    if ('asset' in route) return route.asset
+    if (!('handle' in route)) return { allow: context.params.allow! }
+    const frame = this.#frameOf(context, user)
+    const params = context.params as Record<string, string>
+    const query = new URLSearchParams(url.search)
+    const { secret } = this.#visitOf(context).browser
+    return route.handle({ user, frame, params, query, form, req, secret }, this.#options.services)
+  }
+
+  async send(context: Context, reply: AnyReply): Promise<void> {
+    const { req, res, user = null } = context
+    if ('allow' in reply) sendPage(res, 405, '', ['Allow', reply.allow])
+    else if ('tag' in reply) sendAsset(req, res, reply)
+    else if ('to' in reply) {
+      const visit = this.#visitOf(context)
+      const { to, secret } = reply
+      const cookie = secret && sessionCookie(visit, secret.value, secret.seconds)
+      sendRedirect(res, `${visit.mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
+    } else this.#sendView(context, reply, user)
+  }
+
+  fail(context: Context, error: unknown): void {
+    const { req, res, url } = context
+    const { hasOwnLogin, failureView, log } = this.#options
+    if (error instanceof ClientDisconnected) return void res.destroy()
     try {
-      return visitOf(context) !== undefined
+      const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
+      if (res.headersSent) return void res.destroy()
+      if (!this.#hasVisit(context)) return sendPage(res, status, '')
+      // A host with its own login has no page to sign in at.
+      if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+      const shown = status === 401 ? 403 : status
+      this.#sendView(context, { ...failureView(shown, message), status: shown, retryAfter }, null)
     } catch {
-      return false
+      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
+      res.destroy()
     }
   }
 
-  const frameOf = (context: Context, user: Identity | null): PageContext => {
-    const { mount, site, browser } = visitOf(context)
-    return {
-      at: (path) => `${mount}${path}`,
-      formToken: csrfToken(browser.secret),
-      user,
-      hasSessions: !hasOwnLogin,
-      site,
-    }
-  }
-
-  const sendView = (context: Context, view: View, user: Identity | null): void => {
-    const { browser } = visitOf(context)
+  #sendView(context: Context, view: View, user: Identity | null): void {
+    const visit = this.#visitOf(context)
+    const { isNew, secret } = visit.browser
     const { status = 200, retryAfter } = view
-    sendPage(context.res, status, options.render(view, frameOf(context, user)), [
-      ...(browser.isNew ? ['Set-Cookie', sessionCookie(visitOf(context), browser.secret)] : []),
+    sendPage(context.res, status, this.#options.render(view, this.#frameOf(context, user)), [
+      ...(isNew ? ['Set-Cookie', sessionCookie(visit, secret)] : []),
       ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
     ])
   }
 
-  return {
-    basePath: '',
-    accessMessages: {
-      unauthenticated: 'sign in first',
-      notAdmin: 'this page is for administrators alone',
-    },
-    readsAreShared: true,
-    match(method, path) {
-      const match = router.find(method, path)
-      if (typeof match === 'object') return match
-      const allowed = router.allowed(path)
-      if (allowed === 'malformed' || allowed.length === 0) return undefined
-      const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
-      return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
-    },
-    async authenticate(context: Context) {
-      const { req } = context
-      const { browser, origin } = visitOf(context)
-      if (context.route.method === 'POST') {
-        context.form = await readForm(req, options.bodyLimit)
-        checkCsrf(req, browser.secret, context.form.raw('form'), origin)
-      }
-      if (hasOwnLogin) return identities.authenticate(req)
-      return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
-    },
-    async handle(context: Context) {
-      const { req, route, url, user = null, form = NO_FORM } = context
-      if ('asset' in route) return route.asset
-      if (!('handle' in route)) return { allow: context.params.allow! }
-      const frame = frameOf(context, user)
-      const params = context.params as Record<string, string>
-      const query = new URLSearchParams(url.search)
-      const { secret } = visitOf(context).browser
-      return route.handle({ user, frame, params, query, form, req, secret }, services)
-    },
-    async send(context: Context, reply) {
-      const { req, res, user = null } = context
-      if ('allow' in reply) sendPage(res, 405, '', ['Allow', reply.allow])
-      else if ('tag' in reply) sendAsset(req, res, reply)
-      else if ('to' in reply) {
-        const { mount } = visitOf(context)
-        const { to, secret } = reply
-        const cookie = secret && sessionCookie(visitOf(context), secret.value, secret.seconds)
-        sendRedirect(res, `${mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
-      } else sendView(context, reply, user)
-    },
-    fail(context: Context, error) {
-      const { req, res, url } = context
-      if (error instanceof ClientDisconnected) return void res.destroy()
-      try {
-        const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
-        if (res.headersSent) return void res.destroy()
-        if (!hasVisit(context)) return sendPage(res, status, '')
-        // A host with its own login has no page to sign in at.
-        if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
-        const shown = status === 401 ? 403 : status
-        sendView(context, { ...options.failureView(shown, message), status: shown, retryAfter }, null)
-      } catch {
-        // The host's log threw, or the view of the failure failed. The client must not wait for ever.
-        res.destroy()
-      }
-    },
+  #frameOf(context: Context, user: Identity | null): PageContext {
+    const { mount, site, browser } = this.#visitOf(context)
+    return {
+      at: (path) => `${mount}${path}`,
+      formToken: csrfToken(browser.secret),
+      user,
+      hasSessions: !this.#options.hasOwnLogin,
+      site,
+    }
+  }
+
+  /** @throws AllotError bad_request for a malformed Host header */
+  #visitOf(context: Context): Visit {
+    context.visit ??= newVisit(context, this.#options.baseUrl)
+    return context.visit
+  }
+
+  #hasVisit(context: Context): boolean {
+    try {
+      return this.#visitOf(context) !== undefined
+    } catch {
+      return false
+    }
   }
 }
 

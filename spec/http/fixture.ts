@@ -4,7 +4,7 @@ import { AllotError } from '../../lib/errors.ts'
 import {
   createDispatcher,
   type Identity,
-  jsonEndpoints,
+  JsonEndpoints,
   type Next,
   type Route,
   routesFor,
@@ -47,7 +47,8 @@ const authenticate = async ({ headers: { authorization } }: IncomingMessage): Pr
 
 type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
 type Options = Partial<
-  Parameters<typeof jsonEndpoints<Identity, Nothing>>[0] & Parameters<typeof createDispatcher<Identity>>[0]
+  ConstructorParameters<typeof JsonEndpoints<Identity, Nothing>>[0] &
+    Parameters<typeof createDispatcher<Identity>>[0]
 >
 
 /** The routes of a spec in a started server, spoken to over a socket. */
@@ -57,7 +58,7 @@ export const serve = async (
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
 ): Promise<HttpFixture> => {
   const told: Told[] = []
-  const json = jsonEndpoints<Identity, Nothing>({
+  const json = new JsonEndpoints<Identity, Nothing>({
     routes,
     services: {},
     authenticate,
@@ -69,7 +70,7 @@ export const serve = async (
     log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,
   })
-  const { handler, idle } = createDispatcher<Identity>({
+  const dispatcher = createDispatcher<Identity>({
     endpoints: [json],
     baseUrl: undefined,
     readTogether: (read) => read(),
@@ -81,14 +82,14 @@ export const serve = async (
     },
     ...options,
   })
-  const server = createServer(mount(handler))
+  const server = createServer(mount(dispatcher.handler))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
     port,
     api: `http://127.0.0.1:${port}/api/v1`,
     told,
-    idle,
+    idle: () => dispatcher.idle(),
     raw: (bytes) => raw(port, bytes),
     async stop() {
       server.closeAllConnections()

@@ -5,14 +5,14 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { createDispatcher, streamEndpoints, streamsFor } from '../../lib/http/index.ts'
+import { createDispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
 const reply = (body: Readable | string) => ({ status: 200, headers: { 'Content-Type': 'text/x-echo' }, body })
 
 const logged: string[] = []
-const endpoints = streamEndpoints({
+const endpoints = new StreamEndpoints({
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
     stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),
@@ -36,7 +36,7 @@ const endpoints = streamEndpoints({
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
-const { handler, idle } = createDispatcher({
+const dispatcher = createDispatcher({
   endpoints: [endpoints],
   baseUrl: undefined,
   readTogether: (read) => read(),
@@ -44,7 +44,7 @@ const { handler, idle } = createDispatcher({
   unmatched: (_req, res) => res.end('the host'),
 })
 
-const server = createServer((req, res) => handler(req, res))
+const server = createServer((req, res) => dispatcher.handler(req, res))
 let base: string
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -52,7 +52,7 @@ before(async () => {
 })
 after(async () => {
   server.closeAllConnections()
-  await idle()
+  await dispatcher.idle()
   await new Promise((resolve) => server.close(resolve))
 })
 
