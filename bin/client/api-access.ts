@@ -1,4 +1,3 @@
-import { OPERATOR } from '../../lib/accounts/host-identity.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { type Api, createApi } from './api-client.ts'
@@ -25,7 +24,10 @@ export const withApi = async (
   const remote = remoteApi(flags)
   if (remote !== undefined) return body(remote)
   // Loaded only now: commands that talk to a server need nothing of it.
-  const { openForCommand, requireStore } = await import('../config/store.ts')
+  const [{ openForCommand, requireStore }, { OPERATOR }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/accounts/host-identity.ts'),
+  ])
   if (!createStore) requireStore(flags)
   const { allot, config } = await openForCommand(flags, { authenticate: () => OPERATOR })
   try {
