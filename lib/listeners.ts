@@ -63,7 +63,7 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
-      largestAttachment: options.attachments.largest,
+      maxAttachmentBytes: options.attachments.largest,
       documentFor: documentOf(routes),
     },
     credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
@@ -100,12 +100,12 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
     store,
     hosting,
     transport: storage.transport,
-    largest: {
+    maxFileBytes: {
       lfs: options.lfs ? options.lfs.largest : undefined,
       packages: options.packages ? options.packages.largest : undefined,
     },
-    pushed: pushedTo(host.onPush, host.log),
-    failed: logError(host.log, 'what changed in a repository could not be counted'),
+    onPush: pushedTo(host.onPush, host.log),
+    onError: logError(host.log, 'what changed in a repository could not be counted'),
   },
 })
 

@@ -1,5 +1,6 @@
 import { clientOfAccount } from './accounts/client-address.ts'
 import { noreplyAddress } from './accounts/names.ts'
+import { hostOf } from './api/users.ts'
 import { createClientBudget } from './client-budget.ts'
 import { now } from './clock.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
@@ -27,7 +28,12 @@ export const openLocalStorage = (options: Options, log: Log): LocalStorage => {
   if (repositories === false) return { git: undefined, folders: undefined, transport: undefined, files }
   const git = createGitStore(repositories)
   const transport = transportOf(repositories, options.git, log)
-  return { git, transport, folders: repositoryFiles(git, transport, hostIn(options)), files }
+  return {
+    git,
+    transport,
+    folders: repositoryFiles(git, transport, hostOf(options.baseUrl ?? 'http://localhost')),
+    files,
+  }
 }
 
 const transportOf = (
@@ -52,9 +58,6 @@ export const pushedTo =
     const failed = (error: unknown) => log.error({ err: error }, 'onPush failed')
     new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
   }
-
-const hostIn = ({ baseUrl }: Options): string =>
-  baseUrl === undefined ? 'localhost' : new URL(baseUrl).hostname
 
 /**
  * Shares the creation of repositories among the users who ask for it: each runs several git processes. Somebody's own bulk

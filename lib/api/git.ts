@@ -62,7 +62,7 @@ const push = async (request: GitRequest, services: StreamServices): Promise<Stre
 
 /** Counts the repository after git has changed it. @param onCounted called once the new size is durable */
 const countingListener = (
-  { hosting, failed }: StreamServices,
+  { hosting, onError }: StreamServices,
   id: number,
   onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
 ): PushListener => {
@@ -74,7 +74,7 @@ const countingListener = (
     async finished(updates) {
       const updatedAt = updates.length > 0 ? now() : undefined
       const repository = await hosting.pushJournal.settle(entry, id, updatedAt).catch((error) => {
-        failed(error, { repository: id })
+        onError(error, { repository: id })
         throw new AllotError('unavailable', 'the push is not counted yet: push again later')
       })
       if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
@@ -88,17 +88,17 @@ const collectGarbageLater = (services: StreamServices, id: number): void => {
   const listener = countingListener(services, id, async () => undefined)
   services
     .transport!.collectGarbage(id, listener)
-    .catch((error) => services.failed(error, { repository: id }))
+    .catch((error) => services.onError(error, { repository: id }))
 }
 
 const notifyPushed = async (
-  { hosting, pushed }: StreamServices,
+  { hosting, onPush }: StreamServices,
   { id, owner, name, size }: Repository,
   { username: pusher }: Identity,
   updates: Push['updates'],
 ): Promise<void> => {
   const account = await hosting.accounts.byId(owner)
-  pushed({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+  onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
 }
 
 /** Bytes: the wants and haves of a fetch of a million objects. */

@@ -16,7 +16,8 @@ import { ledgerRoutes } from './quota/ledger.ts'
 import { ownerQuotaRoutes } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaRuleRoutes } from './quota/rules.ts'
-import { ownerRepositoryRoutes, repositoryRoutes } from './repositories.ts'
+import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
+import { repositoryListRoutes } from './repository-lists.ts'
 import { repositorySearchRoutes } from './repository-search.ts'
 import { exportRoutes, serverRoutes } from './server.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
@@ -30,7 +31,8 @@ const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...at
 /** Every JSON route, in the order of the API document. The router, the document and the specs are built from this list. */
 export const routes = [
   ...markdownRoutes,
-  ...ownerRepositoryRoutes,
+  ...newRepositoryRoutes,
+  ...repositoryListRoutes,
   ...repositorySearchRoutes,
   ...repositoryRoutes,
   ...subscriptionRoutes,

@@ -105,10 +105,10 @@ type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
 /** An object that exists already gets no actions, and the client does not upload it. */
-const uploadAnswer = (request: LfsRequest, { largest }: StreamServices): ObjectAnswer => {
+const uploadAnswer = (request: LfsRequest, { maxFileBytes }: StreamServices): ObjectAnswer => {
   const base = lfsUrl(request)
   return (object, found) => {
-    const fault = faultOf(object, found, largest.lfs)
+    const fault = faultOf(object, found, maxFileBytes.lfs)
     if (fault !== undefined) return objectError(422, fault)
     if (found !== undefined) return {}
     return {
@@ -133,13 +133,13 @@ const downloadAnswer = (request: LfsRequest): ObjectAnswer => {
 const faultOf = (
   { oid, size }: LfsObject,
   found: StoredFile | undefined,
-  largest?: number,
+  maxBytes?: number,
 ): string | undefined => {
   if (!OID.test(oid)) return OID_FAULT
   if (!v.is(byteCount, size)) return SIZE_FAULT
   if (found !== undefined && found.size !== size) return `size: the object has ${found.size} bytes`
-  if (largest !== undefined && size > largest)
-    return `size: an object must not be larger than ${largest} bytes`
+  if (maxBytes !== undefined && size > maxBytes)
+    return `size: an object must not be larger than ${maxBytes} bytes`
   return undefined
 }
 
@@ -164,7 +164,7 @@ const upload = async (
   const object = objectIn(request.params)
   if (request.size !== undefined && request.size !== object.size)
     throw invalid(`the content has ${request.size} bytes, and not ${object.size}`)
-  await services.hosting.lfs.add(repository.id, object, request.body, services.largest.lfs)
+  await services.hosting.lfs.add(repository.id, object, request.body, services.maxFileBytes.lfs)
   return json(200, {})
 }
 

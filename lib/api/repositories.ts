@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { readableRepository, type Viewer } from '../accounts/access.ts'
+import { readableRepository } from '../accounts/access.ts'
 import {
   type Authorizer,
   authorizeAdmin,
@@ -7,20 +7,12 @@ import {
   authorizeTransferTo,
 } from '../accounts/authorize.ts'
 import type { Identity } from '../accounts/identity.ts'
-import type { Slice } from '../accounts/visible-page.ts'
 import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
-import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import type { NewRepository } from '../repositories/storage.ts'
 import { acceptedBooleans, shortText } from './fields.ts'
-import {
-  type CachedInput,
-  cachedRepositories,
-  cachedRepository,
-  Repository,
-  readRepository,
-} from './repository-presenter.ts'
+import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountGone, hostOf } from './users.ts'
 
@@ -105,41 +97,15 @@ const create = async (
 
 const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: ValidationError } as const
 
-const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
-
-type ListInput = CachedInput & {
-  readonly by: RepositoryOrder
-  readonly offset: number
-  readonly limit: number
-}
-
-const listInput = (request: Recipient & { page: Slice }, by: RepositoryOrder): ListInput => {
-  const { user, baseUrl, apiUrl, page } = request
-  return { user, baseUrl, apiUrl, by, offset: page.offset, limit: page.limit }
-}
-
-const replyOwned = cachedRepositories(
-  'repositories of an owner',
-  (tx, { user, owner, by, offset, limit }: ListInput & { owner: number }) =>
-    repositoriesOf(tx, user, owner, by, { offset, limit }),
-)
-
-const replyOwn = cachedRepositories(
-  'repositories for the viewer',
-  (tx, { user, by, offset, limit }: ListInput & { user: NonNullable<Viewer> }) =>
-    repositoriesFor(tx, user, by, { offset, limit }),
-)
-
 const readRepositoryByName = cachedRepository(
   'repository by name',
-  (tx, { user, owner, name }: CachedInput & { owner: string; name: string }) =>
+  (tx, { user, owner, name }: Recipient & { owner: string; name: string }) =>
     readableRepository(tx, user, owner, name),
 )
 
 const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
-/** Routes below the owner of the repositories. */
-export const ownerRepositoryRoutes = [
+export const newRepositoryRoutes = [
   route({
     method: 'POST',
     path: '/org/{org}/repos',
@@ -175,24 +141,6 @@ export const ownerRepositoryRoutes = [
       create(services, request, authorizeCreateIn(request.user, request.params.org)),
   }),
   route({
-    method: 'GET',
-    path: '/orgs/{org}/repos',
-    operationId: 'orgListRepos',
-    tag: 'organization',
-    summary: "An organization's repositories",
-    auth: 'optional',
-    scope: 'read:organization',
-    cacheable: true,
-    paging: 'lenient',
-    responses: { 200: v.array(Repository), 404: NotFound },
-    handle: async (request, services) => {
-      const organization = await services.hosting.organizations.find(request.user, request.params.org)
-      return organization === undefined
-        ? reply(404)
-        : replyOwned(services, { ...listInput(request, 'id'), owner: organization.id })
-    },
-  }),
-  route({
     method: 'POST',
     path: '/user/repos',
     operationId: 'createCurrentUserRepo',
@@ -203,43 +151,6 @@ export const ownerRepositoryRoutes = [
     body: CreateRepoOption,
     responses: created,
     handle: (request, services) => create(services, request),
-  }),
-  route({
-    method: 'GET',
-    path: '/user/repos',
-    operationId: 'userCurrentListRepos',
-    tag: 'user',
-    summary: "The signed-in user's repositories, and those of the user's organizations",
-    auth: 'required',
-    scope: ['read:user', 'read:repository'],
-    cacheable: true,
-    query: v.object({ order_by: order }),
-    paging: 'lenient',
-    responses: { 200: v.array(Repository), 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, query } = request
-      return replyOwn(services, { ...listInput(request, query.order_by ?? 'name'), user })
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/users/{username}/repos',
-    operationId: 'userListRepos',
-    tag: 'user',
-    summary: "A user's repositories",
-    auth: 'optional',
-    scope: ['read:user', 'read:repository'],
-    cacheable: true,
-    query: v.object({ order_by: order }),
-    paging: 'lenient',
-    responses: { 200: v.array(Repository), 404: NotFound, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, query } = request
-      const account = await services.hosting.accounts.find(user, params.username)
-      return account === undefined
-        ? reply(404)
-        : replyOwned(services, { ...listInput(request, query.order_by ?? 'id'), owner: account.id })
-    },
   }),
 ]
 

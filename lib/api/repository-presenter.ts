@@ -1,6 +1,5 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
-import type { Viewer } from '../accounts/access.ts'
 import type { Page } from '../accounts/visible-page.ts'
 import type { CacheInput } from '../caches.ts'
 import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
@@ -128,11 +127,8 @@ export const replyRepositories = async (
   )
 }
 
-/** What a cached reply depends on besides records: its recipient, and the parameters of the route. */
-export type CachedInput = { readonly user: Viewer; readonly baseUrl: string; readonly apiUrl: string }
-
 /** Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}. */
-export const cachedRepositories = <Input extends CachedInput & { readonly [parameter: string]: CacheInput }>(
+export const cachedRepositories = <Input extends Recipient & { readonly [parameter: string]: CacheInput }>(
   name: string,
   find: (tx: ReadTransaction, input: Input) => Promise<Page<RepositoryRecord>>,
 ) => {
@@ -149,7 +145,7 @@ export const cachedRepositories = <Input extends CachedInput & { readonly [param
 }
 
 /** Declares a read of one repository, likewise; undefined when `find` finds none. */
-export const cachedRepository = <Input extends CachedInput & { readonly [parameter: string]: CacheInput }>(
+export const cachedRepository = <Input extends Recipient & { readonly [parameter: string]: CacheInput }>(
   name: string,
   find: (tx: ReadTransaction, input: Input) => Promise<RepositoryRecord | undefined>,
 ) =>

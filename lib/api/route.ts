@@ -24,7 +24,7 @@ export interface Services {
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => { openapi: string }
   /** Maximum size of an attachment in bytes. */
-  readonly largestAttachment: number
+  readonly maxAttachmentBytes: number
   /** Reported by `GET /settings/api`. */
   readonly pageLimits: { readonly default: number; readonly max: number }
 }
@@ -36,14 +36,14 @@ export interface StreamServices {
   /** Undefined when git over HTTP is turned off. */
   readonly transport: Transport | undefined
   /** Maximum size of a file in bytes; undefined: no limit. */
-  readonly largest: { readonly lfs: number | undefined; readonly packages: number | undefined }
+  readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
   /** Notifies the host of a push that is counted. */
-  readonly pushed: (push: Push) => void
-  readonly failed: (error: unknown, fields: object) => void
+  readonly onPush: (push: Push) => void
+  readonly onError: (error: unknown, fields: object) => void
 }
 
 /** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request is one. */
-export interface Recipient {
+export type Recipient = {
   readonly user: Viewer
   readonly baseUrl: string
   readonly apiUrl: string

@@ -104,14 +104,14 @@ const attachmentRoutesOf = (target: Target) => {
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async (request, { hosting, largestAttachment: largest }) => {
+      handle: async (request, { hosting, maxAttachmentBytes }) => {
         const { user, params, query, body } = request
         const at = repositoryNameOf(params)
         if (!(await hosting.attachments.mayAdd(user, at, targetOf(params)))) return reply(404)
-        if (body.size !== undefined && body.size > largest + FORM_OVERHEAD)
-          throw new AllotError('too_large', `a file must not be larger than ${largest} bytes`)
+        if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
+          throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
         const { name, content } = await body.file()
-        const file = { name: query.name || name, content, largest }
+        const file = { name: query.name || name, content, largest: maxAttachmentBytes }
         const added = await hosting.attachments.add(user, at, targetOf(params), file)
         return reply(201, presentAttachment(added, request))
       },
@@ -218,7 +218,7 @@ const download = async (request: DownloadRequest, services: StreamServices): Pro
   if (reply.status === 200)
     await services.hosting.attachments
       .downloaded(attachment.id)
-      .catch((error) => services.failed(error, { attachment: attachment.id }))
+      .catch((error) => services.onError(error, { attachment: attachment.id }))
   return reply
 }
 

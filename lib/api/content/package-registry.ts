@@ -3,6 +3,7 @@ import type { Identity } from '../../accounts/identity.ts'
 import type { PackageName } from '../../content/package-files.ts'
 import { AllotError } from '../../errors.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
+import { escapeHtml } from '../../markdown/html.ts'
 import type { Account, PackageFile, PackageVersion } from '../../records/schema/index.ts'
 import { type StreamServices, signInRequired, stream } from '../route.ts'
 
@@ -31,12 +32,21 @@ const absent = ({ user }: Sender): AllotError =>
 
 const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 
-const upload = async (request: FileRequest, { hosting, largest }: StreamServices): Promise<StreamReply> => {
+const upload = async (
+  request: FileRequest,
+  { hosting, maxFileBytes }: StreamServices,
+): Promise<StreamReply> => {
   const { params, size, body } = request
   const user = writerOf(request)
-  if (size !== undefined && largest.packages !== undefined && size > largest.packages)
-    throw new AllotError('too_large', `a file must not be larger than ${largest.packages} bytes`)
-  const added = await hosting.packages.add(user, genericPackage(request), params.file, body, largest.packages)
+  if (size !== undefined && maxFileBytes.packages !== undefined && size > maxFileBytes.packages)
+    throw new AllotError('too_large', `a file must not be larger than ${maxFileBytes.packages} bytes`)
+  const added = await hosting.packages.add(
+    user,
+    genericPackage(request),
+    params.file,
+    body,
+    maxFileBytes.packages,
+  )
   if (added === undefined) throw absent(request)
   return empty(201)
 }
@@ -108,10 +118,6 @@ const PAGE_HEADERS = {
   'Cache-Control': 'private, no-cache',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => ENTITIES[character]!)
 
 const VERSION_PATH = '/api/packages/{owner}/generic/{name}/{version}'
 
