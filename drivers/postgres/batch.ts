@@ -97,9 +97,12 @@ export class Batch {
     const { withWriter, statements } = this.#connections
     let used: Writer | undefined
     try {
-      return await withWriter((session, writer) => {
+      return await withWriter(async (session, writer) => {
         used = writer
-        return session.run(statements.commit, parameters(writer))
+        const rows = await session.run(statements.commit, parameters(writer))
+        // The writer is fenced.
+        if (rows.length === 0) session.discard()
+        return rows
       })
     } catch (error) {
       if (isConflict(error)) return []

@@ -159,7 +159,7 @@ export class GroupCommit {
       onMiss: 'assume absent',
       since: this.#cache.tick(),
     } as const
-    return (await runValidated(this.#cache, begin, body, options)) !== undefined
+    return (await runValidated(this.#cache, begin, body, options)) !== 'too large'
   }
 }
 

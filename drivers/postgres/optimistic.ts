@@ -125,14 +125,14 @@ interface RunOptions {
 /**
  * Runs a callback until its read set is valid.
  * @param begin makes the transaction that the callback sees
- * @returns undefined when the plain engine serves better: the read set is too large or changes too often
+ * @returns `too large` when the plain engine serves better; undefined when the read set changed during every run
  */
 export const runValidated = async <Tx, T>(
   cache: ReadCache,
   begin: (source: ReadTransaction) => { tx: Tx; end: () => void },
   body: (tx: Tx) => Promise<T>,
   { maxRuns, onMiss, since, current }: RunOptions,
-): Promise<{ outcome: Outcome<T>; readSet: ReadSet } | undefined> => {
+): Promise<{ outcome: Outcome<T>; readSet: ReadSet } | 'too large' | undefined> => {
   let known = current
   for (let run = 0; run < maxRuns; run++) {
     const lookup = ({ id }: Query) => known?.get(id) ?? cache.get(id)
@@ -143,7 +143,7 @@ export const runValidated = async <Tx, T>(
     if (await attempt.validate(since)) return { outcome, readSet: attempt.readSet }
     const { abort } = attempt
     if (abort?.reason === 'failed') throw abort.error
-    if (abort?.reason === 'too large') return undefined
+    if (abort?.reason === 'too large') return 'too large'
     known = abort?.reason === 'stale' ? abort.current : undefined
   }
   return undefined
@@ -187,8 +187,9 @@ export const readOptimistic = async <T>(
   }
   const options = { maxRuns: MAX_READ_RUNS, onMiss: 'fetch', since, current } as const
   const valid = await runValidated(cache, guarded, body, options)
+  if (valid === undefined || valid === 'too large') return undefined
   // Rejections are not kept: clients could fill the cache with requests for things that do not exist.
-  if (name !== undefined && valid?.outcome.status === 'fulfilled' && valid.readSet.size > 0)
+  if (name !== undefined && valid.outcome.status === 'fulfilled' && valid.readSet.size > 0)
     outcomes.set(name, { outcome: valid.outcome, readSet: [...valid.readSet.values()] })
-  return valid?.outcome
+  return valid.outcome
 }
