@@ -1,3 +1,4 @@
+import type { ReadTransaction } from '../storage/driver.ts'
 import { type Job, type Jobs, jobs as records, runStep } from './jobs.ts'
 import { pause, pauseSince } from './pacing.ts'
 import type { Store } from './store.ts'
@@ -32,55 +33,19 @@ export const createJobRunner = (
   const { signal } = stopping
   let running: Promise<void> | undefined
   let isWoken = false
-
-  /** Jobs without a handler in this process are left to other processes. */
-  const pendingJobs = () =>
-    store.read(async (tx) => {
-      const found: Job[] = []
-      for await (const job of records.all(tx)) if (jobs.handlerOf(job.kind)) found.push(job)
-      return found
-    })
-
-  const advance = async (job: Job): Promise<void> => {
-    const handler = jobs.handlerOf(job.kind)!
-    await handler.prepare?.(job.id)
-    await store.write((tx) => runStep(tx, handler, jobs.bounds.batchSize, job))
-  }
-
-  /** @returns whether the step succeeded */
-  const tryAdvance = async (job: Job): Promise<boolean> => {
-    try {
-      await advance(job)
-      return true
-    } catch (error) {
-      onError(error, job)
-      return false
-    }
-  }
-
-  const round = async (pauses: boolean): Promise<Round> => {
-    const found = await pendingJobs()
-    let failures = 0
-    for (const job of found) {
-      if (signal.aborted) break
-      const begun = performance.now()
-      if (!(await tryAdvance(job))) failures++
-      if (pauses) await pauseSince(begun, signal)
-    }
-    return { pending: found.length, failures }
-  }
+  const round = (pauses: boolean) => runRound(store, jobs, { onError, signal, pauses })
 
   const run = async (): Promise<void> => {
-    let retry = RETRY_MS.first
+    let retryMs = RETRY_MS.first
     while (isWoken && !signal.aborted) {
       isWoken = false
-      const done = await round(true).catch((error: unknown) => {
+      const { pending, failures } = await round(true).catch((error: unknown) => {
         onError(error)
         return { pending: 1, failures: 1 }
       })
-      if (done.pending > 0) isWoken = true
-      if (done.failures > 0) await pause(retry, signal)
-      retry = done.failures > 0 ? Math.min(retry * 2, RETRY_MS.last) : RETRY_MS.first
+      if (pending > 0) isWoken = true
+      if (failures > 0) await pause(retryMs, signal)
+      retryMs = failures > 0 ? Math.min(retryMs * 2, RETRY_MS.last) : RETRY_MS.first
     }
     // There is no await after the last check of `isWoken`, so no wake-up is lost.
     running = undefined
@@ -100,4 +65,45 @@ export const createJobRunner = (
       await running
     },
   }
+}
+
+interface RoundOptions {
+  onError: (error: unknown, job: Job) => void
+  signal: AbortSignal
+  /** Whether to pause after each step, for other requests. */
+  pauses: boolean
+}
+
+const runRound = async (
+  store: Store,
+  jobs: Jobs,
+  { onError, signal, pauses }: RoundOptions,
+): Promise<Round> => {
+  const pending = await store.read((tx) => runnableJobs(tx, jobs))
+  let failures = 0
+  for (const job of pending) {
+    if (signal.aborted) break
+    const begun = performance.now()
+    try {
+      await advance(store, jobs, job)
+    } catch (error) {
+      failures++
+      onError(error, job)
+    }
+    if (pauses) await pauseSince(begun, signal)
+  }
+  return { pending: pending.length, failures }
+}
+
+/** Pending jobs with a handler in this process; the others are left to other processes. */
+const runnableJobs = async (tx: ReadTransaction, jobs: Jobs): Promise<Job[]> => {
+  const found: Job[] = []
+  for await (const job of records.all(tx)) if (jobs.handlerOf(job.kind)) found.push(job)
+  return found
+}
+
+const advance = async (store: Store, jobs: Jobs, job: Job): Promise<void> => {
+  const handler = jobs.handlerOf(job.kind)!
+  await handler.prepare?.(job.id)
+  await store.write((tx) => runStep(tx, handler, jobs.bounds.batchSize, job))
 }
