@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 
 const quiet = { error: () => undefined, info: () => undefined }
 
-/** A store with its folders, which a server is opened on and closed again. */
+/** A store with its folders, on which servers are opened and closed. */
 export interface Ground {
   driver: StorageDriver
   folder: string
@@ -33,7 +33,7 @@ export const LARGE = contentOf(Buffer.alloc(200_000, 'large'))
 export const SMALL = contentOf('small')
 export const EMPTY = contentOf('')
 
-/** LFS objects, packages and an attachment of a new user. @returns the repository */
+/** Creates a user with LFS objects, packages and an attachment. @returns the id of the repository */
 export const fill = async ({ hosting }: Allot, name = 'alice'): Promise<number> => {
   const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })

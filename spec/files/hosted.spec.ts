@@ -64,7 +64,7 @@ const assertEmpty = async (ground: Ground, why?: string) => {
   assert.deepEqual(await recorded(ground), [], why)
 }
 
-/** The driver as a process has it that is killed at its n-th write: just before that is kept, or just after. */
+/** The driver of a process that is killed at its n-th write, just before or just after the commit. */
 const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
   let writes = 0
   const dead = signal()
@@ -80,8 +80,8 @@ const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
   return { dying, dead: dead.happened.then(() => 'dead') }
 }
 
-describe('A file that belongs to something', () => {
-  it('is there when its record is, and both go together', () =>
+describe('A hosted file', () => {
+  it('exists as long as its record', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       const store = createStore(ground.driver)
@@ -96,7 +96,7 @@ describe('A file that belongs to something', () => {
       await assert.rejects(hosted.read(place), { code: 'not_found' })
     }))
 
-  it('leaves nothing when what it belongs to is refused', () =>
+  it('leaves nothing when the write of its owner is refused', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       const refuse = async () => {
@@ -107,7 +107,7 @@ describe('A file that belongs to something', () => {
       await assertEmpty(ground)
     }))
 
-  it('may be released from many sides at once', () =>
+  it('may be released several times at once', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       const store = createStore(ground.driver)
@@ -117,7 +117,7 @@ describe('A file that belongs to something', () => {
       await assertEmpty(ground)
     }))
 
-  it('must not come in the place of another, which stays', () =>
+  it('must not replace another file', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       await hosted.add(place, content(), {}, nothing)
@@ -127,7 +127,7 @@ describe('A file that belongs to something', () => {
     }))
 })
 
-describe('Files and their records agree after a start', () => {
+describe('Files and their records agree after a restart', () => {
   const deeds = [
     { what: 'adding one', does: (hosted: HostedFiles) => hosted.add(place, content(), {}, nothing) },
     {
@@ -140,7 +140,7 @@ describe('Files and their records agree after a start', () => {
   ]
   for (const { what, does } of deeds)
     for (const kept of [false, true])
-      it(`whichever write of ${what} was ${kept ? 'the last' : 'never made'}`, async () => {
+      it(`when the process was killed just ${kept ? 'after' : 'before'} any write of ${what}`, async () => {
         let [deaths, outcome] = [0, 'dead' as unknown]
         for (let write = 1; outcome === 'dead'; write++)
           await within(async (ground) => {
@@ -157,7 +157,7 @@ describe('Files and their records agree after a start', () => {
         assert.equal(deaths, 2)
       })
 
-  it('whether or not what was written is kept when the store says that it has failed', async () => {
+  it('when a write fails, whether or not it was committed', async () => {
     for (const at of ['commit', 'answer'] as const)
       for (const write of [1, 2])
         await within(async (ground) => {
@@ -177,8 +177,8 @@ describe('Files and their records agree after a start', () => {
   })
 })
 
-describe('The files of a repository that is gone', () => {
-  it('are removed in steps, each of them bounded, and no others', () =>
+describe('The files of a deleted repository', () => {
+  it('are removed in steps of a limited size, and no other files are', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
       const store = createStore(ground.driver)

@@ -28,7 +28,7 @@ const stream = (...chunks: (string | Uint8Array)[]) => Readable.from(chunks.map(
 const place: FilePlace = { area: 'attachments', keeper: 300, name: 'abcdef' }
 
 describe('A file', () => {
-  it('comes as a stream, is looked at on its way, and is read whole or in part', async () => {
+  it('is written from a stream, hashed, and read whole or in part', async () => {
     const { store } = await aStore()
     const arrived = await store.stage(stream('hello ', 'world'))
     assert.deepEqual([arrived.size, arrived.sha256], [11, sha256('hello world')])
@@ -38,7 +38,7 @@ describe('A file', () => {
     assert.equal(await text(await store.read(place, { start: 4, end: 6 })), 'o w')
   })
 
-  it('is what was sent, whatever its size and its pieces', async () => {
+  it('has the bytes that were sent, for any size and any chunks', async () => {
     const { store } = await aStore()
     const pieces = fc.array(fc.uint8Array({ maxLength: 5000 }), { maxLength: 20 })
     await fc.assert(
@@ -52,7 +52,7 @@ describe('A file', () => {
     )
   })
 
-  it('may come in the place of one that is the same, and is gone when it was removed, with its folders', async () => {
+  it('may replace an equal file, and is removed with its empty folders', async () => {
     const { directory, store } = await aStore()
     for (let times = 0; times < 2; times++) await store.put(await store.stage(stream('a')), place)
     assert.deepEqual(await filesBelow(directory), ['abcdef'])
@@ -63,7 +63,7 @@ describe('A file', () => {
     assert.deepEqual(await readdir(join(directory, 'attachments', '2c')), [])
   })
 
-  it('comes and goes while others of its folder do', async () => {
+  it('can be added and removed while others in its folder are', async () => {
     const { store } = await aStore()
     const one = async (name: string) => {
       for (let times = 0; times < 20; times++) {
@@ -74,7 +74,7 @@ describe('A file', () => {
     await Promise.all(['ab01', 'ab02', 'ab03', 'ab04'].map(one))
   })
 
-  it('stays where it is while somebody keeps it', async () => {
+  it('is not removed before the last hold on deletions ends', async () => {
     const { store } = await aStore()
     await store.put(await store.stage(stream('a')), place)
     const [letGo, letGoToo] = [store.holdDeletions(), store.holdDeletions()]
@@ -87,13 +87,21 @@ describe('A file', () => {
   })
 })
 
-describe('What is not as it should be leaves nothing', () => {
+describe('The file store leaves nothing of', () => {
   const wrong = [
     { what: 'a content over the limit', expected: { largest: 3 }, error: { code: 'too_large' } },
-    { what: 'one that says that it is', expected: { largest: 3, size: 4 }, error: { code: 'too_large' } },
-    { what: 'one with more bytes than it was to have', expected: { size: 3 }, error: { code: 'invalid' } },
-    { what: 'one with fewer', expected: { size: 5 }, error: { code: 'invalid' } },
-    { what: 'one with another hash', expected: { sha256: sha256('x') }, error: { code: 'invalid' } },
+    {
+      what: 'a content whose declared size is over the limit',
+      expected: { largest: 3, size: 4 },
+      error: { code: 'too_large' },
+    },
+    { what: 'a content with more bytes than expected', expected: { size: 3 }, error: { code: 'invalid' } },
+    { what: 'a content with fewer bytes than expected', expected: { size: 5 }, error: { code: 'invalid' } },
+    {
+      what: 'a content with another hash than expected',
+      expected: { sha256: sha256('x') },
+      error: { code: 'invalid' },
+    },
   ]
   for (const { what, expected, error } of wrong)
     it(what, async () => {
@@ -101,10 +109,10 @@ describe('What is not as it should be leaves nothing', () => {
       const content = stream('ab', 'cd')
       await assert.rejects(store.stage(content, expected), error)
       assert.deepEqual(await filesBelow(directory), [])
-      assert.equal(content.destroyed && !content.readableEnded, false, 'the stream is left alone')
+      assert.equal(content.destroyed && !content.readableEnded, false, 'the stream must not be destroyed')
     })
 
-  it('a content whose stream breaks', async () => {
+  it('a content whose stream fails', async () => {
     const { directory, store } = await aStore()
     const broken = Readable.from(
       (async function* () {
@@ -127,7 +135,7 @@ describe('What is not as it should be leaves nothing', () => {
     'ab\0cd',
     `${'a'.repeat(101)}`,
   ])
-    it(`a name such as ${JSON.stringify(name.slice(0, 20))}`, async () => {
+    it(`a file with the name ${JSON.stringify(name.slice(0, 20))}`, async () => {
       const { directory, store } = await aStore()
       const arrived = await store.stage(stream('a'))
       await assert.rejects(store.put(arrived, { ...place, name }), /not a name for a stored file/)
@@ -137,7 +145,7 @@ describe('What is not as it should be leaves nothing', () => {
 })
 
 describe('A file store', () => {
-  it('names every file that has a place, and nothing else', async () => {
+  it('lists every file that has its place, and nothing else', async () => {
     const { directory, store } = await aStore()
     const places: FilePlace[] = [place, { ...place, keeper: 7 }, { area: 'lfs', keeper: 300, name: '0123' }]
     for (const one of places) await store.put(await store.stage(stream('abc')), one)
@@ -151,7 +159,7 @@ describe('A file store', () => {
     assert.deepEqual(new Set(found), new Set(places.map((one) => ({ ...one, size: 3 }))))
   })
 
-  it('sweeps what a kill has left of arriving contents, as far as it is old enough', async () => {
+  it('removes staged files of killed processes that are old enough', async () => {
     const { directory, store } = await aStore()
     const [old] = [await store.stage(stream('old')), await store.stage(stream('young'))]
     await utimes(old!.path, 0, 0)

@@ -42,7 +42,7 @@ describe('allot verify', () => {
   it('finds that files and records agree', () =>
     within(async (ground) => assert.deepEqual((await verified(ground)).named, [])))
 
-  it('finds a file without a record, and a repair takes it away', () =>
+  it('finds a file without a record, which a repair removes', () =>
     within(async (ground) => {
       const stray = join(ground.files.directory, 'attachments/07/7/ab/abcdef')
       mkdirSync(join(stray, '..'), { recursive: true })
@@ -58,7 +58,7 @@ describe('allot verify', () => {
     ['is lost', (path: string) => rmSync(path)],
     ['is longer than it was', (path: string) => appendFileSync(path, 'x')],
   ] as const)
-    it(`finds an LFS object whose file ${what}, and a repair forgets it, so that it can come again`, () =>
+    it(`finds an LFS object whose file ${what}; a repair removes it, so that it can be uploaded again`, () =>
       within(async (ground, repository) => {
         harm(pathOf(ground, SMALL.oid))
         const { named } = await verified(ground)
@@ -76,7 +76,7 @@ describe('allot verify', () => {
         })
       }))
 
-  it('finds a package file that is lost, which only a person can mend', () =>
+  it('finds a lost package file, which cannot be repaired', () =>
     within(async (ground) => {
       rmSync(pathOf(ground, '/packages/'))
       assert.match(
@@ -87,7 +87,7 @@ describe('allot verify', () => {
       assert.equal(after.faults, 1)
     }))
 
-  it('finds what is counted and is not there, is there and not counted, and totals that are wrong', () =>
+  it('finds ledger entries without files, files without entries, and wrong totals', () =>
     within(async (ground) => {
       await createStore(ground.driver).write(async (tx) => {
         for await (const entry of ledgerEntries.all(tx))
@@ -103,7 +103,7 @@ describe('allot verify', () => {
       assert.match(all, /ledger size of package version/)
     }))
 
-  it('finds files and versions of what is gone', () =>
+  it('finds files and versions whose owner does not exist', () =>
     within(async (ground) => {
       await createStore(ground.driver).write(async (tx) => {
         for await (const one of packageVersions.all(tx)) await packageVersions.remove(tx, [one.id])
@@ -118,7 +118,7 @@ describe('allot verify', () => {
       assert.match(all, /file size of package file/)
     }))
 
-  it('looks on while files come and go', () =>
+  it('finds no faults while files are added and removed', () =>
     within(async (ground) => {
       await used(ground, async (allot) => {
         const { Readable } = await import('node:stream')

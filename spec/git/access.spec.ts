@@ -35,13 +35,13 @@ const refs = (path: string, headers: Record<string, string> = {}, service = 'upl
 
 const token = (who: { token: string }) => ({ authorization: `token ${who.token}` })
 
-describe('Who may clone', () => {
-  it('is everyone, what is public', async () => {
+describe('Cloning', () => {
+  it('is allowed to everyone for a public repository', async () => {
     assert.equal((await refs('alice/public.git')).status, 200)
     assert.equal((await refs('ALICE/Public.git')).status, 200)
   })
 
-  it('is whoever may read it, what is private', async () => {
+  it('is allowed to those who can read a private repository', async () => {
     for (const [path, who, status] of [
       ['alice/private', alice, 200],
       ['alice/private', allot.root, 200],
@@ -52,7 +52,7 @@ describe('Who may clone', () => {
       assert.equal((await refs(path, token(who))).status, status, `${path} ${who.name}`)
   })
 
-  it('is told to sign in, whether or not there is something private', async () => {
+  it('asks anonymous clients to sign in, whether or not a private repository exists', async () => {
     const answers = await Promise.all(
       ['alice/private.git', 'alice/absent.git', 'nobody/absent.git'].map(async (path) => {
         const answer = await refs(path)
@@ -87,7 +87,7 @@ describe('Who may clone', () => {
       assert.equal((await refs('alice/public.git', headers())).status, status, 'wrong wherever they are sent')
     })
 
-  it('needs the scope read:repository of a token, which write:repository implies', async () => {
+  it('requires a token with the scope read:repository or write:repository', async () => {
     for (const [scope, status] of [
       ['read:repository', 200],
       ['write:repository', 200],
@@ -100,8 +100,8 @@ describe('Who may clone', () => {
   })
 })
 
-describe('Who may push', () => {
-  it('is whoever may write', async () => {
+describe('Pushing', () => {
+  it('is allowed to those who can write', async () => {
     for (const [path, who, status] of [
       ['alice/public', alice, 200],
       ['alice/public', allot.root, 200],
@@ -113,14 +113,14 @@ describe('Who may push', () => {
     assert.equal((await refs('alice/public', {}, 'receive-pack')).status, 401)
   })
 
-  it('needs the scope write:repository', async () => {
+  it('requires the scope write:repository', async () => {
     const read = { token: await allot.scoped(alice, 'read:repository') }
     assert.equal((await refs('alice/public', token(read), 'receive-pack')).status, 403)
     const write = { token: await allot.scoped(alice, 'write:repository') }
     assert.equal((await refs('alice/public', token(write), 'receive-pack')).status, 200)
   })
 
-  it('is checked again when the push comes, whatever was said before it', async () => {
+  it('is authorised again for the push itself, after the list of references', async () => {
     const push = (headers: Record<string, string>) =>
       fetch(`${allot.base}/alice/public.git/git-receive-pack`, {
         method: 'POST',
@@ -133,13 +133,13 @@ describe('Who may push', () => {
     assert.deepEqual([answer.status, await answer.text()], [200, ''])
   })
 
-  it('hears from git why not', async () => {
+  it('reports through git why it is refused', async () => {
     const { code, err } = await attempt(checkout, ['push', urlFor(allot, 'alice/public', bob), 'main:bob'])
     assert.equal(code, 128)
     assert.match(err, /remote: bob may not push to this repository[\s\S]*403/)
   })
 
-  it('is nobody while the repository is archived', async () => {
+  it('is refused while the repository is archived', async () => {
     await allot.repository(alice, 'archived')
     await git(checkout, 'push', '--quiet', urlFor(allot, 'alice/archived', alice), 'main')
     await allot.as(alice, 'PATCH', '/repos/alice/archived', { archived: true })
@@ -148,15 +148,15 @@ describe('Who may push', () => {
     await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, 'alice/archived'))
   })
 
-  it('asks for a password no longer than git does', async () => {
+  it('asks for a password only as often as git does', async () => {
     const { code, err } = await attempt(checkout, ['push', urlFor(allot, 'alice/public'), 'main'])
     assert.equal(code, 128)
     assert.match(err, /could not read Username|terminal prompts disabled/)
   })
 })
 
-describe('Whose login it is', () => {
-  it("may be the host's", async () => {
+describe('Authentication', () => {
+  it('may be done by the host', async () => {
     const hosted = await startGit({
       authenticate: (req) => (req.headers['x-user'] === 'carol' ? { username: 'carol' } : null),
     })
@@ -176,7 +176,7 @@ describe('Whose login it is', () => {
   })
 })
 
-describe('A path that is a trick', () => {
+describe('A hostile request', () => {
   const tricks = [
     '../alice/private.git',
     'alice/../alice/private.git',
@@ -197,7 +197,7 @@ describe('A path that is a trick', () => {
     'alice/%',
   ]
   for (const trick of tricks)
-    it(`leads nowhere: ${trick.slice(0, 40)}`, async () => {
+    it(`gets no repository for the path ${trick.slice(0, 40)}`, async () => {
       const { port } = new URL(allot.base)
       const socket = connect(Number(port), '127.0.0.1')
       const path = `/${trick}/info/refs?service=git-upload-pack`
@@ -209,7 +209,7 @@ describe('A path that is a trick', () => {
       assert.match(text, /^HTTP\/1\.1 (?:400|404) /)
     })
 
-  it('in the version of the protocol is left out', async () => {
+  it('has a malformed protocol version ignored', async () => {
     for (const protocol of ['$(touch x)', '../..', `version=2:${'x'.repeat(5000)}`, 'version=2\n'])
       assert.equal((await refs('alice/public', { 'git-protocol': protocol })).status, 200)
   })

@@ -6,7 +6,7 @@ import type { Person } from '../support/test-server.ts'
 import { git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 
-/** The authors and committers that somebody reads who clones without an account, and every byte of the commit. */
+/** The authors and committers of an anonymous clone, and the bytes of the commit. */
 const clonedBy = async (allot: ServedGit, path: string): Promise<{ names: string; commit: string }> => {
   const folder = join(temporaryDirectory(), 'clone')
   await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path), folder)
@@ -25,7 +25,7 @@ describe('The first commit of a repository', () => {
   })
   after(() => allot.stop())
 
-  it("has the no-reply address of its author in it, and never the account's email", async () => {
+  it("contains the no-reply address of its author, and not the account's email", async () => {
     const path = await allot.repository(ada, 'demo', { auto_init: true, license: 'MIT', readme: 'Default' })
     const { names, commit } = await clonedBy(allot, path)
     assert.equal(names, 'Ada <ada@noreply.127.0.0.1>|Ada <ada@noreply.127.0.0.1>')
@@ -34,7 +34,7 @@ describe('The first commit of a repository', () => {
     assert.equal(body.email, 'ada@noreply.127.0.0.1')
   })
 
-  it('has the host of baseUrl in that address, also when the host of Allot makes the repository', async () => {
+  it('contains an address at the host of baseUrl, also for repositories that the host creates', async () => {
     const named = await startGit({ baseUrl: 'https://code.example.test/git' })
     try {
       const { hosting } = named.allot
@@ -47,7 +47,7 @@ describe('The first commit of a repository', () => {
     }
   })
 
-  it('names the organization in place of a member whom not everyone may see who sees the organization', async () => {
+  it('names the organization instead of a member who is not visible to everyone who sees it', async () => {
     await allot.as(ada, 'POST', '/orgs', { username: 'guild' })
     const shy = await allot.person('shy', { email: 'shy@example.test' })
     await allot.as(ada, 'PUT', `/orgs/guild/members/${shy.name}`)

@@ -22,7 +22,7 @@ after(async () => {
   await allot.stop()
 })
 
-/** A new repository, how to push to it, and what the server has of it then. */
+/** Creates a repository. @returns functions that push to it and list what the server stores */
 const repository = async (server: ServedGit, owner: Person, name: string) => {
   const path = await server.repository(owner, name)
   const url = urlFor(server, path, owner)
@@ -36,8 +36,8 @@ const repository = async (server: ServedGit, owner: Person, name: string) => {
 
 const NOTHING = /^count: 0\n[\s\S]*in-pack: 0\n/
 
-describe('A push that is small when it is sent', () => {
-  it('is refused when it unpacks to more than git.largestPush, and nothing of it is kept', async () => {
+describe('A push with a good compression', () => {
+  it('is refused when it unpacks to more than git.largestPush, and leaves nothing', async () => {
     const alice = await bounded.person('alice')
     const { push, refs, objects } = await repository(bounded, alice, 'zeros')
     const { code, err } = await push(await aCheckout({ zeros: Buffer.alloc(5 * MIB) }), 'main')
@@ -48,14 +48,14 @@ describe('A push that is small when it is sent', () => {
     await bounded.assertCounted('alice')
   })
 
-  it('is refused when many files in it are that large together', async () => {
+  it('is refused when the sum of its files exceeds git.largestPush', async () => {
     const { push, refs } = await repository(bounded, await bounded.person(), 'many')
     const files = [1, 2, 3, 4, 5].map((one) => [`${one}`, Buffer.alloc(MIB, one)])
     assert.match((await push(await aCheckout(Object.fromEntries(files)), 'main')).err, /unpacked/)
     assert.equal(await refs(), '')
   })
 
-  it('is taken when only its deltas make as much, for they are kept as deltas', async () => {
+  it('is accepted when only the objects made from its deltas exceed it, which are stored as deltas', async () => {
     const { push, refs } = await repository(bounded, await bounded.person(), 'deltas')
     const text = randomBytes(300_000).toString('hex')
     const checkout = await aCheckout({ text })
@@ -64,7 +64,7 @@ describe('A push that is small when it is sent', () => {
     assert.equal(await refs(), 'main')
   })
 
-  it('may delete refs and change them, however much there is in the repository', async () => {
+  it('may change and delete references in a repository that is larger than git.largestPush', async () => {
     const { push, refs } = await repository(bounded, await bounded.person(), 'grown')
     const checkout = await aCheckout()
     for (const name of ['a', 'b', 'c']) {
@@ -76,7 +76,7 @@ describe('A push that is small when it is sent', () => {
     assert.equal(await refs(), 'main')
   })
 
-  it('is refused when a commit in it is larger than 16 MiB unpacked, wherever that is', async () => {
+  it('is refused when it contains a commit larger than 16 MiB, with any options', async () => {
     const { push, refs } = await repository(allot, await allot.person(), 'commit')
     const checkout = await aCheckout()
     const message = join(temporaryDirectory(), 'message')
@@ -88,7 +88,7 @@ describe('A push that is small when it is sent', () => {
 })
 
 describe('The memory of git', () => {
-  it('is no more for a large file than for a small one, when it is pushed and when it is fetched', async () => {
+  it('does not grow with the size of a file, in a push and a fetch', async () => {
     const own = await startGit({ git: { memory: '64 MiB' } })
     try {
       const alice = await own.person('alice')
@@ -103,7 +103,9 @@ describe('The memory of git', () => {
     }
   })
 
-  it('is limited for git and what it starts', { skip: process.platform !== 'linux' }, async () => {
+  it('is limited for git and the processes that it starts', {
+    skip: process.platform !== 'linux',
+  }, async () => {
     const limit = async (bytes: number | undefined) => {
       const args = ['-c', 'alias.limit=!ulimit -d', 'limit']
       const session = await startProcess(args, {
@@ -120,7 +122,7 @@ describe('The memory of git', () => {
     assert.notEqual(await limit(undefined), '102400\n')
   })
 
-  it('is limited by a shell that takes no argument for a command', async () => {
+  it('is limited by a shell that does not interpret the arguments', async () => {
     const [command, args] = await withMemoryLimit('git', ['$(exit)', ';exit'], MIB)
     assert.equal(command, '/bin/sh')
     assert.deepEqual(args.slice(2), ['1024', 'git', '$(exit)', ';exit'])

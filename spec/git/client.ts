@@ -22,7 +22,7 @@ const environment = {
   GIT_COMMITTER_EMAIL: 'ada@example.test',
 }
 
-/** The real git of whoever clones and pushes, whatever it comes to. */
+/** Runs the git of a client. Does not throw when the command fails. */
 export const attempt = (folder: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
   new Promise((resolve) => {
     const options = { cwd: folder, env: { ...environment, ...env }, maxBuffer: 64 * 1024 * 1024 }
@@ -31,21 +31,21 @@ export const attempt = (folder: string, args: string[], env: Record<string, stri
     )
   })
 
-/** The same, which must go well. @returns what it printed */
+/** Runs git. @returns its output. @throws Error when the command fails */
 export const git = async (folder: string, ...args: string[]): Promise<string> => {
   const { code, out, err } = await attempt(folder, args)
   if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${code}: ${err}`)
   return out.trim()
 }
 
-/** Where a person clones from, with the credentials in the URL. */
+/** The clone URL, with the credentials of a person. */
 export const urlFor = (allot: TestServer, path: string, who?: Pick<Person, 'name' | 'token'>): string => {
   const url = new URL(`${allot.base}/${path}.git`)
   if (who !== undefined) Object.assign(url, { username: who.name, password: who.token })
   return url.href
 }
 
-/** A folder with a repository of one commit on main. */
+/** A folder with a repository that has one commit on main. */
 export const aCheckout = async (
   files: Record<string, string | Uint8Array> = { a: 'one\n' },
 ): Promise<string> => {
@@ -55,7 +55,7 @@ export const aCheckout = async (
   return folder
 }
 
-/** @returns the commit's name */
+/** @returns the id of the commit */
 export const commit = async (folder: string, files: Record<string, string | Uint8Array>): Promise<string> => {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
   await git(folder, 'add', '--all')

@@ -23,7 +23,7 @@ after(() => allot.stop())
 
 const clone = (who?: Person) => git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path, who), '.')
 
-/** The headers of a fetch, and as much of its body as is given. */
+/** Sends the headers of a fetch, and a part of its body. */
 const beginFetch = async (body = ''): Promise<Socket> => {
   const { hostname, port } = new URL(allot.base)
   const socket = connect(Number(port), hostname).on('error', () => undefined)
@@ -38,8 +38,8 @@ const beginFetch = async (body = ''): Promise<Socket> => {
   return socket
 }
 
-describe('A share of the git programs', () => {
-  it('is not taken by fetches whose bodies do not come', async () => {
+describe('The budget of git processes', () => {
+  it('is not used by fetches without a body', async () => {
     const idle = await Promise.all(Array.from({ length: 40 }, () => beginFetch()))
     const begun = await Promise.all(Array.from({ length: 40 }, () => beginFetch('0032want ')))
     await clone()
@@ -52,7 +52,7 @@ describe('A share of the git programs', () => {
     for (const socket of [...idle, ...begun]) socket.destroy()
   })
 
-  it('is all that one client has: others clone while it holds every one of its slots', async () => {
+  it('leaves slots for other clients while one client uses all of its own', async () => {
     const url = `${allot.base}/${path}.git`
     const pushes = []
     for (const branch of ['one', 'two', 'three']) {
@@ -73,7 +73,7 @@ describe('A share of the git programs', () => {
 })
 
 describe('Many repositories that one user creates at once', () => {
-  it('hold up the creation of another user by those under way alone, and are all created', async () => {
+  it('delay the creation by another user only by those in progress, and are all created', async () => {
     let done = 0
     const flood = Array.from({ length: 60 }, async (_, index) => {
       const { status } = await allot.as(alice, 'POST', '/user/repos', {

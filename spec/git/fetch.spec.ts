@@ -50,13 +50,13 @@ describe('git clone and fetch', () => {
       await git(clone, 'fsck', '--strict')
     })
 
-  it('take the URL without .git too', async () => {
+  it('accept the URL without .git', async () => {
     const folder = temporaryDirectory()
     await git(folder, 'clone', '--quiet', url().replace(/\.git$/, ''), 'clone')
     assert.equal(await git(`${folder}/clone`, 'rev-parse', 'HEAD'), head)
   })
 
-  it('stop at a depth, and go deeper later', async () => {
+  it('support shallow clones, and deepen them', async () => {
     const clone = await cloned('clone', '--quiet', '--depth=1')
     assert.equal(await git(clone, 'rev-list', '--count', 'HEAD'), '1')
     await git(clone, 'fetch', '--quiet', '--deepen=1')
@@ -66,7 +66,7 @@ describe('git clone and fetch', () => {
   })
 
   for (const version of [0, 2])
-    it(`leave out what is large, and bring it when it is asked for (version ${version})`, async () => {
+    it(`support partial clones, which fetch large files on demand (version ${version})`, async () => {
       const words = ['-c', `protocol.version=${version}`, 'clone', '--quiet', '--no-checkout']
       const clone = await cloned(...words, '--filter=blob:none')
       const blob = await git(checkout, 'rev-parse', 'HEAD:big')
@@ -75,7 +75,7 @@ describe('git clone and fetch', () => {
       assert.equal((await git(clone, 'cat-file', 'blob', blob)).length, 20_000)
     })
 
-  it('bring only what is new', async () => {
+  it('transfer only new objects', async () => {
     const clone = await cloned('clone', '--quiet')
     const next = await commit(checkout, { a: 'four\n' })
     await git(checkout, 'push', '--quiet', url(alice), 'main')
@@ -83,19 +83,19 @@ describe('git clone and fetch', () => {
     assert.equal(await git(clone, 'rev-parse', 'HEAD'), next)
   })
 
-  it('work while many do, each of a whole repository', async () => {
+  it('work for many clients at once', async () => {
     const clones = await Promise.all(Array.from({ length: 12 }, () => cloned('clone', '--quiet')))
     for (const clone of clones) assert.ok(existsSync(`${clone}/big`))
   })
 
-  it('of an empty repository finds the branch that is to be', async () => {
+  it('report the default branch of an empty repository', async () => {
     await allot.repository(alice, 'empty', { default_branch: 'trunk' })
     const folder = temporaryDirectory()
     await git(folder, 'clone', '--quiet', urlFor(allot, 'alice/empty'), 'clone')
     assert.equal(await git(`${folder}/clone`, 'symbolic-ref', 'HEAD'), 'refs/heads/trunk')
   })
 
-  it('go to the clone_url wherever the listener is mounted', async () => {
+  it('use the clone_url where the listener is mounted under a prefix', async () => {
     const mounted = await startGit(
       {},
       { mount: (handler) => express().use('/forge', handler), prefix: '/forge' },
@@ -126,7 +126,7 @@ const line = (text: string) => (text.length + 4).toString(16).padStart(4, '0') +
 describe('The protocol', () => {
   const wish = () => `${line(`want ${head}\n`)}0000${line('done\n')}`
 
-  it('takes a request that is packed', async () => {
+  it('accepts a compressed request', async () => {
     for (const name of ['gzip', 'x-gzip']) {
       const answer = await post('upload-pack', gzipSync(wish()), { 'content-encoding': name })
       assert.equal(answer.status, 200)
@@ -142,19 +142,29 @@ describe('The protocol', () => {
     status: number
   }[] = [
     {
-      what: 'is not packed as it says',
+      what: 'is not compressed as its header says',
       body: () => 'plain',
       headers: { 'content-encoding': 'gzip' },
       status: 400,
     },
     {
-      what: 'is cut short',
+      what: 'is truncated',
       body: () => gzipSync('0'.repeat(9999)).subarray(0, 20),
       headers: { 'content-encoding': 'gzip' },
       status: 400,
     },
-    { what: 'is packed otherwise', body: () => 'x', headers: { 'content-encoding': 'br' }, status: 415 },
-    { what: 'is of another type', body: () => 'x', headers: { 'content-type': 'text/plain' }, status: 415 },
+    {
+      what: 'is compressed with an unsupported encoding',
+      body: () => 'x',
+      headers: { 'content-encoding': 'br' },
+      status: 415,
+    },
+    {
+      what: 'has another content type',
+      body: () => 'x',
+      headers: { 'content-type': 'text/plain' },
+      status: 415,
+    },
   ]
   for (const { what, body, headers, status } of bad)
     it(`answers ${status} to a request that ${what}`, async () => {
@@ -163,13 +173,13 @@ describe('The protocol', () => {
       assert.match(await answer.text(), /^[a-z].+\n$/)
     })
 
-  it('says what is wrong with a wish that cannot be met, in its own words', async () => {
+  it('reports the error of git for an object that does not exist', async () => {
     const answer = await post('upload-pack', `${line(`want ${'1'.repeat(40)}\n`)}0000${line('done\n')}`)
     assert.equal(answer.status, 200)
     assert.match(await answer.text(), /ERR upload-pack: not our ref/)
   })
 
-  it('tells old clients that only the smart protocol is spoken', async () => {
+  it('tells old clients that only the smart protocol is supported', async () => {
     for (const query of ['', '?service=git-upload-archive', '?service=../../x']) {
       const answer = await fetch(`${allot.base}/alice/demo.git/info/refs${query}`)
       assert.equal(answer.status, 403)
@@ -177,7 +187,7 @@ describe('The protocol', () => {
     }
   })
 
-  it('answers 405 to another method, and to pages of other origins what the option says', async () => {
+  it('answers 405 to other methods, and applies the option cors', async () => {
     const answer = await fetch(`${allot.base}/alice/demo.git/git-upload-pack`)
     assert.equal(answer.status, 405)
     assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
@@ -198,7 +208,7 @@ describe('The protocol', () => {
     }
   })
 
-  it('is off where the option says so, and the host serves the path itself', async () => {
+  it('can be turned off, and the host then serves the path itself', async () => {
     const off = await startGit({ git: { http: false } })
     try {
       assert.equal((await fetch(`${off.base}/alice/demo.git/info/refs?service=git-upload-pack`)).status, 404)

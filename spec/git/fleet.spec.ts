@@ -8,7 +8,7 @@ import { bytesIn, startGit } from './served.ts'
 
 const [HOUR, DAY] = [3600, 24 * 3600]
 
-/** What a push leaves whose server is killed before it has counted it. */
+/** Leaves an entry in the push journal, as a server does that is killed before it counts a push. */
 const begun = async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const driver = { ...memory(), shared: true }
@@ -32,7 +32,7 @@ const begun = async (t: TestContext) => {
   return { leave, counted, there: bytesIn(folder) }
 }
 
-it('A push that another process has left uncounted is counted within an hour, once a day has passed', async (t) => {
+it('counts a push that another process left uncounted, within an hour after a day has passed', async (t) => {
   const { leave, counted, there } = await begun(t)
   assert.notEqual(await counted(), there)
   await leave(DAY + 1)
@@ -42,7 +42,7 @@ it('A push that another process has left uncounted is counted within an hour, on
   assert.equal(await counted(), there)
 })
 
-it('A push that may still be under way is left to whoever began it', async (t) => {
+it('does not count a push that may still be in progress in another process', async (t) => {
   const { leave, counted, there } = await begun(t)
   await leave(HOUR)
   const before = await counted()

@@ -9,20 +9,20 @@ import { createSender } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
-/** `ALLOT_KILLS=100` for more. */
+/** Number of rounds; set ALLOT_KILLS for more. */
 const ROUNDS = Number(process.env.ALLOT_KILLS ?? 3)
 const CLIENTS = 3
 
 interface Client {
   checkout: string
   branch: string
-  /** What the server has said that it has. */
+  /** The last acknowledged commit. */
   acknowledged: string | undefined
-  /** What it may have besides. */
+  /** A commit whose push was not acknowledged; the server may have it. */
   tried: string | undefined
 }
 
-/** Pushes one commit after another until the server is gone. */
+/** Pushes one commit after another until the server is killed. */
 const pushOn = async (client: Client, url: string, isOver: () => boolean): Promise<void> => {
   while (!isOver()) {
     client.tried = await commit(client.checkout, { big: randomBytes(200_000) })
@@ -34,7 +34,7 @@ const pushOn = async (client: Client, url: string, isOver: () => boolean): Promi
 const assertSound = async (server: Served, data: string, token: string, clients: Client[]): Promise<void> => {
   const { body } = await createSender(server.api)('GET', '/user/quota', { token })
   const repositories = join(data, 'repositories')
-  // Beside the shards lies git's check of pushes.
+  // The folder beside the shards contains the hook.
   const [shard] = readdirSync(repositories).filter((name) => /^[0-9a-f]{2}$/.test(name)) as [string]
   const stored = bytesIn(join(repositories, shard))
   assert.equal(body.used.size.repos.public, stored, 'what is counted is what lies there')
@@ -45,12 +45,12 @@ const assertSound = async (server: Served, data: string, token: string, clients:
     const found = await attempt(folder, ['rev-parse', '--verify', '--quiet', `refs/heads/${client.branch}`])
     const there = found.code === 0 ? found.out.trim() : undefined
     assert.ok(there === client.acknowledged || there === client.tried, `${client.branch}: ${there}`)
-    // What is there now must stay.
+    // The present references must survive the next round.
     client.acknowledged = there
   }
 }
 
-it(`a server that is killed while ${CLIENTS} clients push keeps what it acknowledged, and counts what lies there`, async () => {
+it(`keeps acknowledged pushes and counts the files on disk, when the server is killed while ${CLIENTS} clients push`, async () => {
   const data = temporaryDirectory()
   const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
   const token = out.trim()

@@ -27,7 +27,7 @@ after(() => allot.stop())
 
 const resource = async (path: string) => (await allot.as(alice, 'GET', `/repos/${path}`)).body
 
-/** A repository on the server with one commit, and the checkout that it came from. */
+/** A repository on the server with one commit, and a checkout of it. */
 const pushed = async (name: string, more = {}) => {
   const path = await allot.repository(alice, name, more)
   const checkout = await aCheckout()
@@ -37,7 +37,7 @@ const pushed = async (name: string, more = {}) => {
 }
 
 describe('git push', () => {
-  it('fills an empty repository, which is counted when git is done', async () => {
+  it('fills an empty repository, whose size is counted afterwards', async () => {
     const path = await allot.repository(alice, 'filled')
     assert.equal((await resource(path)).empty, true)
     const checkout = await aCheckout({ big: randomBytes(300_000), 'späte Datei': 'ü' })
@@ -51,7 +51,7 @@ describe('git push', () => {
     assert.equal(await git(`${clones}/one`, 'rev-parse', 'HEAD'), await git(checkout, 'rev-parse', 'HEAD'))
   })
 
-  it('tells the host afterwards, whose failure it survives', async () => {
+  it('notifies the host afterwards, whose failure has no effect on the push', async () => {
     pushes.length = 0
     const { path, checkout } = await pushed('told', { auto_init: false })
     const first = await git(checkout, 'rev-parse', 'HEAD')
@@ -73,7 +73,7 @@ describe('git push', () => {
     assert.equal(pushes.at(-1)!.size, bytesIn(await allot.folderOf(path)))
   })
 
-  it('takes tags, other branches, a forced change and deletions, each counted', async () => {
+  it('accepts tags, branches, forced changes and deletions, and counts each', async () => {
     const { checkout } = await pushed('changing')
     await git(checkout, 'tag', '--annotate', '--message', 'a tag', 'v1')
     await git(checkout, 'push', '--quiet', 'origin', 'v1', 'main:side')
@@ -90,7 +90,7 @@ describe('git push', () => {
     )
   })
 
-  it('of a branch that nobody has named makes that the default, when it is the first', async () => {
+  it('makes the first branch the default when the configured default does not exist', async () => {
     const path = await allot.repository(alice, 'named')
     const checkout = await aCheckout()
     await git(checkout, 'tag', 'v0')
@@ -108,7 +108,7 @@ describe('git push', () => {
     )
   })
 
-  it('clones check out the default branch that the API has set', async () => {
+  it('is followed by clones that check out the default branch set by the API', async () => {
     const { path, checkout } = await pushed('switched')
     await git(checkout, 'push', '--quiet', 'origin', 'main:a-rather-long-name')
     const { status } = await allot.as(alice, 'PATCH', `/repos/${path}`, {
@@ -124,7 +124,7 @@ describe('git push', () => {
     assert.match(refused.err, /refusing to delete the current branch/)
   })
 
-  it('of a pack keeps it as it is, and of a few objects a file each', async () => {
+  it('stores a large pack as a pack, and a few objects as a file each', async () => {
     const { path, checkout } = await pushed('packed')
     const folder = await allot.folderOf(path)
     assert.match(await git(folder, 'count-objects', '-v'), /count: 3\n[\s\S]*packs: 0/)
@@ -134,7 +134,7 @@ describe('git push', () => {
     await allot.assertCounted('alice')
   })
 
-  it('of one more of many small objects has them packed, which is counted too', async () => {
+  it('starts git gc when there are many loose objects, and counts the result', async () => {
     const { path, checkout } = await pushed('scattered')
     const folder = await allot.folderOf(path)
     scatter(folder)
@@ -146,12 +146,12 @@ describe('git push', () => {
     await git(temporaryDirectory(), 'clone', '--quiet', urlFor(allot, path))
   })
 
-  it('that nobody changed anything with says so and is fine', async () => {
+  it('succeeds when everything is up to date', async () => {
     const { checkout } = await pushed('same')
     assert.match((await attempt(checkout, ['push', 'origin', 'main'])).err, /up-to-date/)
   })
 
-  it('of objects that are not sound is refused, and leaves nothing behind', async () => {
+  it('refuses malformed objects, and leaves nothing', async () => {
     const { checkout } = await pushed('unsound')
     await allot.assertCounted('alice')
     const before = (await allot.allot.quota.info('alice')).used.size.repos.public
@@ -168,7 +168,7 @@ describe('git push', () => {
   })
 })
 
-/** Objects in the one folder that git looks into to see whether there are too many. */
+/** Objects in the folder by which git estimates the number of loose objects. */
 const scatter = (folder: string): void => {
   mkdirSync(join(folder, 'objects/17'), { recursive: true })
   for (let at = 0, found = 0; found < 30; at++) {

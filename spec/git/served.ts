@@ -9,9 +9,9 @@ import { git } from './client.ts'
 export interface ServedGit extends TestServer {
   /** The folder of a repository on the server. */
   folderOf(path: string): Promise<string>
-  /** A new repository of a person, without a commit. */
+  /** Creates an empty repository. @returns its path */
   repository(owner: Person, name: string, more?: object): Promise<string>
-  /** What the server counts for an owner is what lies on its disk, and git finds nothing wrong in any repository. */
+  /** Asserts that the counted sizes match the disk, and that `git fsck` succeeds in every repository. */
   assertCounted(...owners: string[]): Promise<void>
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { git } from './client.ts'
 
-/** The objects that a commit leads to, as a push sends them. */
+/** A pack of all objects that a commit reaches. */
 const packOf = (checkout: string, commit: string): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const child = spawn('git', ['pack-objects', '--stdout', '--revs', '--quiet'], { cwd: checkout })
@@ -18,7 +18,7 @@ export const pktLine = (text: string): string =>
 
 const NONE = '0'.repeat(40)
 
-/** What git sends to make a branch. */
+/** The request body of a push that creates a branch. */
 export const pushBody = async (checkout: string, branch: string): Promise<Buffer> => {
   const commit = await git(checkout, 'rev-parse', 'HEAD')
   const command = `${NONE} ${commit} refs/heads/${branch}\0 report-status side-band-64k agent=spec`
@@ -26,15 +26,15 @@ export const pushBody = async (checkout: string, branch: string): Promise<Buffer
 }
 
 export interface Begun {
-  /** Sends the rest and reads the answer. */
+  /** Sends the rest and reads the response. */
   finish(): Promise<{ status: number; text: string }>
-  /** Goes away without a word. */
+  /** Closes the connection. */
   vanish(): void
-  /** How it came to an end that nobody asked for. */
+  /** Resolves with the error code when the connection fails. */
   readonly broken: Promise<string>
 }
 
-/** A push of which half is sent, until the spec says how it goes on. */
+/** Sends half of a push, and waits. */
 export const beginPush = async (url: string, token: string, body: Buffer): Promise<Begun> => {
   const half = Math.floor(body.length / 2)
   const headers = {
@@ -62,7 +62,7 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
   }
 }
 
-/** Tries until it holds. */
+/** Polls until a condition holds. */
 export const eventually = async (holds: () => unknown, timeouts = 10_000): Promise<void> => {
   const until = performance.now() + timeouts
   while (!(await holds())) {

@@ -16,7 +16,7 @@ import { beginPush, eventually, pktLine, pushBody } from './slow-push.ts'
 
 const large = () => aCheckout({ big: randomBytes(400_000) })
 
-/** Nothing is under way and nothing is left to count. */
+/** Number of entries in the push journal. */
 const notesIn = (driver: StorageDriver): Promise<number> =>
   driver.read(async (tx) => {
     let found = 0
@@ -40,7 +40,7 @@ const scene = async (options: Partial<AllotOptions> = {}, driver = memory()): Pr
   return { allot, driver, alice, url: (path) => `${allot.base}/${path}.git` }
 }
 
-describe('While a push is on its way', () => {
+describe('During a push', () => {
   let on: Scene
   before(async () => {
     on = await scene()
@@ -55,7 +55,7 @@ describe('While a push is on its way', () => {
     return { path, folder, push }
   }
 
-  it('its objects are not counted until it is there', async () => {
+  it('its objects are not counted', async () => {
     const { push } = await begun('under-way')
     const other = await on.allot.repository(on.alice, 'other')
     await git(await aCheckout(), 'push', '--quiet', urlFor(on.allot, other, on.alice), 'main')
@@ -67,7 +67,7 @@ describe('While a push is on its way', () => {
     await on.allot.assertCounted('alice')
   })
 
-  it('a client that goes away leaves nothing behind', async () => {
+  it('a disconnected client leaves nothing', async () => {
     const { folder, push } = await begun('left')
     push.vanish()
     await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
@@ -75,7 +75,7 @@ describe('While a push is on its way', () => {
     assert.equal(await git(folder, 'count-objects'), '0 objects, 0 kilobytes')
   })
 
-  it('the repository may get another name, and be given to others, who are then counted for it', async () => {
+  it('the repository may be renamed and transferred, and the new owner is charged', async () => {
     const { path, push } = await begun('moving')
     await on.allot.as(on.alice, 'POST', '/orgs', { username: 'acme' })
     assert.equal((await on.allot.as(on.alice, 'PATCH', `/repos/${path}`, { name: 'moved' })).status, 200)
@@ -97,7 +97,7 @@ describe('While a push is on its way', () => {
     await on.allot.assertCounted('alice')
   })
 
-  it('others push too: each is kept, or told why not', async () => {
+  it('other clients may push: each push is stored or refused with a reason', async () => {
     const path = await on.allot.repository(on.alice, 'many')
     const checkouts = await Promise.all(Array.from({ length: 6 }, large))
     const results = await Promise.all(
@@ -116,8 +116,8 @@ describe('While a push is on its way', () => {
   })
 })
 
-describe('While a clone is on its way', () => {
-  it('the repository may be deleted, and the clone is cut off', async () => {
+describe('During a clone', () => {
+  it('the repository may be deleted, and the clone is aborted', async () => {
     const { allot, alice, url } = await scene()
     try {
       const path = await allot.repository(alice, 'cloned')
@@ -141,7 +141,7 @@ describe('While a clone is on its way', () => {
 })
 
 describe('The limits', () => {
-  it('answer 503 to more at once than may be, and say when to come again', async () => {
+  it('answer 503 with Retry-After when too many requests run at once', async () => {
     const { allot, alice, url } = await scene({ git: { atOnce: 1 } })
     try {
       const path = await allot.repository(alice, 'one')
@@ -162,7 +162,7 @@ describe('The limits', () => {
     ['idle', { idle: 200 }],
     ['deadline', { deadline: 300 }],
   ] as const)
-    it(`end what takes longer than git.${option}`, async () => {
+    it(`stop a push that exceeds git.${option}`, async () => {
       const { allot, driver, alice, url } = await scene({ git })
       try {
         const path = await allot.repository(alice, 'slow')
@@ -178,7 +178,7 @@ describe('The limits', () => {
       }
     })
 
-  it('refuse a push of more than git.largestPush, and keep nothing of it', async () => {
+  it('refuse a push larger than git.largestPush, and leave nothing', async () => {
     const { allot, alice } = await scene({ git: { largestPush: '100 KiB' } })
     try {
       const path = await allot.repository(alice, 'bounded')
@@ -198,8 +198,8 @@ describe('The limits', () => {
   })
 })
 
-describe('A store that fails', () => {
-  /** Takes the writes that are left, then none until it is told to. */
+describe('A failure of the store', () => {
+  /** A driver that fails after a number of writes, until it is reset. */
   const failing = (driver: StorageDriver) => {
     const state = { left: Number.POSITIVE_INFINITY }
     const write: StorageDriver['write'] = (work) =>
@@ -224,12 +224,12 @@ describe('A store that fails', () => {
     }
   })
 
-  it('when the push is to be counted fails it, and the next one counts both', async () => {
+  it('when a push is counted fails the push, and the next one counts both', async () => {
     const { state, driver } = failing(memory())
     const { allot, alice } = await scene({}, driver)
     try {
       const path = await allot.repository(alice, 'uncounted')
-      // A number for a note is claimed by the block.
+      // One write reserves a block of numbers for the journal.
       await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
       const checkout = await large()
       state.left = 1
@@ -245,8 +245,8 @@ describe('A store that fails', () => {
   })
 })
 
-describe('A git that is not there', () => {
-  it('is a 503 that says so', async () => {
+describe('A missing git', () => {
+  it('is reported with 503', async () => {
     const git = join(temporaryDirectory(), 'git')
     symlinkSync(execFileSync('which', ['git'], { encoding: 'utf8' }).trim(), git)
     const { allot, alice, url } = await scene({ repositories: { directory: temporaryDirectory(), git } })

@@ -11,7 +11,7 @@ import { type ServedGit, startGit } from './served.ts'
 let allot: ServedGit
 let alice: Person
 let folder: string
-/** Objects of branches and tags that were deleted or moved, and some that are reachable, though no tip. */
+/** Objects of deleted or moved branches and tags, and reachable ones that are not tips. */
 const gone: Record<string, string> = {}
 const kept: Record<string, string> = {}
 const url = (who?: Person) => urlFor(allot, 'alice/demo', who)
@@ -62,7 +62,7 @@ const fetched = async (version: number, object: string) => {
 const line = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text
 const [FLUSH, DELIMITER] = ['0000', '0001']
 
-/** What git-upload-pack answers to bytes that no git sends, too. */
+/** Sends any bytes to git-upload-pack. @returns the response */
 const answer = async (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> => {
   const sent = await fetch(`${allot.base}/alice/demo.git/git-upload-pack`, {
     method: 'POST',
@@ -80,13 +80,13 @@ const inV2 = (...wants: string[]) =>
     V2,
   )
 
-describe('An object that no branch or tag leads to', () => {
-  it('lies on the disk all the same, so that the ones below prove something', async () => {
+describe('An object that no branch or tag reaches', () => {
+  it('is still on the disk, which the tests below presume', async () => {
     for (const object of Object.values(gone)) await git(folder, 'cat-file', '-e', object)
   })
 
   for (const version of VERSIONS)
-    it(`is not given to git fetch by its name (version ${version})`, async () => {
+    it(`is not sent to git fetch by its id (version ${version})`, async () => {
       for (const [what, object] of Object.entries(gone)) {
         const { code, err } = await fetched(version, object)
         assert.notEqual(code, 0, what)
@@ -94,7 +94,7 @@ describe('An object that no branch or tag leads to', () => {
       }
     })
 
-  it('is not given to any request, however it is written', async () => {
+  it('is not sent to any request, in any spelling', async () => {
     const tip = await git(folder, 'rev-parse', 'refs/heads/main')
     for (const object of Object.values(gone)) {
       const want = line(`want ${object}\n`)
@@ -120,7 +120,7 @@ describe('An object that no branch or tag leads to', () => {
     }
   })
 
-  it('is what is refused, and nothing else is: every object of the repository, in both versions', async () => {
+  it('is refused, and every reachable object is sent, in both versions', async () => {
     const listed = async (...words: string[]) =>
       (await git(folder, ...words)).split('\n').map((one) => one.split(' ')[0]!)
     const all = await listed('cat-file', '--batch-all-objects', '--batch-check')
@@ -135,13 +135,13 @@ describe('An object that no branch or tag leads to', () => {
       assert.match(await inV2(...reachable, object), /^[0-9a-f]{4}ERR upload-pack: not our ref/)
   })
 
-  it('is refused also where the repository is packed and has a bitmap', async () => {
+  it('is refused in a packed repository with a bitmap, too', async () => {
     await git(folder, 'gc', '--quiet')
     for (const object of Object.values(gone)) assert.match(await inV2(object), /not our ref/)
     for (const object of Object.values(kept)) assert.match(await inV2(object), /PACK/)
   })
 
-  it('is given once a branch leads to it again', async () => {
+  it('is sent once a branch reaches it again', async () => {
     await git(folder, 'update-ref', 'refs/heads/back', gone.commit!)
     for (const what of ['commit', 'parent', 'tree', 'blob']) assert.match(await inV2(gone[what]!), /PACK/)
     for (const what of ['overwritten', 'tag']) assert.match(await inV2(gone[what]!), /not our ref/)
@@ -187,9 +187,9 @@ describe('The old value of a branch or tag that was packed and then moved', () =
     await change(present, 'new')
   })
 
-  it('is not given, though git leaves it in packed-refs, and the present one is', isRefused)
+  it('is not sent although it is in packed-refs, and the present value is sent', isRefused)
 
-  it('is not given either where more references have files of their own than are looked at', async () => {
+  it('is not sent when there are more loose references than are read', async () => {
     const main = await git(folder, 'rev-parse', 'refs/heads/main')
     await mkdir(join(folder, 'refs/heads/a'), { recursive: true })
     for (let at = 0; at < 501; at++) await writeFile(join(folder, `refs/heads/a/${at}`), `${main}\n`)
@@ -197,7 +197,7 @@ describe('The old value of a branch or tag that was packed and then moved', () =
     await rm(join(folder, 'refs/heads/a'), { recursive: true })
   })
 
-  it('is not given for the lock of a push that has not ended', async () => {
+  it('is not sent because of the lock file of an unfinished push', async () => {
     const lock = join(folder, 'refs/heads/coming.lock')
     await writeFile(lock, `${moved[REFS[0]!]}\n`)
     await isRefused()
@@ -205,9 +205,9 @@ describe('The old value of a branch or tag that was packed and then moved', () =
   })
 })
 
-describe('An object that a branch or a tag leads to', () => {
+describe('An object that a branch or a tag reaches', () => {
   for (const version of VERSIONS) {
-    it(`is given to git fetch by its name, tip or not (version ${version})`, async () => {
+    it(`is sent to git fetch by its id (version ${version})`, async () => {
       for (const [what, object] of Object.entries(kept)) {
         const { code, err } = await fetched(version, object)
         assert.equal(code, 0, `${what}: ${err}`)
@@ -215,7 +215,7 @@ describe('An object that a branch or a tag leads to', () => {
     })
 
     for (const filter of ['blob:none', 'tree:0', 'blob:limit=2'])
-      it(`comes to a partial clone when it is needed (version ${version}, ${filter})`, async () => {
+      it(`is sent to a partial clone on demand (version ${version}, ${filter})`, async () => {
         const clone = `${temporaryDirectory()}/clone`
         const words = ['-c', `protocol.version=${version}`, 'clone', '--quiet', `--filter=${filter}`]
         await git(temporaryDirectory(), ...words, url(), clone)

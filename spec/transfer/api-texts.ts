@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { SCOPES } from '../../lib/accounts/tokens.ts'
 import { subjects } from '../../lib/quota/subjects.ts'
 
-/** Any text. Few are drawn often, so that records meet in indexes and counts. */
+/** Any text; a few occur often, so that records share index entries and counts. */
 export const text = fc.oneof(
   fc.constantFrom('a', 'A', 'b', '', '\u0000', '\n', '"\\', '\u2028', 'ß', '🦉'),
   fc.string({ unit: 'grapheme', maxLength: 12 }),
@@ -19,7 +19,7 @@ const upperHex = (length: number) => hex(length).map((one) => one.toUpperCase())
 const name = fc.constantFrom('a', 'A', 'b', 'c.d', 'e-f', 'x_y')
 const uuid = fc.uuid()
 
-/** By `collection.member`: texts that the API takes where it does not take any. */
+/** By `collection.member`: valid texts, where the API restricts them. */
 export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'account.name': name,
   'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),

@@ -29,7 +29,7 @@ const filesOnDisk = ({ files: { directory } }: Ground): number => {
   }
 }
 
-/** The same export with other lines, sealed again. */
+/** The export with changed lines and a valid last line. */
 const changed = (bytes: Buffer, change: (lines: string[]) => string[]): Buffer => {
   const lines = bytes.toString('utf8').trimEnd().split('\n').slice(0, -1)
   const body = change(lines).map((line) => `${line}\n`)
@@ -40,8 +40,8 @@ const changed = (bytes: Buffer, change: (lines: string[]) => string[]): Buffer =
 const isFile = (line: string) => line.startsWith('{"file":')
 const isWhole = (line: string) => isFile(line) && line.includes('"whole"')
 
-describe('Files', () => {
-  it('come along, byte for byte, and are counted as before', async () => {
+describe('Imported files', () => {
+  it('have the same bytes and are counted as before', async () => {
     const { bytes, repository } = await filled()
     const ground = aGround()
     await into(ground, bytes)
@@ -87,7 +87,7 @@ describe('Files', () => {
     ['another area', (lines) => [...lines, '{"file":["etc",9,"abcdef"],"whole":true}'], /line \d+:/],
   ]
   for (const [what, change, error] of wrong)
-    it(`are refused with ${what}, and nothing is kept`, async () => {
+    it(`are refused with ${what}, and nothing is left`, async () => {
       const { bytes } = await filled()
       const ground = aGround()
       await assert.rejects(into(ground, changed(bytes, change)), { message: error, code: 'invalid' })
@@ -96,7 +96,7 @@ describe('Files', () => {
       ground.clear()
     })
 
-  it('that nobody sends whole leave nothing, and another import begins anew', async () => {
+  it('of an interrupted import leave nothing, and another import starts over', async () => {
     const { bytes } = await filled()
     const ground = aGround()
     async function* broken() {

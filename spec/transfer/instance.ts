@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { createSender, type TestServer } from '../support/test-server.ts'
 
-/** Links in answers must not tell one server from another. */
+/** The same for all servers, so that links in responses are equal. */
 export const BASE = 'http://allot.example.test'
 
 const quiet = { error: () => undefined, info: () => undefined }
@@ -22,7 +22,7 @@ export interface Served {
   stop(): Promise<void>
 }
 
-/** A started server on whatever is in the store. */
+/** Starts a server on a store. */
 export const serve = async (options: AllotOptions): Promise<Served> => {
   const allot = await createAllot({ baseUrl: BASE, log: quiet, ...options })
   const server = createServer(allot.handler)
@@ -40,7 +40,7 @@ export const serve = async (options: AllotOptions): Promise<Served> => {
   }
 }
 
-/** What an export writes, as one piece. */
+/** The bytes of an export. */
 export const exported = async (allot: Pick<Allot, 'export'>): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   await allot.export(async (bytes) => void chunks.push(bytes))
@@ -66,7 +66,7 @@ export const git = (...args: string[]): string =>
     },
   })
 
-/** A commit, a branch, a tag, a note and a file that does not fit into one part of a bundle. */
+/** Pushes a commit, a branch, a tag, a note, and a file larger than one part of a bundle. */
 export const pushInto = (bare: string): void => {
   const work = temporaryDirectory()
   try {
@@ -84,7 +84,7 @@ export const pushInto = (bare: string): void => {
   }
 }
 
-/** What people have by heart, so that one can see whether it still works. */
+/** Passwords and tokens, which must still work after an import. */
 export interface Secrets {
   root: string
   ann: string
@@ -92,7 +92,7 @@ export interface Secrets {
   password: string
 }
 
-/** Issues that are open, closed and gone, comments, releases of every kind, and attachments on each. */
+/** Open, closed and deleted issues, comments, all kinds of releases, and attachments. */
 const contents = async (
   { issues, comments, releases, attachments }: Allot['hosting'],
   ann: { id: number; admin: boolean },
@@ -111,8 +111,8 @@ const contents = async (
   }
 }
 
-/** An instance with something of everything. */
-/** As if the clock had been put back. */
+/** Creates an instance with every kind of record. */
+/** Sets the clock back. */
 const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void> => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() - days * 86_400_000 })
   try {

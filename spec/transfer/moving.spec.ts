@@ -37,11 +37,11 @@ const DRIVERS: [name: string, make: () => StorageDriver, asked: readonly Who[]][
   ['memory', memory, ['ann', 'narrow']],
 ]
 
-/** How many questions each gets an answer to at least, so that this is no comparison of refusals. */
+/** The least number of successful responses for each viewer: a comparison of refusals proves nothing. */
 const ENOUGH: Record<Who, number> = { root: 200, ann: 150, narrow: 50, nobody: 30 }
 
 for (const [name, make, asked] of DRIVERS)
-  describe(`An instance that is moved into a store of the driver ${name}`, () => {
+  describe(`An instance that is imported into a store of the driver ${name}`, () => {
     const directory = join(folder, `${name}-repositories`)
     const driver = make()
     let copy: Served
@@ -52,40 +52,40 @@ for (const [name, make, asked] of DRIVERS)
     })
     after(() => copy.stop())
 
-    it('has the same records, indexes, counts and sequences, to the byte', async () => {
+    it('has the same bytes of records, indexes, counts and sequences', async () => {
       assert.deepEqual(await contentOf(driver), await contentOf(source.driver))
     })
 
-    it('is one whose every count agrees with a recount', async () => {
+    it('passes verify', async () => {
       assert.deepEqual((await copy.allot.verify()).named, [])
     })
 
     for (const who of asked)
-      it(`answers every question of ${who} alike`, async () => {
+      it(`sends the same responses to ${who}`, async () => {
         const token = who === 'nobody' ? undefined : secrets[who]
         const answers = await walk(original, token)
         assert.ok([...answers.values()].filter(({ status }) => status === 200).length >= ENOUGH[who])
         assert.deepEqual(await walk(copy, token), answers)
       })
 
-    it('takes the same passwords and tokens, and no others', async () => {
+    it('accepts the same passwords and tokens, and no others', async () => {
       const { status } = await copy.ask('GET', '/user', { headers: basic('ann', secrets.password) })
       assert.equal(status, 200)
       assert.equal((await copy.ask('GET', '/user', { headers: basic('ann', 'wrong') })).status, 401)
       assert.equal((await copy.ask('GET', '/user', { token: secrets.narrow })).body.login, 'Ann')
     })
 
-    it('has the same attachments, byte for byte', async () => {
+    it('has the same bytes of attachments', async () => {
       for (const who of [original, copy]) {
         const { body } = await who.ask('GET', '/repos/ann/hall/issues/1', { token: secrets.ann })
         const { pathname } = new URL(body.assets[0].browser_download_url)
-        // What is asked for in parts counts as no download.
+        // A request with a range is not counted as a download.
         const headers = { range: 'bytes=0-' }
         assert.equal(await (await fetch(new URL(pathname, who.api), { headers })).text(), 'attached')
       }
     })
 
-    it('has the same git data, and nothing that git complains about', () => {
+    it('has the same git data, which passes git fsck', () => {
       for (const id of [1, 2, 3]) {
         const [one, other] = [folderOf(source.directory, id), folderOf(directory, id)]
         for (const query of [['for-each-ref'], ['rev-list', '--objects', '--all'], ['symbolic-ref', 'HEAD']])
@@ -97,7 +97,7 @@ for (const [name, make, asked] of DRIVERS)
     })
   })
 
-describe('An instance that was moved', () => {
+describe('An imported instance', () => {
   const directory = join(folder, 'twin')
   const moved = async () => {
     const driver = memory()
@@ -106,7 +106,7 @@ describe('An instance that was moved', () => {
     return serve(kept)
   }
 
-  it('is exported again as the same lines', async () => {
+  it('is exported as the same lines', async () => {
     const lines = (text: Buffer) =>
       text
         .toString()
@@ -117,7 +117,7 @@ describe('An instance that was moved', () => {
     await copy.stop()
   })
 
-  it('goes on with its numbers', async () => {
+  it('continues its sequences', async () => {
     const copy = await moved()
     const made = await copy.ask('POST', '/user/repos', { token: secrets.ann, body: { name: 'next' } })
     assert.equal(made.status, 201)

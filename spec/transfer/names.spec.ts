@@ -18,7 +18,7 @@ type Record_ = { [member: string]: unknown }
 const UUID = '0c9ee0ab-3a6c-4cd5-8d3f-2a6b1c0d9e8f'
 const [MD5, SHA1, SHA256, SHA512] = [32, 40, 64, 128].map((length) => 'a'.repeat(length)) as string[]
 
-/** Of collections that the instance has no record of. */
+/** Records of collections that the instance lacks. */
 const MORE: Record<string, Record_> = {
   migrated: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },
@@ -32,7 +32,7 @@ const MORE: Record<string, Record_> = {
   },
 }
 
-/** A record of each collection that has texts, as an instance writes it. */
+/** A record of each collection with texts, as an export contains it. */
 const samples = new Map<string, Record_>(Object.entries(MORE))
 let lines: string[]
 const folder = temporaryDirectory()
@@ -62,7 +62,7 @@ const refusal = (collection: string, change: Record_): string => {
 
 const long = (count: number) => 'x'.repeat(count)
 
-/** What the API refuses, by collection and member. */
+/** Texts that the API refuses, by collection and member. */
 const REFUSED: [collection: string, change: Record_][] = [
   ...['../../x', '..', 'a/b', 'a..b', '-a', '', 'admin', 'ä', 'a\0', long(41)].map(
     (name): [string, Record_] => ['account', { name }],
@@ -118,17 +118,17 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['packageFile', { stored: '../../x' }],
 ]
 
-describe('A record that an import reads', () => {
+describe('A record of an import', () => {
   for (const [collection, change] of REFUSED) {
     const [[member, value]] = Object.entries(change) as [[string, unknown]]
     const shown = JSON.stringify(value)
-    it(`is refused as the API refuses it: ${collection}.${member} ${shown.slice(0, 40)}`, () => {
+    it(`is refused like in the API: ${collection}.${member} ${shown.slice(0, 40)}`, () => {
       assert.equal(refusal(collection, {}), '', 'the record as it was is fine')
       assert.notEqual(refusal(collection, change), '')
     })
   }
 
-  it('has no text without a limit, in whatever collection', () => {
+  it('has a limit on every text, in every collection', () => {
     const unbounded: string[] = []
     for (const { options } of collections) {
       const members = Object.entries(
@@ -144,7 +144,7 @@ describe('A record that an import reads', () => {
     assert.deepEqual(unbounded, [])
   })
 
-  it('passes when the API has made it: the export of an instance is taken', async () => {
+  it('is accepted when the API wrote it', async () => {
     const driver = memory()
     await importAllot({ driver, ...copies() }, inChunks(sealed(lines)))
   })
@@ -169,8 +169,8 @@ describe('A record that an import reads', () => {
   })
 })
 
-describe('A text that an embedding host hands over', () => {
-  it('is refused when it is longer than the API takes', async () => {
+describe('A text from an embedding host', () => {
+  it('is refused when it is longer than the API accepts', async () => {
     const allot = await createAllot({ driver: memory(), repositories: false, files: directories.files })
     const { accounts, repositories, issues, comments, releases, sshKeys, organizations } = allot.hosting
     const ann = await accounts.createUser({ name: 'ann' })
@@ -196,7 +196,7 @@ describe('A text that an embedding host hands over', () => {
 })
 
 describe('The limits of texts', () => {
-  it('are those that the routes declare', () => {
+  it('are those of the route declarations', () => {
     const all = routes as unknown as {
       operationId: string
       body?: { entries: Record<string, v.GenericSchema> }
@@ -244,7 +244,7 @@ describe('The limits of texts', () => {
 
 type Schema = v.GenericSchema & { wrapped?: Schema; item?: Schema }
 
-/** A text of 300,000 letters where the schema has a text, or a list of texts; undefined where it has none. */
+/** A text of 300,000 letters where the schema has a text or a list of texts, else undefined. */
 const textIn = (schema: Schema): unknown => {
   if (schema.wrapped !== undefined) return textIn(schema.wrapped)
   if (schema.type === 'string') return long(300_000)

@@ -27,10 +27,10 @@ type Schema = v.GenericSchema & {
 const leastOf = ({ pipe }: Schema): number =>
   Math.max(...(pipe ?? []).map((one) => (one.type === 'min_value' ? one.requirement! : leastIn(one))), -2)
 
-/** A pipe may begin with a pipe. */
+/** Pipes of a schema may be nested. */
 const leastIn = (one: object): number => ('pipe' in one ? leastOf(one as Schema) : -2)
 
-/** Anything that a schema takes, with names that the API takes. */
+/** Any value of a schema, with names that the API accepts. */
 const anyOf = (schema: Schema, path: string): fc.Arbitrary<unknown> => {
   const own = API_TEXTS[path]
   if (own !== undefined) return own
@@ -58,7 +58,7 @@ const anyOf = (schema: Schema, path: string): fc.Arbitrary<unknown> => {
   }
 }
 
-/** A member that is optional is there in some records and absent from others. */
+/** Optional members are present in some of the records. */
 const recordOf = (entries: readonly [name: string, schema: Schema][], path: string): fc.Arbitrary<unknown> =>
   fc.record(
     Object.fromEntries(
@@ -81,8 +81,8 @@ const record = fc.oneof(
   ),
 )
 
-describe('Whatever is in a store', () => {
-  it('is the same in the store that its export is imported into, to the byte', async () => {
+describe('Any content of a store', () => {
+  it('has the same bytes after export and import', async () => {
     let saved = 0
     const property = fc.asyncProperty(
       fc.array(record, { maxLength: 60, size: 'max' }),

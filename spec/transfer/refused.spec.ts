@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { exported, inChunks } from './instance.ts'
 import { sealed } from './sealed.ts'
 
-/** A small instance: every byte of its export can be tried. */
+/** A small instance, so that every byte of its export can be tested. */
 const folder = temporaryDirectory()
 const repositories = { directory: `${folder}/source` }
 const source = memory()
@@ -39,7 +39,7 @@ const rawAfter = async (driver: StorageDriver) => {
   return rawOf(driver)
 }
 
-/** Refused with these words, and the store as empty as it was. */
+/** Asserts that a file is refused with a message, and that the store stays empty. */
 const assertRefused = async (bytes: Uint8Array, words: RegExp, chunk?: number): Promise<void> => {
   const driver = memory()
   await assert.rejects(into(driver, bytes, chunk), (error: AllotError) => {
@@ -51,14 +51,14 @@ const assertRefused = async (bytes: Uint8Array, words: RegExp, chunk?: number): 
   assert.deepEqual(await rawAfter(driver), [])
 }
 
-describe('A file that was cut short', () => {
-  it('is refused, at whatever byte', async () => {
+describe('A truncated file', () => {
+  it('is refused for any length', async () => {
     for (let length = 0; length < file.length; length++)
       await assert.rejects(checkExport(inChunks(file.subarray(0, length), 4096)), AllotError, `at ${length}`)
     assert.ok((await checkExport(inChunks(file))).records > 5)
   })
 
-  it('is refused after every line, and leaves nothing', async () => {
+  it('is refused after any line, and leaves nothing', async () => {
     for (let end = file.indexOf(10); end !== -1 && end < file.length - 1; end = file.indexOf(10, end + 1)) {
       await assertRefused(file.subarray(0, end + 1), /cut short: it has \d+ whole lines/)
       await assertRefused(file.subarray(0, end), /cut short|not an export/)
@@ -66,17 +66,17 @@ describe('A file that was cut short', () => {
   })
 })
 
-describe('A file that was changed', () => {
-  it('is refused, whatever byte it is', async () => {
+describe('A changed file', () => {
+  it('is refused for any changed byte', async () => {
     for (let at = 0; at < file.length; at += 5) {
       const changed = Buffer.from(file)
       changed[at]! ^= 1 + (at % 127)
-      // The time of the first line may be any text; its checksum is what tells.
+      // Only the checksum detects a change of the time in the first line.
       await assert.rejects(checkExport(inChunks(changed)), AllotError, `at ${at}`)
     }
   })
 
-  it('is refused with a line too many, too few or in another place, and leaves nothing', async () => {
+  it('is refused with an added, a missing or a moved line, and leaves nothing', async () => {
     const lines = file.toString().trimEnd().split('\n')
     const text = (changed: string[]) => Buffer.from(`${changed.join('\n')}\n`)
     await assertRefused(text(lines.toSpliced(2, 1)), /checksum is wrong/)
@@ -135,50 +135,50 @@ describe('A file is refused, with the number of the line,', () => {
       sealed([], { schema: LAYOUT_VERSION - 1 }),
       /older Allot.*import it with the older one/,
     ],
-    ['with a line that is no JSON', sealed([anAccount, '{"collection":']), /^line 3: is not valid JSON/],
-    ['with a line that is no object', sealed(['[]', '"x"']), /^line 2: /],
-    ['with a line of no kind', sealed([{ something: 1 }]), /^line 2: /],
+    ['with a line that is not JSON', sealed([anAccount, '{"collection":']), /^line 3: is not valid JSON/],
+    ['with a line that is not an object', sealed(['[]', '"x"']), /^line 2: /],
+    ['with a line of an unknown kind', sealed([{ something: 1 }]), /^line 2: /],
     [
       'with an unknown collection',
       sealed([{ collection: 'x', record: {} }]),
       /^line 2: unknown collection "x"/,
     ],
     [
-      'with a record that its schema refuses',
+      'with a record that violates its schema',
       sealed([anAccount, { collection: 'account', record: { ...account, id: 0 } }]),
       /^line 3: account: id: /,
     ],
     [
-      'with a record that lacks something',
+      'with a record without a required member',
       sealed([{ collection: 'account', record: { id: 1 } }]),
       /^line 2: account: kind: /,
     ],
     ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is in the file twice/],
     [
-      'with two of one name',
+      'with two records of the same name',
       sealed([anAccount, { collection: 'account', record: { ...account, id: 2 } }]),
       /^line 3: this account is already taken/,
     ],
-    ['with a sequence that is none', sealed([{ sequence: 'account', next: 0 }]), /^line 2: next: /],
+    ['with an invalid sequence', sealed([{ sequence: 'account', next: 0 }]), /^line 2: next: /],
     [
-      'with git data of no repository',
+      'with git data of an unknown repository',
       sealed([anAccount, head]),
       /^line 3: git data of repository 1, but the file has no record/,
     ],
     [
-      'with git data that is no bundle',
+      'with git data that is not a bundle',
       sealed([aRepository, part, head]),
       /^line 4: .*repository 1 is damaged/,
     ],
-    ['with git data that is no base64', sealed([aRepository, { ...part, part: '?' }]), /^line 3: part: /],
+    ['with git data that is not base64', sealed([aRepository, { ...part, part: '?' }]), /^line 3: part: /],
     ['with git data without a HEAD', sealed([aRepository, part]), /the HEAD of repository 1 is missing/],
     [
-      'with git data that is mixed up',
+      'with interleaved git data of two repositories',
       sealed([aRepository, part, { ...head, repository: 2 }]),
       /^line 4: the HEAD of repository 1 is missing/,
     ],
     [
-      'with a HEAD outside of the branches',
+      'with a HEAD that is not a branch',
       sealed([aRepository, { ...head, head: '../../config' }]),
       /^line 3: head: expected a branch/,
     ],
@@ -187,7 +187,7 @@ describe('A file is refused, with the number of the line,', () => {
       sealed([aRepository, { ...head, head: 'refs/heads/a..b' }]),
       /^line 3: /,
     ],
-    ['with a line without an end', Buffer.alloc(17 * 1024 * 1024, 'x'), /^line 1: is longer than/],
+    ['with a line that is too long', Buffer.alloc(17 * 1024 * 1024, 'x'), /^line 1: is longer than/],
   ]
   for (const [what, bytes, words] of REFUSED)
     it(what, async () => {
@@ -207,7 +207,7 @@ describe('A file is refused, with the number of the line,', () => {
 })
 
 describe('A store that is not empty', () => {
-  it('is refused, and stays as it is', async () => {
+  it('is refused and not changed', async () => {
     const driver = memory()
     const allot = await createAllot({ driver, repositories: false })
     await allot.hosting.accounts.createUser({ name: 'someone' })
@@ -217,7 +217,7 @@ describe('A store that is not empty', () => {
     assert.deepEqual(await rawAfter(driver), before)
   })
 
-  it('is one with nothing but a number that somebody may still use', async () => {
+  it('may contain only a reserved number', async () => {
     const driver = memory()
     const allot = await createAllot({ driver, repositories: false })
     await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))
@@ -225,7 +225,7 @@ describe('A store that is not empty', () => {
     await assert.rejects(into(driver, file), { code: 'conflict' })
   })
 
-  it('is none that was opened and never used', async () => {
+  it('is not one that was only opened', async () => {
     const driver = memory()
     await (await createAllot({ driver, repositories: false })).close()
     await into(driver, file)
@@ -240,7 +240,7 @@ describe('An import that was interrupted', () => {
     throw new Error('the network is gone')
   }
 
-  it('leaves a store that nothing opens, and that another import makes whole', async () => {
+  it('leaves a store that cannot be opened, and that another import completes', async () => {
     for (const share of [0.1, 0.5, 0.9, 1]) {
       const driver = memory()
       const given = { driver, repositories: { directory: `${folder}/interrupted` } }

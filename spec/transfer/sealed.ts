@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 
-/** Lines with a first and a last one that are right for them, as whoever forges a file would make them. */
+/** An export of any lines, with a matching first and last line. */
 export const sealed = (lines: readonly (object | string)[], first: object = {}): Buffer => {
   const begin = {
     format: 'allot-export',

@@ -16,11 +16,11 @@ import { git, inChunks, pushInto } from './instance.ts'
 const folder = temporaryDirectory()
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Entries that change in every round, among others that fill the export. */
+/** Entries that change in every round; others only fill the export. */
 const KEYS = 40
 const OTHERS = 1000
 
-/** Every entry of the ledger, in one transaction, with the size of the round. */
+/** Sets the size of every ledger entry in one transaction. */
 const round = (allot: Allot, size: number): Promise<number> =>
   allot.ledger.batch(Array.from({ length: KEYS }, (_, n) => entry(`${n * (OTHERS / KEYS)} live`, size)))
 
@@ -44,7 +44,7 @@ describe('An export while others write', () => {
     ['level', level(join(folder, 'level'))],
     ['memory', memory()],
   ] as const)
-    it(`has one moment of all, on the driver ${name}`, async () => {
+    it(`is a snapshot, on the driver ${name}`, async () => {
       const allot = await anInstance(driver, join(folder, `${name}-repositories`))
       await fill(allot)
       await round(allot, 1)
@@ -56,7 +56,7 @@ describe('An export while others write', () => {
       const seen = new Set<number>()
       await allot.export(async (bytes) => {
         chunks.push(bytes)
-        // Slower than the writer: a round at least goes by between two chunks.
+        // Waits for at least one round between two chunks.
         for (const now = rounds; rounds === now; ) await setImmediate()
         seen.add(rounds)
       })
@@ -77,7 +77,7 @@ describe('An export while others write', () => {
       await moved.close()
     })
 
-  it('has the git data of a repository that is deleted meanwhile, which goes afterwards', async () => {
+  it('contains a repository that is deleted meanwhile, whose git data is removed afterwards', async () => {
     const directory = join(folder, 'deleted')
     const allot = await anInstance(memory(), directory)
     pushInto(folderOf(directory, 1))
@@ -100,7 +100,7 @@ describe('An export while others write', () => {
     assert.match(git('-C', folderOf(copied, 1), 'log', '--oneline', 'main'), /more\n.*Initial commit/)
   })
 
-  it('lets go of what is deleted when it fails, and after a kill the next start removes it', async () => {
+  it('removes deleted repositories when it fails; after a kill, the next start removes them', async () => {
     const directory = join(folder, 'failed')
     const driver = memory()
     const allot = await anInstance(driver, directory)
@@ -117,7 +117,7 @@ describe('An export while others write', () => {
       void allot.export(async () => {
         await allot.hosting.repositories.remove(id)
         resolve()
-        // Nothing more happens in this process: it was killed.
+        // As in a killed process, nothing runs afterwards.
         await new Promise(() => undefined)
       })
     })
@@ -129,7 +129,7 @@ describe('An export while others write', () => {
 })
 
 describe('GET /admin/export', () => {
-  it('streams what allot.export writes, to administrators alone', async () => {
+  it('streams the export to administrators only', async () => {
     const driver = memory()
     const server = await start({ driver })
     try {

@@ -2,7 +2,7 @@ import { routes } from '../../lib/api/index.ts'
 import { subjects } from '../../lib/index.ts'
 import type { Served } from './instance.ts'
 
-/** What stands in the place of each parameter: things that are there, and one that is not. */
+/** Values of each path parameter: some that exist, and one that does not. */
 const VALUES: Record<string, readonly string[]> = {
   username: ['root', 'ann', 'ben', 'cleo', 'guild', 'nobody'],
   target: ['ann', 'cleo'],
@@ -45,7 +45,7 @@ const queries = ({ path, paging, query }: Declared): string[] => {
   return filled(path).flatMap((one) => asked.map((question) => one + question))
 }
 
-/** Everything that can be read over the API but the export itself. */
+/** All readable paths of the API, except the export. */
 const paths = (routes as unknown as readonly Declared[])
   .filter(({ method, path }) => method === 'GET' && path !== '/admin/export')
   .flatMap(queries)
@@ -57,7 +57,7 @@ interface Answered {
   text: string
 }
 
-/** Every answer to whoever has the token: the status, the totals, the links and the body. */
+/** All responses to a token: status, totals, links and body. */
 export const walk = async ({ ask }: Served, token: string | undefined): Promise<Map<string, Answered>> => {
   const answers = await atOnce(16, paths, async (path): Promise<[string, Answered]> => {
     const { status, text, headers } = await ask('GET', path, token === undefined ? {} : { token })
