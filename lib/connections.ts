@@ -3,24 +3,24 @@ import type { Socket } from 'node:net'
 import { addressOf, addressOfSocket } from './accounts/client-address.ts'
 
 export interface ConnectionLimits {
-  /** Of all clients together. */
-  most: number
-  /** Of one address. Behind proxies, which have all connections, it bounds the requests that are not answered yet. */
-  perAddress: number
-  /** How many reverse proxies stand in front. */
+  /** Open connections of all clients together. */
+  max: number
+  /** Open connections of one address; behind proxies, which share all connections, unanswered requests of one address. */
+  maxPerAddress: number
+  /** Number of trusted reverse proxies. */
   proxies: number
 }
 
-/** So many connections may be busy with being refused; node closes what comes then without an answer. */
-const SPARE = 100
-/** How many of them may be those of one address. */
-const SPARE_PER_ADDRESS = 20
-const FAREWELL = 1000
+/** Connections above the limit that get a 503; Node closes further ones without a response. */
+const MAX_REFUSED = 100
+const MAX_REFUSED_PER_ADDRESS = 20
+/** Milliseconds in which a refused client must have read the 503. */
+const REFUSAL_TIMEOUT_MS = 1000
 const HEADERS = ['Connection', 'close', 'Retry-After', '1', 'Content-Length', '0']
 const REFUSAL =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
 
-/** How many there are of each key; keys without any are forgotten. */
+/** Counts by key; a key whose count is 0 takes no memory. */
 const createCounts = () => {
   const counts = new Map<string, number>()
   const change = (key: string, by: number) => {
@@ -36,19 +36,19 @@ const createCounts = () => {
 }
 
 /**
- * Bounds the open connections, of all clients and of each address, in the place of node's own listener, so that no request
- * of a connection that is refused is ever carried out. Invariant: one address never holds more than its share.
+ * Limits the open connections, of all clients and of each address. Replaces Node's own listener, so that no request of a
+ * refused connection is handled. Invariant: one address never holds more than its share.
  */
-export const limitConnections = (server: Server, { most, perAddress, proxies }: ConnectionLimits): void => {
-  const serve = server.listeners('connection') as ((socket: Socket) => void)[]
+export const limitConnections = (server: Server, { max, maxPerAddress, proxies }: ConnectionLimits): void => {
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  server.maxConnections = most + SPARE
+  server.maxConnections = max + MAX_REFUSED
   const [open, refused] = [createCounts(), createCounts()]
   let total = 0
   server.on('connection', (socket) => {
     const address = addressOfSocket(socket)
-    const isSurplus = total >= most || (proxies === 0 && open.of(address) >= perAddress)
-    if (isSurplus && refused.of(address) >= SPARE_PER_ADDRESS) return void socket.destroy()
+    const isSurplus = total >= max || (proxies === 0 && open.of(address) >= maxPerAddress)
+    if (isSurplus && refused.of(address) >= MAX_REFUSED_PER_ADDRESS) return void socket.destroy()
     const counts = isSurplus ? refused : open
     counts.add(address)
     if (!isSurplus) total++
@@ -57,29 +57,29 @@ export const limitConnections = (server: Server, { most, perAddress, proxies }: 
       if (!isSurplus) total--
     })
     if (isSurplus) return refuse(socket)
-    for (const one of serve) one.call(server, socket)
+    for (const listener of listeners) listener.call(server, socket)
   })
 }
 
-/** Behind proxies, bounds the requests of each address that are not answered yet. */
+/** Limits the unanswered requests of each address, behind proxies. */
 export const limitRequests = (
   listener: RequestListener,
-  { perAddress, proxies }: ConnectionLimits,
+  { maxPerAddress, proxies }: ConnectionLimits,
 ): RequestListener => {
   if (proxies === 0) return listener
   const open = createCounts()
   return (req: IncomingMessage, res) => {
     const address = addressOf(req, proxies)
-    if (open.of(address) >= perAddress) return void res.writeHead(503, HEADERS).end()
+    if (open.of(address) >= maxPerAddress) return void res.writeHead(503, HEADERS).end()
     open.add(address)
     res.once('close', () => open.remove(address))
     listener(req, res)
   }
 }
 
-/** What the client has sent is read until it has the answer: to close at once would reset the connection under it. */
+/** Reads what the client has sent until it has the response: closing at once would reset the connection. */
 const refuse = (socket: Socket): void => {
-  const timer = setTimeout(() => socket.destroy(), FAREWELL)
+  const timer = setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT_MS)
   socket
     .on('error', () => undefined)
     .once('end', () => socket.destroy())

@@ -11,7 +11,7 @@ import { isStillSending } from './http/connection/drain.ts'
 import { count, HOUR, milliseconds, Size } from './option-types.ts'
 import { checked } from './options.ts'
 
-/** What a server puts up with from its clients. Times are milliseconds. */
+/** Limits on what clients can take of a server. Times are milliseconds. */
 export const ServerLimits = v.strictObject({
   maxHeaderSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
@@ -63,14 +63,14 @@ export const ServerLimits = v.strictObject({
   ),
 })
 export type ServerLimits = v.InferInput<typeof ServerLimits> & {
-  /** As the option of `createAllot`: how many reverse proxies stand in front. */
+  /** Number of trusted reverse proxies, as in the options of `createAllot`. */
   trustedProxies?: number
 }
 
 const Given = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
 
 /**
- * A node:http server that bounds what a client can take of it: for hosts that have no server of their own.
+ * A node:http server with limits on its clients, for hosts that have no server of their own.
  * @throws AllotError invalid for an unknown or wrong limit.
  */
 export const createLimitedServer = (listener: RequestListener, given: ServerLimits = {}): Server => {
@@ -83,14 +83,14 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
       maxHeaderSize: limits.maxHeaderSize,
       keepAliveTimeout: limits.keepAliveTimeout,
       headersTimeout,
-      // Node knows but one time for bodies of any size: they are watched below.
+      // Node has one timeout for bodies of any size; `watchBodies` replaces it.
       requestTimeout: 0,
-      // Node looks every 30 seconds otherwise, and the times above would mean little.
+      // Node checks every 30 seconds by default, later than these timeouts.
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
     },
     boundHeaders(limitRequests(watchBodies(listener, limits), connections), limits.maxHeaders),
   )
-  // One more than is taken: node drops what is over without a word, be it the Authorization header.
+  // One more than the limit: Node silently drops further headers, which may include Authorization.
   server.maxHeadersCount = limits.maxHeaders + 1
   server.setTimeout(limits.idleTimeout)
   limitConnections(server, connections)
@@ -98,15 +98,15 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
 }
 
 const connectionsIn = (limits: v.InferOutput<typeof Given>): ConnectionLimits => ({
-  most: limits.maxConnections,
-  perAddress: limits.maxConnectionsPerAddress ?? Math.ceil(limits.maxConnections / 4),
+  max: limits.maxConnections,
+  maxPerAddress: limits.maxConnectionsPerAddress ?? Math.ceil(limits.maxConnections / 4),
   proxies: limits.trustedProxies,
 })
 
 const boundHeaders =
-  (listener: RequestListener, most: number): RequestListener =>
+  (listener: RequestListener, maxHeaders: number): RequestListener =>
   (req, res) => {
-    if (req.rawHeaders.length <= 2 * most) return listener(req, res)
+    if (req.rawHeaders.length <= 2 * maxHeaders) return listener(req, res)
     res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
   }
 
@@ -123,7 +123,7 @@ const watchBodies =
     listener(req, res)
   }
 
-/** Looks now and then whether the body still comes, and fast enough: nothing is done for each byte. */
+/** Checks at intervals that a body still arrives, and fast enough, without work for each chunk. */
 const watchBody = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -144,10 +144,10 @@ const watchBody = (
   req.once('close', () => clearTimeout(timer))
 }
 
-/** The client waits for the server, and not the other way round. */
+/** Whether the client waits for the server to read. */
 const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
 
-/** What node itself does with a request that takes too long. */
+/** Responds as Node does to a request that takes too long. */
 const giveUp = ({ socket }: IncomingMessage, res: ServerResponse): void => {
   if (!res.headersSent && res.socket === socket)
     socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
