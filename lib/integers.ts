@@ -16,7 +16,8 @@ export const subtract = (left: Sum, right: Sum): Sum =>
   add(left, typeof right === 'number' ? 0 - right : -right)
 
 /** For sorting. */
-export const compare = (left: Sum, right: Sum): number => (left < right ? -1 : left > right ? 1 : 0)
+export const compare = (left: string | Sum, right: string | Sum): number =>
+  left < right ? -1 : left > right ? 1 : 0
 
 const sumOf = (exact: bigint): Sum => {
   const number = Number(exact)

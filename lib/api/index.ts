@@ -1,5 +1,6 @@
 import { adminUserRoutes } from './admin-users.ts'
-import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
+import { downloadRoutes } from './content/attachment-downloads.ts'
+import { attachmentRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
 import { registryRoutes } from './content/package-registry.ts'

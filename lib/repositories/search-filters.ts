@@ -3,7 +3,7 @@ import { canSee, type Viewer } from '../accounts/access.ts'
 import { firstIn, type SearchListing } from '../accounts/search-page.ts'
 import type { Page, Slice } from '../accounts/visible-page.ts'
 import { invalid } from '../errors.ts'
-import { add, type Sum } from '../integers.ts'
+import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema/index.ts'
@@ -128,6 +128,3 @@ const sort = (found: Repository[], { sort: by = 'alpha', descending = false }: R
   const sign = descending ? -1 : 1
   found.sort((left, right) => sign * compare(key(left), key(right)) || left.id - right.id)
 }
-
-const compare = (left: string | Sum, right: string | Sum): number =>
-  left < right ? -1 : left > right ? 1 : 0

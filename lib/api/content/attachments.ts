@@ -1,21 +1,10 @@
 import * as v from 'valibot'
-import type { Identity } from '../../accounts/identity.ts'
 import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
 import { AllotError } from '../../errors.ts'
-import {
-  checkScopes,
-  Empty,
-  Forbidden,
-  fileField,
-  fileReply,
-  NotFound,
-  type StreamReply,
-  type StreamRequest,
-  ValidationError,
-} from '../../http/index.ts'
+import { Empty, Forbidden, fileField, NotFound, ValidationError } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
 import { repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
-import { reply, replyEmpty, replyPage, route, type StreamServices, stream } from '../route.ts'
+import { reply, replyEmpty, replyPage, route } from '../route.ts'
 
 export const Attachment = v.object({
   id: v.number(),
@@ -63,17 +52,25 @@ interface Target {
   scope: 'issue' | 'repository'
 }
 
-const attachmentRoutesOf = (target: Target) => {
+/** What the routes of a target share. */
+const sharedBy = (target: Target) => {
   const params = v.object({ ...repositoryParams, [target.param]: wholeNumber } as typeof repositoryParams & {
     index: typeof wholeNumber
     id: typeof wholeNumber
   })
-  const attachmentParams = v.object({ ...params.entries, attachment_id: wholeNumber })
-  const targetOf = (given: v.InferOutput<typeof params>) => target.nameOf(given[target.param])
-  const path = `/repos/{owner}/{repo}/${target.path}/assets`
+  return {
+    params,
+    where: (given: v.InferOutput<typeof params>) =>
+      [repositoryNameOf(given), target.nameOf(given[target.param])] as const,
+    path: `/repos/{owner}/{repo}/${target.path}/assets` as const,
+    read: { auth: 'optional', scope: `read:${target.scope}`, tag: target.scope } as const,
+    write: { auth: 'required', scope: `write:${target.scope}`, tag: target.scope } as const,
+  }
+}
+
+const listRoutesOf = (target: Target) => {
+  const { params, where, path, read, write } = sharedBy(target)
   const [prefix, name] = target.operation
-  const read = { auth: 'optional', scope: `read:${target.scope}`, tag: target.scope } as const
-  const write = { auth: 'required', scope: `write:${target.scope}`, tag: target.scope } as const
   return [
     route({
       ...read,
@@ -86,8 +83,7 @@ const attachmentRoutesOf = (target: Target) => {
       responses: { 200: v.array(Attachment), 404: NotFound },
       handle: async (request, { hosting }) => {
         const { user, params, page } = request
-        const at = repositoryNameOf(params)
-        const found = await hosting.attachments.list(user, at, targetOf(params), page)
+        const found = await hosting.attachments.list(user, ...where(params), page)
         return found === undefined
           ? reply(404)
           : replyPage(found, (attachment) => presentAttachment(attachment, request))
@@ -106,28 +102,34 @@ const attachmentRoutesOf = (target: Target) => {
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async (request, { hosting, maxAttachmentBytes }) => {
         const { user, params, query, body } = request
-        const at = repositoryNameOf(params)
-        if (!(await hosting.attachments.mayAdd(user, at, targetOf(params)))) return reply(404)
+        if (!(await hosting.attachments.mayAdd(user, ...where(params)))) return reply(404)
         if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
         const { name, content } = await body.file()
         const file = { name: query.name || name, content, largest: maxAttachmentBytes }
-        const added = await hosting.attachments.add(user, at, targetOf(params), file)
+        const added = await hosting.attachments.add(user, ...where(params), file)
         return reply(201, presentAttachment(added, request))
       },
     }),
+  ]
+}
+
+const attachmentRoutesOf = (target: Target) => {
+  const { params: targetParams, where, path, read, write } = sharedBy(target)
+  const [prefix, name] = target.operation
+  const params = v.object({ ...targetParams.entries, attachment_id: wholeNumber })
+  return [
     route({
       ...read,
       method: 'GET',
       path: `${path}/{attachment_id}`,
       operationId: `${prefix}Get${name}Attachment`,
       summary: `An attachment of ${target.title}`,
-      params: attachmentParams,
+      params,
       responses: { 200: Attachment, 404: NotFound },
       handle: async (request, { hosting }) => {
         const { user, params } = request
-        const { attachment_id: id } = params
-        const found = await hosting.attachments.find(user, repositoryNameOf(params), targetOf(params), id)
+        const found = await hosting.attachments.find(user, ...where(params), params.attachment_id)
         return found === undefined ? reply(404) : reply(200, presentAttachment(found, request))
       },
     }),
@@ -137,14 +139,13 @@ const attachmentRoutesOf = (target: Target) => {
       path: `${path}/{attachment_id}`,
       operationId: `${prefix}Edit${name}Attachment`,
       summary: `Give an attachment of ${target.title} another name; answers 201, as a Forgejo does`,
-      params: attachmentParams,
+      params,
       body: v.object({ name: shortText }),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async (request, { hosting }) => {
         const { user, params, body } = request
         const { attachment_id: id } = params
-        const at = repositoryNameOf(params)
-        const renamed = await hosting.attachments.rename(user, at, targetOf(params), id, body.name)
+        const renamed = await hosting.attachments.rename(user, ...where(params), id, body.name)
         return renamed === undefined ? reply(404) : reply(201, presentAttachment(renamed, request))
       },
     }),
@@ -154,80 +155,42 @@ const attachmentRoutesOf = (target: Target) => {
       path: `${path}/{attachment_id}`,
       operationId: `${prefix}Delete${name}Attachment`,
       summary: `Delete an attachment of ${target.title}`,
-      params: attachmentParams,
+      params,
       responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-      handle: async ({ user, params }, { hosting }) => {
-        const { attachment_id: id } = params
-        const at = repositoryNameOf(params)
-        return replyEmpty(await hosting.attachments.remove(user, at, targetOf(params), id))
-      },
+      handle: async ({ user, params }, { hosting }) =>
+        replyEmpty(await hosting.attachments.remove(user, ...where(params), params.attachment_id)),
     }),
   ]
 }
 
-export const attachmentRoutes = [
-  ...attachmentRoutesOf({
+const targets: readonly Target[] = [
+  {
     path: 'issues/{index}',
     param: 'index',
     nameOf: (issue) => ({ issue }),
     operation: ['issue', 'Issue'],
     title: 'an issue',
     scope: 'issue',
-  }),
-  ...attachmentRoutesOf({
+  },
+  {
     path: 'issues/comments/{id}',
     param: 'id',
     nameOf: (comment) => ({ comment }),
     operation: ['issue', 'IssueComment'],
     title: 'a comment',
     scope: 'issue',
-  }),
-  ...attachmentRoutesOf({
+  },
+  {
     path: 'releases/{id}',
     param: 'id',
     nameOf: (release) => ({ release }),
     operation: ['repo', 'Release'],
     title: 'a release',
     scope: 'repository',
-  }),
+  },
 ]
 
-type DownloadRequest = StreamRequest<Identity, 'uuid'>
-
-/** @throws AllotError not_found when the attachment does not exist or its issue or release is hidden from the client */
-const open = async ({ user, params, headers }: DownloadRequest, { hosting }: StreamServices) => {
-  // Without scopes: which scope is needed depends on the attachment, and is checked once it is found.
-  const account = user === null ? null : { id: user.id, admin: user.admin }
-  const found = await hosting.attachments.byUuid(account, params.uuid)
-  if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
-  const { attachment } = found
-  if (user !== null)
-    checkScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
-  const reply = await fileReply(headers, {
-    size: attachment.size,
-    name: attachment.name,
-    tag: attachment.uuid,
-    read: (range) => hosting.attachments.read(attachment, range),
-  })
-  return { attachment, reply }
-}
-
-/** Counts a reply with the whole file as a download. The file is sent even if the count cannot be saved. */
-const download = async (request: DownloadRequest, services: StreamServices): Promise<StreamReply> => {
-  const { attachment, reply } = await open(request, services)
-  if (reply.status === 200)
-    await services.hosting.attachments
-      .downloaded(attachment.id)
-      .catch((error) => services.onError(error, { attachment: attachment.id }))
-  return reply
-}
-
-/** The files themselves, at the `browser_download_url` of each attachment. */
-export const downloadRoutes = [
-  stream({ method: 'GET', path: '/attachments/{uuid}', handle: download }),
-  stream({
-    method: 'HEAD',
-    path: '/attachments/{uuid}',
-    handle: async (request, services) => (await open(request, services)).reply,
-  }),
-]
+export const attachmentRoutes = targets.flatMap((target) => [
+  ...listRoutesOf(target),
+  ...attachmentRoutesOf(target),
+])

@@ -75,7 +75,7 @@ interface OwnerKind {
   path: '/user/quota' | '/orgs/{org}/quota'
   /** The first word of each `operationId`. */
   prefix: 'user' | 'org'
-  /** As summaries call the owner, without and with an article. */
+  /** As summaries call the owner. */
   title: string
   scope: 'read:user' | 'read:organization'
   responses: { 404?: typeof NotFound }
@@ -83,11 +83,15 @@ interface OwnerKind {
   find(user: Identity, params: { org: string }, services: Services): Promise<Owner>
 }
 
-const quotaRoutesOf = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
-  const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
-  const list = { ...shared, paging: 'strict' } as const
+const responsesOf = ({ responses }: OwnerKind) => {
   const allowed = { ...responses, 403: Forbidden }
-  const checked = { ...allowed, 422: ValidationError }
+  return { allowed, checked: { ...allowed, 422: ValidationError } }
+}
+
+const statusRoutes = (kind: OwnerKind) => {
+  const { path, prefix, title, scope, find } = kind
+  const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
+  const { allowed, checked } = responsesOf(kind)
   return [
     route({
       ...shared,
@@ -124,6 +128,14 @@ const quotaRoutesOf = ({ path, prefix, title, scope, responses, find }: OwnerKin
         return replyExplanation(services, owner, query.subject, user.admin)
       },
     }),
+  ]
+}
+
+const usedListRoutes = (kind: OwnerKind) => {
+  const { path, prefix, title, scope, find } = kind
+  const list = { method: 'GET', auth: 'required', scope, tag: 'quota', paging: 'strict' } as const
+  const { checked } = responsesOf(kind)
+  return [
     route({
       ...list,
       path: `${path}/attachments`,
@@ -160,16 +172,16 @@ const quotaRoutesOf = ({ path, prefix, title, scope, responses, find }: OwnerKin
   ]
 }
 
-export const ownerQuotaRoutes = [
-  ...quotaRoutesOf({
+const ownerKinds: readonly OwnerKind[] = [
+  {
     path: '/user/quota',
     prefix: 'user',
     title: 'the signed-in user',
     scope: 'read:user',
     responses: {},
     find: async ({ id, username }) => ({ id, name: username }),
-  }),
-  ...quotaRoutesOf({
+  },
+  {
     path: '/orgs/{org}/quota',
     prefix: 'org',
     title: 'an organization',
@@ -182,5 +194,7 @@ export const ownerQuotaRoutes = [
         throw new AllotError('forbidden', 'Must be an organization owner')
       return organization
     },
-  }),
+  },
 ]
+
+export const ownerQuotaRoutes = ownerKinds.flatMap((kind) => [...statusRoutes(kind), ...usedListRoutes(kind)])
