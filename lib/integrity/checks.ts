@@ -1,9 +1,8 @@
-import type * as v from 'valibot'
 import type { Sum } from '../integers.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import type { WriteTransaction } from '../storage/driver.ts'
+import type { WriteTransaction } from '../storage/index.ts'
 import type { RepairAction } from './faults.ts'
-import type { Find, Lookup } from './lookups.ts'
+import type { CollectionOf, Find, Lookup } from './lookups.ts'
 
 /** What a domain derives from its records, beyond the indexes and counters that its collections declare. */
 export interface IntegrityChecks {
@@ -12,11 +11,6 @@ export interface IntegrityChecks {
   readonly recounts: readonly Recount[]
   /** Names of the collections whose records follow from others altogether: a broken one is deleted and made again. */
   readonly derivedCollections?: readonly string[]
-}
-
-/** The part of a collection that a declaration needs. */
-export interface CollectionOf<R> {
-  readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
 }
 
 /** @param repair for faults whose right state follows from other records */

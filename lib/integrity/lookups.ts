@@ -1,6 +1,11 @@
+import type * as v from 'valibot'
 import type { KeyPart } from '../records/key-codec.ts'
 import { type Job, jobs } from '../records/schema/index.ts'
-import type { CollectionOf } from './checks.ts'
+
+/** The part of a collection that a declaration needs. */
+export interface CollectionOf<R> {
+  readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
+}
 
 /** A number that is remembered of each record of a collection, for the checks of other collections. */
 export interface Lookup {
