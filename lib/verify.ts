@@ -6,7 +6,7 @@ import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords 
 import { quotaIntegrity } from './quota/integrity.ts'
 import { migrateStore } from './records/schema/migrations.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
-import type { StorageDriver } from './storage/driver.ts'
+import type { StorageDriver } from './storage/index.ts'
 
 /** The result of a check of the whole store. */
 export interface Verification {

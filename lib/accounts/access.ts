@@ -9,7 +9,7 @@ import {
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {

@@ -1,6 +1,6 @@
 import { AllotError } from '../errors.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
   membershipOf,

@@ -8,7 +8,7 @@ import {
   type Visibility,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import {
   canSee,
   existingAccount,

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
 import { type Account, accounts, type Session, sessions, tokens } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type Credential, type Identity, identityOf, unauthenticated } from './identity.ts'
 
 /** Sessions of the pages. The browser keeps the secret; the store has only its hash. */

@@ -15,7 +15,7 @@ import {
   watches,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { audienceOfAccount, audienceOfRepository, repositoryById } from './access.ts'
 
 /*

@@ -2,7 +2,7 @@ import type { Collection, IndexEntry } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Audience } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { openAudiences, type Viewer } from './access.ts'
 
 export interface Slice {

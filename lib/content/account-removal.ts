@@ -23,7 +23,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { ownsPackages } from './package-files.ts'
 
 /** @param on called after the commit with each account that was deleted, and the hash of each token that was revoked */

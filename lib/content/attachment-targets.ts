@@ -16,7 +16,7 @@ import {
   type SignedIn,
   writeAccess,
 } from '../repositories/write-access.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { commentIn } from './comments.ts'
 import { issueIn } from './issues.ts'
 import { releaseIn } from './releases.ts'

@@ -10,7 +10,7 @@ import {
   type SignedIn,
   writeAccess,
 } from '../repositories/write-access.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 import { issueIn } from './issues.ts'
 

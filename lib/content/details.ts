@@ -22,7 +22,7 @@ import {
   type PackageVersion,
   type Repository,
 } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { countOpenIssues } from './issues.ts'
 import { countReleases } from './releases.ts'
 

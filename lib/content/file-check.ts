@@ -3,7 +3,7 @@ import type { FilePlace, FileStore } from '../files/index.ts'
 import { readIfValid } from '../integrity/index.ts'
 import { decodeValue } from '../records/codec.ts'
 import { files, ledgerEntries, type StoredFile } from '../records/schema/index.ts'
-import type { StorageDriver } from '../storage/driver.ts'
+import type { StorageDriver } from '../storage/index.ts'
 import { lfsKey } from './lfs.ts'
 
 /** A file that is not as its record says, or has none. */

@@ -19,7 +19,7 @@ import {
   writeAccess,
 } from '../repositories/write-access.ts'
 import { tokenize } from '../search/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 
 export interface NewIssue {

@@ -9,7 +9,7 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** A version of a package by names. */
 export interface PackageName {

@@ -18,7 +18,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
 import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
 import type { SignedIn } from '../repositories/write-access.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
 
 /** A result with the owner of the package. */

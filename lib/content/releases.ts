@@ -8,7 +8,7 @@ import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireWriter, type SignedIn, writeAccess } from '../repositories/write-access.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 
 export interface ReleaseEdit {

@@ -12,7 +12,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 
 /** A ledger entry with the present name of its repository. */

@@ -1,5 +1,5 @@
 import { add, type Sum, subtract } from '../integers.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 
 /** Adds `amount` to a key; index entries also have the `value` that they hold. */
 export type Emit = (key: Bytes, amount: Sum, value?: Bytes) => void

@@ -1,6 +1,6 @@
 import { add, type Sum, subtract } from '../integers.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 import type { AmountSource, Recount } from './checks.ts'
 import type { ComparedKey, Emit } from './comparison.ts'
 import type { Fault } from './faults.ts'

@@ -1,5 +1,5 @@
 import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
-import type { Bytes, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
 /** One thing that is wrong. */
 export interface Fault {

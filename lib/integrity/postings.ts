@@ -10,7 +10,7 @@ import {
   recordKeyOf,
   removePosting,
 } from '../search/posting-list.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 import type { ComparedKey } from './comparison.ts'
 import type { Derivation, StoredRange } from './derivations.ts'
 import { decodeKeyIfValid, describeKey, type Fault } from './faults.ts'

@@ -4,7 +4,7 @@ import type { KeyTuple } from '../records/key-codec.ts'
 import { recordKey, sequenceKey } from '../records/keys.ts'
 import { collections, numbered } from '../records/schema/index.ts'
 import type { InvertedIndex, InvertedIndexOptions } from '../search/inverted-index.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 import { describeKey, type Fault, putAction } from './faults.ts'
 
 type IndexKeys = Readonly<Record<string, (record: unknown) => KeyTuple | undefined>>

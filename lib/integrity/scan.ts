@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { encodeKey, rangeBelow } from '../records/key-codec.ts'
 import { counterName } from '../records/keys.ts'
 import { decodeVersionedCount } from '../search/inverted-index.ts'
-import type { Bytes, ReadTransaction } from '../storage/driver.ts'
+import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
 
 /** @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned */

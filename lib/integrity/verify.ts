@@ -1,6 +1,6 @@
 import { metadata } from '../records/metadata.ts'
 import { requireMigrated } from '../records/schema/migrations.ts'
-import type { Bytes, ReadTransaction } from '../storage/driver.ts'
+import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import type { IntegrityChecks } from './checks.ts'
 import { type Comparison, ExactComparison, FingerprintComparison } from './comparison.ts'
 import { type Derivation, recountDerivation } from './derivations.ts'

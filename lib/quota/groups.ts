@@ -1,7 +1,7 @@
 import { AllotError, invalid } from '../errors.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'

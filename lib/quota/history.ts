@@ -1,6 +1,6 @@
 import { type DailyUsage, dailyUsages, type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** Days since 1970-01-01 UTC. */
 export const today = (): number => Math.floor(Date.now() / 86_400_000)

@@ -12,7 +12,7 @@ import {
   repositoryUsages,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { Usage } from './subjects.ts'
 import type { UsageCounters } from './usage.ts'
 

@@ -1,5 +1,5 @@
 import { compare, type Sum } from '../integers.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimit, type LimitStatus } from './evaluate.ts'
 import { groupResolver, readPolicy } from './policy.ts'
 import { type OwnerIds, scanOwners } from './scan.ts'

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import { assignments } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
 import type { Policy } from './policy.ts'

@@ -1,7 +1,7 @@
 import type { Sum } from '../integers.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
 import { applyPlan, type Differences, differencesOf, type QuotaPlan } from './plan.ts'
 import { type GroupResolver, groupResolver, readPolicy } from './policy.ts'

@@ -1,5 +1,5 @@
 import { groups, rules } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { toRule } from './rules.ts'
 import { effectiveGroups, type QuotaDefaults } from './status.ts'

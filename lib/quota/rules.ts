@@ -1,7 +1,7 @@
 import { AllotError, invalid } from '../errors.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { isSubject, type Subject, subjects } from './subjects.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { add } from '../integers.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { noUsage, type Usage } from './subjects.ts'
 import { usageIn } from './usage.ts'
 

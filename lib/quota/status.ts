@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
 import type { Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { assignedTo, readGroup } from './groups.ts'
 import type { Usage } from './subjects.ts'

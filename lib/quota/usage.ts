@@ -1,7 +1,7 @@
 import { add } from '../integers.ts'
 import { type OwnerUsage, ownerUsages } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { recordDay, today } from './history.ts'
 import { noUsage, type Usage } from './subjects.ts'
 

@@ -1,5 +1,5 @@
 import { type CacheInput, cacheKey } from '../caches.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { Store } from './store.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { jsonOf, parseExactly } from '../integers.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 
 /**
  * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without shared

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import {
   counters,

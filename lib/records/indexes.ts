@@ -1,6 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { keyText } from '../storage/write-buffer.ts'
+import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterKey, counterName, orderedKey, uniqueKey } from './keys.ts'

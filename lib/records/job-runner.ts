@@ -1,4 +1,4 @@
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type Job, type Jobs, jobs as records, runStep } from './jobs.ts'
 import { pause, pauseSince } from './pacing.ts'
 import type { Store } from './store.ts'

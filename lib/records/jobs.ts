@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { collection } from './collection.ts'
 import { id } from './fields.ts'
 import type { Store, WriteContext } from './store.ts'

@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts'
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 
 /** One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point. */
 export type KeyPart = string | number | boolean

@@ -1,4 +1,4 @@
-import type { Bytes } from '../storage/driver.ts'
+import type { Bytes } from '../storage/index.ts'
 import { encodeKey, type KeyTuple } from './key-codec.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Bytes } from '../storage/driver.ts'
-import { keyText } from '../storage/write-buffer.ts'
+import { type Bytes, keyText } from '../storage/index.ts'
 import type { IndexEntry } from './collection.ts'
 
 type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>

@@ -1,4 +1,4 @@
-import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import { encodeKey, rangeBelow } from './key-codec.ts'
 

@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeValue } from './codec.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 import { importing, isEmpty, type MigrationProgress, migrating, schemaVersion } from './metadata.ts'

@@ -1,4 +1,4 @@
-import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
 import { sequenceKey } from './keys.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CacheKey } from '../caches.ts'
-import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/driver.ts'
+import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { createSequences, type Sequences } from './sequence.ts'
 
 /** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */

@@ -15,7 +15,7 @@ import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { type ReadTransaction, StorageError } from '../storage/driver.ts'
+import { type ReadTransaction, StorageError } from '../storage/index.ts'
 
 /**
  * Stored files with their records. A file and its record cannot be written in one transaction, so a record has a state:

@@ -20,7 +20,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { Bytes, ReadTransaction } from '../storage/driver.ts'
+import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followTotal, starTotal } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'

@@ -8,7 +8,7 @@ import { refuseControls } from '../quota/rules.ts'
 import { paced } from '../records/pacing.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))

@@ -6,7 +6,7 @@ import type { Difference, Differences, QuotaPlan } from '../quota/plan.ts'
 import type { ChangedOwner } from '../quota/plans.ts'
 import { accounts } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
 export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {

@@ -4,7 +4,7 @@ import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { Mutex } from '../storage/lifecycle.ts'
+import { Mutex } from '../storage/index.ts'
 
 /** What the journal needs of the git data on disk. */
 export interface RepositoryDisk {

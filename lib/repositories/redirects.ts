@@ -2,7 +2,7 @@ import { canRead, repositoryById, type Viewer, visibleAccount } from '../account
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
 /** Former names that a repository can have; a further one replaces the oldest. */

@@ -27,7 +27,7 @@ import {
   watches,
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** A repository by the names of its owner and itself. */
 export interface RepositoryName {

@@ -7,7 +7,7 @@ import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /**
  * Filters of a search besides name and owner. No index has them, so every repository that matches the name is read,

@@ -36,7 +36,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { foldCase, type TrigramIndex, wordMatcher } from '../search/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
 export interface RepositoryQuery {

@@ -1,7 +1,7 @@
 import { now } from '../clock.ts'
 import { type Account, pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { StorageError } from '../storage/driver.ts'
+import { StorageError } from '../storage/index.ts'
 
 export interface NewRepository {
   name: string

@@ -7,7 +7,7 @@ import {
 } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema/index.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
 export type SignedIn = NonNullable<Viewer>

@@ -1,7 +1,7 @@
 import { decodeKey, rangeBelow } from '../records/key-codec.ts'
 import { pauseSince } from '../records/pacing.ts'
 import type { Store } from '../records/store.ts'
-import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
 import {
   encodeBlock,

@@ -3,8 +3,7 @@ import { decodeValue, encodeValue } from '../records/codec.ts'
 import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/indexes.ts'
 import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
 import { counterKey, counterName, orderedKey } from '../records/keys.ts'
-import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { keyText } from '../storage/write-buffer.ts'
+import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
 import { addPosting, COMPACTION_START, compactionMarkKey, removePosting } from './posting-list.ts'
 
 export interface InvertedIndexOptions<R> {

@@ -1,8 +1,13 @@
 import { endianness } from 'node:os'
 import type { IndexEntry } from '../records/indexes.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
-import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/driver.ts'
-import { keyText } from '../storage/write-buffer.ts'
+import {
+  type Bytes,
+  type Entry,
+  keyText,
+  type ReadTransaction,
+  type WriteTransaction,
+} from '../storage/index.ts'
 
 /** Where the parts of one list of a compacted index are stored: see index.ts. */
 export interface PostingList {

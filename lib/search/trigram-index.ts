@@ -1,6 +1,6 @@
 import type { IndexEntry } from '../records/indexes.ts'
 import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
-import type { ReadTransaction } from '../storage/driver.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { type InvertedIndex, invertedIndex, type VersionedCount } from './inverted-index.ts'
 import {
   type PostingList,

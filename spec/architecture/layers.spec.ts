@@ -86,6 +86,17 @@ describe('Imports', () => {
     assert.deepEqual(wrong, [])
   })
 
+  it('of the storage layer are its public module, outside of the layer', () => {
+    const closed = ['lib/storage']
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((to) => closed.some((layer) => layerOf(to) === layer && layerOf(file) !== layer))
+        .filter((to) => to !== `${layerOf(to)}/index.ts`)
+        .map((to) => `${file} imports ${to}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
   it('of a driver are the public module of the storage layer and other drivers, nothing else', () => {
     const wrong = filesIn('drivers').flatMap((file) =>
       importsOf(file).filter((to) => to !== 'lib/storage/index.ts' && !to.startsWith('drivers/')),

@@ -1,4 +1,4 @@
-import type { ReadTransaction, StorageDriver } from '../../storage/driver.ts'
+import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
 import {
   type MigrationPlan,
   type MigrationStep,
