@@ -71,8 +71,8 @@ export const sortedArray = (): StorageDriver => {
 
 if (process.argv[1] === import.meta.filename) {
   const allot = await createAllot({ driver: sortedArray(), repositories: false })
-  const alice = await allot.hosting.accounts.createUser({ name: 'alice' })
-  await allot.hosting.repositories.create(alice, alice, { name: 'demo' })
+  const alice = await allot.accounts.createUser({ name: 'alice' })
+  await allot.repositories.create(alice, alice, { name: 'demo' })
   console.log(
     `${alice.name} is stored in a sorted array, with usage:`,
     (await allot.quota.info('alice')).used.size,

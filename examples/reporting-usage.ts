@@ -5,10 +5,10 @@ import { createAllot } from 'allot'
 import { memory } from 'allot/drivers/memory'
 
 const allot = await createAllot({ driver: memory(), repositories: false })
-const { hosting, ledger, quota } = allot
+const { accounts, repositories, ledger, quota } = allot
 
-const alice = await hosting.accounts.createUser({ name: 'alice' })
-await hosting.repositories.create(alice, alice, { name: 'demo' })
+const alice = await accounts.createUser({ name: 'alice' })
+await repositories.create(alice, alice, { name: 'demo' })
 
 await quota.rules.create({ name: 'files', limit: 1000, subjects: ['size:assets:attachments:all'] })
 await quota.groups.create({ name: 'free', rules: ['files'] })

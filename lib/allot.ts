@@ -40,8 +40,19 @@ export interface Allot {
   readonly ledger: NamedLedger
   /** The quota API, in process. */
   readonly quota: HostQuota
-  /** The accounts, repositories, keys and relations behind the API. */
-  readonly hosting: Hosting
+  readonly accounts: Hosting['accounts']
+  readonly organizations: Hosting['organizations']
+  readonly tokens: Hosting['tokens']
+  readonly sshKeys: Hosting['sshKeys']
+  readonly gpgKeys: Hosting['gpgKeys']
+  readonly repositories: Hosting['repositories']
+  /** Stars, watches and follows. */
+  readonly relations: Hosting['relations']
+  readonly issues: Hosting['issues']
+  readonly comments: Hosting['comments']
+  readonly releases: Hosting['releases']
+  readonly attachments: Hosting['attachments']
+  readonly packages: Hosting['packages']
   /**
    * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.nearAt` sets, in either direction. Emitted
    * once, after the change is durable and in the order of the changes, and not again after a restart: `GET
@@ -63,8 +74,22 @@ export interface Allot {
   close(): Promise<void>
 }
 
-/** @throws AllotError invalid for wrong options, unavailable when the store cannot be opened. */
-export const createAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<Allot> => {
+/** An Allot with the services that only the command line and the specs use. */
+export interface OpenAllot extends Allot {
+  readonly hosting: Hosting
+}
+
+/**
+ * Opens the store and starts Allot.
+ * @throws AllotError invalid for wrong options, unavailable when the store cannot be opened
+ */
+export const createAllot = async (options: AllotOptions): Promise<Allot> => {
+  const { hosting: _, ...allot } = await openAllot(options)
+  return allot
+}
+
+/** The same as {@link createAllot}, with the internal services. */
+export const openAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<OpenAllot> => {
   const { driver, authenticate, onPush, ...data } = given
   const host = { driver, authenticate, onPush, log }
   const options = checked(Options, data)
@@ -86,7 +111,7 @@ export const createAllot = async ({ log = standardError, ...given }: AllotOption
     handler: api.handler,
     page: pages.handler,
     fetch: fetchOf(api.handler),
-    ledger: hosting.ledger,
+    ...publicServices(hosting),
     quota: createHostQuota(quota, hosting),
     hosting,
     on: (event, listener) => void events.on(event, listener),
@@ -101,6 +126,22 @@ export const createAllot = async ({ log = standardError, ...given }: AllotOption
     },
   }
 }
+
+const publicServices = (hosting: Hosting) => ({
+  accounts: hosting.accounts,
+  organizations: hosting.organizations,
+  tokens: hosting.tokens,
+  sshKeys: hosting.sshKeys,
+  gpgKeys: hosting.gpgKeys,
+  repositories: hosting.repositories,
+  relations: hosting.relations,
+  issues: hosting.issues,
+  comments: hosting.comments,
+  releases: hosting.releases,
+  attachments: hosting.attachments,
+  packages: hosting.packages,
+  ledger: hosting.ledger,
+})
 
 /**
  * Imports what `allot.export` has written into an empty store, on any driver.

@@ -1,4 +1,4 @@
-import { type Accounts, createAccounts, type Removal } from './accounts/accounts.ts'
+import { type Accounts, createAccounts } from "./accounts/accounts.ts"
 import { createHostIdentities, type HostAuthenticate } from './accounts/host-identity.ts'
 import { createIdentities, type Identities } from './accounts/identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './accounts/keys.ts'
@@ -70,8 +70,6 @@ export interface Hosting {
   readonly packages: Packages
   /** @param source address of the server that was copied from */
   migrated(source: string): MigratedRecords
-  /** Deletes a user or an organization: see {@link Removal.remove}. */
-  readonly removeAccount: Removal['remove']
   /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
   sweep(): Promise<void>
   /** Resolves when the folders and files of deleted records are deleted. */
@@ -127,7 +125,6 @@ export const createHosting = (options: HostingOptions): Hosting => {
     plans: createNamedPlans(store, quota),
     usage: createUsageLists(store, quota),
     migrated: (source: string) => createMigrated(store, source),
-    removeAccount: removal.remove,
     async sweep() {
       await folders.sweep()
       await files.sweep()
@@ -143,14 +140,14 @@ export const createHosting = (options: HostingOptions): Hosting => {
 
 const createAccountServices = (
   options: HostingOptions,
-  removal: Removal,
+  removal: Pick<Accounts, 'remove'>,
   on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
 ) => {
   const { store, jobs, authenticate } = options
   const accounts = createAccounts(store, jobs, on.accountChange)
   const keyReader = createKeyReader()
   return {
-    accounts,
+    accounts: { ...accounts, ...removal },
     identities: withSudo(
       store,
       authenticate === undefined

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
-import { type Allot, createAllot } from '../../lib/allot.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { HostParts } from '../../lib/options.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
@@ -72,7 +72,7 @@ export const foldersIn = ({ config, data }: StoreLocation): Pick<Config, 'reposi
 }
 
 export interface Opened {
-  allot: Allot
+  allot: OpenAllot
   config: Config
   /** The data folder. */
   data: string
@@ -85,13 +85,13 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
 }
 
 /** Opens the store for `allot serve`. The caller closes it. */
-export const openAllot = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
+export const openConfigured = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
   const location = storeLocation(flags)
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
   const driver = await driverFor(location)
   const folders = foldersIn(location)
-  const allot = await createAllot({
+  const allot = await openAllot({
     ...api,
     ...sections,
     ...folders,
@@ -103,13 +103,13 @@ export const openAllot = async (flags: StoreFlags, { wrapDriver, ...parts }: Par
 
 /** Opens the store for a command. @throws StorageError that advises to use the server when a server has the store open */
 export const openForCommand = (flags: StoreFlags, parts?: Parts): Promise<Opened> =>
-  openAllot(flags, parts).catch((error: unknown) => {
+  openConfigured(flags, parts).catch((error: unknown) => {
     if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
     throw new Error(`${error.message} (with --url and --token)`, { cause: error })
   })
 
 /** Opens the store, calls `body` and closes the store. */
-export const withStore = async <T>(flags: StoreFlags, body: (allot: Allot) => Promise<T>): Promise<T> => {
+export const withStore = async <T>(flags: StoreFlags, body: (allot: OpenAllot) => Promise<T>): Promise<T> => {
   const { allot } = await openForCommand(flags)
   try {
     return await body(allot)

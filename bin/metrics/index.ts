@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Allot } from '../../lib/allot.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { checkAccess } from '../../lib/http/access.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -19,7 +19,7 @@ export interface Metrics {
   /** Wraps a driver, to measure its transactions. */
   measureDriver(driver: StorageDriver): StorageDriver
   /** Wraps a listener, to measure its requests and to add `/-/metrics`. */
-  measureListener(allot: Allot, listener: RequestListener): RequestListener
+  measureListener(allot: OpenAllot, listener: RequestListener): RequestListener
 }
 
 /** Who may read the metrics, as the option `metrics` describes. */
@@ -67,7 +67,7 @@ const ADMINISTRATION = { auth: 'admin', scope: 'read:admin' } as const
 
 /** @throws AllotError unauthenticated or forbidden when the client may not read metrics */
 const authorize = async (
-  { hosting }: Allot,
+  { hosting }: OpenAllot,
   readers: MetricsReaders,
   req: IncomingMessage,
 ): Promise<void> => {
@@ -84,7 +84,7 @@ const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip', 'cf-c
 const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
   LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
 
-const measureQuota = (registry: Registry, allot: Allot): void => {
+const measureQuota = (registry: Registry, allot: OpenAllot): void => {
   const crossings = new Counter({
     name: 'allot_quota_crossings_total',
     help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
@@ -96,7 +96,7 @@ const measureQuota = (registry: Registry, allot: Allot): void => {
   )
 }
 
-const measureAccounts = (registry: Registry, { hosting }: Allot): void => {
+const measureAccounts = (registry: Registry, { hosting }: OpenAllot): void => {
   new Gauge({
     name: 'allot_accounts',
     help: 'Users and organizations.',

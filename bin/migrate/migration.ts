@@ -1,4 +1,4 @@
-import type { Allot } from '../../lib/allot.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
@@ -10,7 +10,7 @@ import type { SourceRepository } from './source-types.ts'
 /** From where to where a migration copies. */
 export interface MigrationOptions {
   readonly source: Source
-  readonly allot: Allot
+  readonly allot: OpenAllot
   readonly report: Report
   /** Where git data is stored; undefined when repositories are turned off. `largest`: bytes that one push may have. */
   readonly git: { directory: string; git: string; largest: number | undefined } | undefined

@@ -1,14 +1,14 @@
-import type { Allot } from '../../lib/allot.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { print } from '../terminal/print.ts'
 
-type Hosting = Allot['hosting']
+type Hosting = OpenAllot['hosting']
 
 /**
  * Creates the administrator `root` in an empty store, and prints its first token once with a `curl` command that uses it.
  * @param page address of the web pages; undefined when they are turned off
  */
 export const prepareFirstUser = async (
-  { hosting }: Allot,
+  { hosting }: OpenAllot,
   api: string,
   page: string | undefined,
 ): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import type { Allot } from '../../lib/allot.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 
 const STORE_TIMEOUT_MS = 3000
 
@@ -9,7 +9,7 @@ const STORE_TIMEOUT_MS = 3000
  * while the store answers too, and otherwise 503: send traffic elsewhere; a restart would not help.
  */
 export const withHealthChecks =
-  (allot: Pick<Allot, 'hosting'>, listener: RequestListener): RequestListener =>
+  (allot: Pick<OpenAllot, 'hosting'>, listener: RequestListener): RequestListener =>
   (req, res) => {
     const path = req.url?.split('?', 1)[0]
     if (path === '/-/healthz') return sendText(req, res, 200, 'alive\n')
@@ -20,7 +20,7 @@ export const withHealthChecks =
     )
   }
 
-const readStore = async ({ hosting }: Pick<Allot, 'hosting'>): Promise<void> => {
+const readStore = async ({ hosting }: Pick<OpenAllot, 'hosting'>): Promise<void> => {
   const timer = new AbortController()
   const timeout = setTimeout(STORE_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false }).then(() => {
     throw new Error('timeout')

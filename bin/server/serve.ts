@@ -1,11 +1,11 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Logger, pino } from 'pino'
-import type { Allot } from '../../lib/allot.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
-import { isPostgres, openAllot, type StoreFlags, storeLocation } from '../config/store.ts'
+import { isPostgres, openConfigured, type StoreFlags, storeLocation } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import type { Metrics } from '../metrics/index.ts'
 import { prepareFirstUser } from './first-user.ts'
@@ -72,7 +72,7 @@ const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
 
 const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger): Promise<void> => {
   let metrics: Metrics | undefined
-  const { allot, config, data } = await openAllot(store, {
+  const { allot, config, data } = await openConfigured(store, {
     log,
     async wrapDriver(driver, config) {
       metrics = await loadMetrics(config)
@@ -106,7 +106,7 @@ const loadMetrics = async ({ server, api }: Config): Promise<Metrics | undefined
     : (await import('../metrics/index.ts')).createMetrics(server.metrics, api.basePath)
 
 const createListener = (
-  allot: Allot,
+  allot: OpenAllot,
   { server }: Config,
   metrics: Metrics | undefined,
   log: Logger,

@@ -36,6 +36,11 @@ export interface AccountEdit {
   visibility?: Visibility | undefined
 }
 
+export interface RemovalOptions {
+  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
+  purge?: boolean
+}
+
 export interface Accounts {
   /**
    * @param client client whose budget hashing the password counts against
@@ -55,14 +60,6 @@ export interface Accounts {
     kind: Account['kind'],
     at: { offset: number; limit: number },
   ): Promise<{ items: Account[]; total: number }>
-}
-
-export interface RemovalOptions {
-  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
-  purge?: boolean
-}
-
-export interface Removal {
   /**
    * Deletes a user or an organization with everything that belongs to it alone. The account disappears at once; jobs delete
    * its other records in steps. With `purge`, each organization that only this user owns is deleted first, in its own
@@ -78,8 +75,15 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
   visibleAccount(tx, viewer, name),
 )
 
-/** @param onChange called after the commit with each account whose identity may have changed */
-export const createAccounts = (store: Store, jobs: Jobs, onChange: (account: Account) => void): Accounts => ({
+/**
+ * All but the removal, which is above the contents of accounts (lib/content/account-removal.ts).
+ * @param onChange called after the commit with each account whose identity may have changed
+ */
+export const createAccounts = (
+  store: Store,
+  jobs: Jobs,
+  onChange: (account: Account) => void,
+): Omit<Accounts, 'remove'> => ({
   ...accountQueries(store),
   ...accountChanges(store, jobs, onChange),
 })

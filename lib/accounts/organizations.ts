@@ -17,7 +17,7 @@ import {
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
-import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
+import { type Accounts, blankAccount, insertAccount, type RemovalOptions } from './accounts.ts'
 import type { Target } from './authorize.ts'
 
 export interface NewOrganization {
@@ -78,7 +78,7 @@ export interface OwnedOrganization {
   readonly owners: number
 }
 
-export const createOrganizations = (store: Store, removal: Removal): Organizations => ({
+export const createOrganizations = (store: Store, removal: Pick<Accounts, 'remove'>): Organizations => ({
   ...organizationQueries(store),
   ...organizationChanges(store, removal),
 })
@@ -122,7 +122,7 @@ const organizationQueries = (
 
 const organizationChanges = (
   store: Store,
-  removal: Removal,
+  removal: Pick<Accounts, 'remove'>,
 ): Pick<Organizations, 'create' | 'setMember' | 'removeMember' | 'remove'> => ({
   async create(owner, { visibility, ...profile }) {
     const id = await store.sequences.next('account')

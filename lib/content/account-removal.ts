@@ -1,4 +1,4 @@
-import { ownsRepositories, type Removal } from '../accounts/accounts.ts'
+import { type Accounts, ownsRepositories } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { endSessions } from '../accounts/sessions.ts'
 import { removeToken } from '../accounts/tokens.ts'
@@ -31,7 +31,7 @@ export const createRemoval = (
   store: Store,
   parts: RepositoryParts,
   on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
-): Removal => {
+): Pick<Accounts, 'remove'> => {
   const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
     const { id } = account
     if (!purge) await refuseOwner(tx, account)
@@ -58,7 +58,7 @@ export const createRemoval = (
       return true
     })
 
-  const remove: Removal['remove'] = async (which, { purge = false } = {}) => {
+  const remove: Accounts['remove'] = async (which, { purge = false } = {}) => {
     let outcome = await tryRemove(which, purge)
     while (typeof outcome !== 'boolean') {
       for (const membership of outcome) await tryRemove(stillSolelyOwned(membership), true)

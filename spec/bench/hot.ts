@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres as driver } from '../../drivers/postgres/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { startCluster } from '../postgres/cluster.ts'
 import type { Pushed } from './hot-process.ts'
 import { type Bench, inTurns, type Measurement } from './measure.ts'
@@ -52,7 +52,7 @@ const prepare = async (url: string): Promise<void> => {
   await client.query('CREATE TABLE by_hand_counted (count int NOT NULL)')
   await client.query('INSERT INTO by_hand_counted VALUES (0)')
   await client.end()
-  const allot = await createAllot({ driver: driver(url), repositories: false })
+  const allot = await openAllot({ driver: driver(url), repositories: false })
   const root = await allot.hosting.accounts.createUser({ name: 'root' })
   const hot = await allot.hosting.organizations.create(root.id, { name: 'hot' })
   await allot.hosting.repositories.create(hot, root, { name: 'demo' })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { issueSequences, issues, type Repository } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -21,7 +21,7 @@ const WORDS = 'crash login slow page error user token upload push clone quota in
 
 const folder = mkdtempSync(join(tmpdir(), 'allot-bench-issues-'))
 const driver = level(join(folder, 'store'))
-const allot = await createAllot({ driver, repositories: false, files: { directory: join(folder, 'files') } })
+const allot = await openAllot({ driver, repositories: false, files: { directory: join(folder, 'files') } })
 
 const titleOf = (n: number) =>
   [0, 3, 5, 7, 11].map((by) => WORDS[(n * (by + 1) + by) % WORDS.length]).join(' ')

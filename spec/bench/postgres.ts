@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres as driver } from '../../drivers/postgres/index.ts'
-import { type Allot, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { Account, Repository } from '../../lib/records/schema/index.ts'
 import { startCluster } from '../postgres/cluster.ts'
 import { type Bench, inTurns } from './measure.ts'
@@ -25,13 +25,13 @@ const rate = async (work: Work, atOnce = BATCH_SIZE): Promise<number> => {
 }
 
 interface Starred {
-  allot: Allot
+  allot: OpenAllot
   people: Account[]
   repositories: Repository[]
 }
 
 const populated = async (url: string): Promise<Starred> => {
-  const allot = await createAllot({ driver: driver(url), repositories: false })
+  const allot = await openAllot({ driver: driver(url), repositories: false })
   const starred: Starred = { allot, people: [], repositories: [] }
   for (let at = 0; at < BATCH_SIZE; at++) {
     const person = await allot.hosting.accounts.createUser({ name: `person${at}` })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { level } from '../../drivers/level/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 
 type Listen = (listener: RequestListener, told: object) => void
 
@@ -14,7 +14,7 @@ export const git = async (listen: Listen): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const directory = join(folder, 'repositories')
-  const { handler, hosting } = await createAllot({
+  const { handler, hosting } = await openAllot({
     driver: level(join(folder, 'store')),
     repositories: { directory },
   })

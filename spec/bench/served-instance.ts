@@ -1,24 +1,24 @@
 import type { RequestListener } from 'node:http'
 import Fastify from 'fastify'
 import { level } from '../../drivers/level/index.ts'
-import { type Allot, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 
 type Listen = (listener: RequestListener, told: object) => void
 
 /** Over a store that is filled already. Owners have fewer things the higher their number is. */
 export const instance = async (listen: Listen, store: string, people: number): Promise<void> => {
-  const allot = await createAllot({ driver: level(store), repositories: false })
+  const allot = await openAllot({ driver: level(store), repositories: false })
   const tokens = { largest: await tokenOf(allot, 1), smallest: await tokenOf(allot, people) }
   const own = await fastify(allot, tokens.largest)
   listen((req, res) => (req.url?.startsWith('/fastify/') ? own(req, res) : allot.handler(req, res)), tokens)
 }
 
 /** The administrator's scopes do not matter here. */
-const tokenOf = async ({ hosting }: Allot, account: number): Promise<string> =>
+const tokenOf = async ({ hosting }: OpenAllot, account: number): Promise<string> =>
   (await hosting.tokens.create(account, `bench ${Date.now()} ${Math.random()}`, ['all'])).secret
 
 /** What somebody would write who has Fastify, a map of tokens, and the quota in process. */
-const fastify = async (allot: Allot, token: string): Promise<RequestListener> => {
+const fastify = async (allot: OpenAllot, token: string): Promise<RequestListener> => {
   const names = new Map([[`token ${token}`, 'user-1']])
   const app = Fastify()
   app.get('/fastify/quota', async (request, reply) => {

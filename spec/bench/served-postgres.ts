@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import type { Sample } from './servers.ts'
 
 /** What runs in the processes that the PostgreSQL bench starts: the server itself, or one with a SELECT by hand. */
@@ -20,7 +20,7 @@ const listen = (listener: RequestListener, told: object) => {
 
 /** Owners with a repository and something in it, judged by a group, each with a token. */
 const allot = async (users: number) => {
-  const served = await createAllot({
+  const served = await openAllot({
     driver: postgres(url),
     repositories: false,
     quota: { defaultGroups: ['free'] },

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
-import { type Allot, createAllot, type LedgerOperation } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { LedgerOperation } from '../../lib/index.ts'
 import { git, httpBackend } from './served-git.ts'
 import { instance } from './served-instance.ts'
 import type { Sample } from './servers.ts'
@@ -33,13 +34,13 @@ const bare = ({ headers, text }: Sample) => {
   }, {})
 }
 
-const person = async ({ hosting }: Allot, name: string) => {
+const person = async ({ hosting }: OpenAllot, name: string) => {
   const account = await hosting.accounts.createUser({ name })
   await hosting.repositories.create(account, account, { name: 'demo' })
   return (await hosting.tokens.create(account.id, 'bench', ['all'])).secret
 }
 
-const fill = async ({ ledger }: Allot, name: string, entries: number) => {
+const fill = async ({ ledger }: OpenAllot, name: string, entries: number) => {
   for (let start = 0; start < entries; start += 10_000) {
     const length = Math.min(10_000, entries - start)
     const operations = Array.from({ length }, (_, at): LedgerOperation => {
@@ -62,7 +63,7 @@ const fill = async ({ ledger }: Allot, name: string, entries: number) => {
 const allot = async (many: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const served = await createAllot({ driver: level(folder), repositories: false })
+  const served = await openAllot({ driver: level(folder), repositories: false })
   const tokens = { few: await person(served, 'few'), many: await person(served, 'many') }
   await fill(served, 'few', 10)
   await fill(served, 'many', many)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { withHealthChecks } from '../../bin/server/health.ts'
 import { memory } from '../../drivers/memory/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { served } from './program.ts'
 
@@ -37,7 +37,7 @@ describe('The health checks of the server', () => {
       ...store,
       read: (work) => (isHanging ? new Promise(() => undefined) : store.read(work)),
     }
-    const allot = await createAllot({ driver, repositories: false })
+    const allot = await openAllot({ driver, repositories: false })
     const server = createServer(withHealthChecks(allot, allot.handler)).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createMetrics } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/request-log.ts'
 import { memory } from '../../drivers/memory/index.ts'
-import { type Allot, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -22,7 +22,7 @@ const sample = (text: string, name: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-const listening = async (allot: Allot, metrics: ReturnType<typeof createMetrics>) => {
+const listening = async (allot: OpenAllot, metrics: ReturnType<typeof createMetrics>) => {
   const server = createServer(metrics.measureListener(allot, allot.handler)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -35,7 +35,7 @@ const listening = async (allot: Allot, metrics: ReturnType<typeof createMetrics>
 }
 
 describe('/-/metrics', () => {
-  let allot: Allot
+  let allot: OpenAllot
   let origin: string
   let stop: () => Promise<void>
   let token: string
@@ -48,7 +48,7 @@ describe('/-/metrics', () => {
 
   before(async () => {
     const metrics = createMetrics('loopback', '/api/v1')
-    allot = await createAllot({ driver: metrics.measureDriver(memory()), repositories: false })
+    allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     ;({ origin, stop } = await listening(allot, metrics))
     const { accounts, tokens } = allot.hosting
     const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
@@ -138,7 +138,7 @@ describe('/-/metrics', () => {
 describe('The dashboard', () => {
   it('names only metrics that exist', async () => {
     const metrics = createMetrics('loopback', '/api/v1')
-    const allot = await createAllot({ driver: metrics.measureDriver(memory()), repositories: false })
+    const allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     const { origin, stop } = await listening(allot, metrics)
     try {
       const text = await (await fetch(`${origin}/-/metrics`)).text()
@@ -209,7 +209,7 @@ describe('The log of the server', () => {
     let isBroken = false
     const read: typeof store.read = (work) =>
       isBroken ? Promise.reject(new Error('inside')) : store.read(work)
-    const allot = await createAllot({ driver: { ...store, read }, repositories: false, log })
+    const allot = await openAllot({ driver: { ...store, read }, repositories: false, log })
     const server = createServer(withRequestLog(log, allot.handler)).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     try {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { level } from '../../drivers/level/index.ts'
-import { type Allot, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -14,8 +14,8 @@ import { allot, PROGRAM, served } from './program.ts'
 
 const AGREE = /^\d+ records, \d+ index entries, \d+ counters: all agree\n$/
 
-const inStore = async (data: string, work: (made: Allot) => Promise<unknown>): Promise<void> => {
-  const made = await createAllot({ driver: level(join(data, 'store')), repositories: false })
+const inStore = async (data: string, work: (made: OpenAllot) => Promise<unknown>): Promise<void> => {
+  const made = await openAllot({ driver: level(join(data, 'store')), repositories: false })
   try {
     await work(made)
   } finally {

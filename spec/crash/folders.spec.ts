@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { StorageDriver } from '../../lib/index.ts'
 import { pendingFolders, repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
@@ -45,12 +46,12 @@ const pendingFoldersOf = (driver: StorageDriver): Promise<unknown[]> =>
     return found
   })
 
-const createNamed = async ({ hosting }: Allot, name: string) => {
+const createNamed = async ({ hosting }: OpenAllot, name: string) => {
   const owner = (await hosting.accounts.byName('alice'))!
   return hosting.repositories.create(owner, owner, { name, autoInit: true })
 }
 
-const operations: { what: string; does: (allot: Allot) => Promise<unknown> }[] = [
+const operations: { what: string; does: (allot: OpenAllot) => Promise<unknown> }[] = [
   { what: 'creating a repository', does: (allot) => createNamed(allot, 'new') },
   {
     what: 'deleting a repository',
@@ -63,7 +64,7 @@ const operations: { what: string; does: (allot: Allot) => Promise<unknown> }[] =
   {
     what: 'deleting an account with its repositories',
     async does({ hosting }) {
-      await hosting.removeAccount((await hosting.accounts.byName('alice'))!.id, { purge: true })
+      await hosting.accounts.remove((await hosting.accounts.byName('alice'))!.id, { purge: true })
     },
   },
 ]
@@ -82,8 +83,8 @@ const withDirectory = async (work: (place: Place) => Promise<void>) => {
   }
 }
 
-const startOn = (driver: StorageDriver, { directory }: Place): Promise<Allot> =>
-  createAllot({ driver, repositories: { directory } })
+const startOn = (driver: StorageDriver, { directory }: Place): Promise<OpenAllot> =>
+  openAllot({ driver, repositories: { directory } })
 
 const prepare = async (place: Place) => {
   const allot = await startOn(place.driver, place)
@@ -154,7 +155,7 @@ describe('After a start, directories match the repositories', () => {
   it('and a repository that git could not create leaves nothing behind', () =>
     withDirectory(async (place) => {
       await prepare(place)
-      const allot = await createAllot({
+      const allot = await openAllot({
         driver: place.driver,
         repositories: { directory: place.directory, git: 'false' },
       })

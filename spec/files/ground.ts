@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { memory } from '../../drivers/memory/index.ts'
-import { type Allot, createAllot, type StorageDriver } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { StorageDriver } from '../../lib/index.ts'
 import { contentOf } from '../lfs/served.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
@@ -14,7 +15,7 @@ export interface Ground {
   folder: string
   files: { directory: string }
   repositories: { directory: string }
-  open(): Promise<Allot>
+  open(): Promise<OpenAllot>
   clear(): void
 }
 
@@ -24,7 +25,7 @@ export const aGround = (): Ground => {
   const repositories = { directory: join(folder, 'repositories') }
   return {
     ...{ driver, folder, files, repositories },
-    open: () => createAllot({ driver, files, repositories, log: quiet }),
+    open: () => openAllot({ driver, files, repositories, log: quiet }),
     clear: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -34,7 +35,7 @@ export const SMALL = contentOf('small')
 export const EMPTY = contentOf('')
 
 /** Creates a user with LFS objects, packages and an attachment. @returns the id of the repository */
-export const fill = async ({ hosting }: Allot, name = 'alice'): Promise<number> => {
+export const fill = async ({ hosting }: OpenAllot, name = 'alice'): Promise<number> => {
   const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })
   for (const { oid, size, bytes } of [LARGE, SMALL, EMPTY])

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { createFileStore } from '../../lib/files/index.ts'
-import type { Allot } from '../../lib/index.ts'
 import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
 import { repair, verify } from '../../lib/verify.ts'
@@ -30,7 +30,7 @@ const pathOf = ({ files: { directory } }: Ground, part: string): string =>
     .map((one) => join(one.parentPath, one.name))
     .find((path) => path.includes(part))!
 
-const used = async (ground: Ground, work: (allot: Allot) => Promise<void>) => {
+const used = async (ground: Ground, work: (allot: OpenAllot) => Promise<void>) => {
   await ground.driver.close()
   const allot = await ground.open()
   await work(allot)

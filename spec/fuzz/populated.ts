@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { generateKey } from 'openpgp'
-import type { Allot } from '../../lib/index.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { generateSshKey } from '../support/keygen.ts'
 
 /** The populated server has `keys`; requests can add those of `another`. */
@@ -57,7 +57,7 @@ export interface People {
 }
 
 /** Creates users, an organization, repositories, relations, keys, rules, groups and ledger entries. */
-export const populate = async ({ hosting, quota, ledger }: Allot): Promise<People> => {
+export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<People> => {
   const alice = await hosting.accounts.createUser({ name: 'alice', email: 'alice@example.test' })
   const bob = await hosting.accounts.createUser({ name: 'bob' })
   const shy = await hosting.accounts.createUser({ name: 'shy', visibility: 'private' })
@@ -81,9 +81,9 @@ export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Peopl
   }
 }
 
-type Account = Awaited<ReturnType<Allot['hosting']['accounts']['createUser']>>
+type Account = Awaited<ReturnType<OpenAllot['hosting']['accounts']['createUser']>>
 
-const relate = async ({ relations }: Allot['hosting'], [alice, bob]: readonly [Account, Account]) => {
+const relate = async ({ relations }: OpenAllot['hosting'], [alice, bob]: readonly [Account, Account]) => {
   await relations.follows.follow(alice, 'bob')
   await relations.follows.follow(bob, 'alice')
   for (const user of [alice, bob]) await relations.stars.set(user, { owner: 'acme', name: 'shared' })
@@ -91,7 +91,7 @@ const relate = async ({ relations }: Allot['hosting'], [alice, bob]: readonly [A
 }
 
 const discuss = async (
-  { issues, comments, releases, attachments }: Allot['hosting'],
+  { issues, comments, releases, attachments }: OpenAllot['hosting'],
   [alice, bob]: readonly [Account, Account],
 ) => {
   const demo = { owner: 'alice', name: 'demo' }
@@ -106,7 +106,7 @@ const discuss = async (
   }
 }
 
-const PLAN: Parameters<Allot['quota']['apply']>[0] = {
+const PLAN: Parameters<OpenAllot['quota']['apply']>[0] = {
   rules: [
     { name: 'small', limit: 10, subjects: ['size:all'] },
     { name: 'much', limit: -1, subjects: ['size:git:all', 'size:git:lfs'] },
@@ -120,7 +120,7 @@ const PLAN: Parameters<Allot['quota']['apply']>[0] = {
 }
 
 const THING = { repository: 'alice/demo', name: 'thing', size: 7 }
-const ENTRIES: readonly Parameters<Allot['ledger']['put']>[0][] = [
+const ENTRIES: readonly Parameters<OpenAllot['ledger']['put']>[0][] = [
   { kind: 'attachments', key: 'a1', ...THING, on: 'issue', index: 1 },
   { kind: 'artifacts', key: 'a1', ...THING, run: 3 },
   { kind: 'packages', key: 'p1', owner: 'acme', name: 'thing', size: 9, type: 'npm', version: '1' },

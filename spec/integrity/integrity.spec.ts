@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
-import { AllotError, createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
+import { AllotError } from '../../lib/index.ts'
 import { decodeKeyIfValid } from '../../lib/integrity/faults.ts'
 import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
@@ -18,7 +19,7 @@ let whole: Raw
 before(async () => {
   const driver = memory()
   const ground = aGround()
-  const allot = await createAllot({ driver, repositories: false, files: ground.files })
+  const allot = await openAllot({ driver, repositories: false, files: ground.files })
   await populate(allot)
   await fill(allot, 'filer')
   const { repositories } = allot.hosting

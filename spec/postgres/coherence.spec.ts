@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { type Allot, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { onPostgres } from '../support/store.ts'
 import { type Answer, createSender } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
@@ -30,7 +30,7 @@ const begin = async (url: string): Promise<Process> => {
 }
 
 let processes: Process[] = []
-let allot: Allot
+let allot: OpenAllot
 let root: string
 let store: { url: string; drop: () => Promise<void> }
 
@@ -115,7 +115,7 @@ let strangers: string
 describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => {
   before(async () => {
     store = await emptyStore()
-    allot = await createAllot({ driver: postgres(store.url), repositories: false })
+    allot = await openAllot({ driver: postgres(store.url), repositories: false })
     const admin = await allot.hosting.accounts.createUser({ name: 'root', admin: true })
     root = (await allot.hosting.tokens.create(admin.id, 'spec', ['all'])).secret
     strangers = await person('stranger')

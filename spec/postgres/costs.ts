@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { replaceSection } from '../readme/section.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
@@ -68,7 +68,7 @@ const costsOn = async (allot: TestServer, alice: Person): Promise<Cost[]> => {
   return costs
 }
 
-const before = await createAllot({ driver: postgres(cluster.url), repositories: false })
+const before = await openAllot({ driver: postgres(cluster.url), repositories: false })
 const account = await before.hosting.accounts.createUser({ name: 'alice', admin: true })
 for (const name of ['demo', 'other']) await before.hosting.repositories.create(account, account, { name })
 const { secret } = await before.hosting.tokens.create(account.id, 'spec', ['all'])

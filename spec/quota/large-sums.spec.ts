@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
-import { type Allot, createAllot, importAllot, type Sum } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { importAllot, type Sum } from '../../lib/index.ts'
 import { explain } from '../../lib/quota/evaluate.ts'
 import type { Usage } from '../../lib/quota/subjects.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
@@ -81,7 +82,7 @@ class Model {
   }
 }
 
-const take = async (allot: Allot, model: Model, ids: number[], step: Step): Promise<void> => {
+const take = async (allot: OpenAllot, model: Model, ids: number[], step: Step): Promise<void> => {
   const { repositories } = allot.hosting
   if (step.does === 'delete') {
     await allot.ledger.delete({ kind: KINDS[step.kind]!, key: `k${step.key}` })
@@ -120,7 +121,7 @@ const take = async (allot: Allot, model: Model, ids: number[], step: Step): Prom
   }
 }
 
-const assertUsed = async (allot: Allot, model: Model): Promise<void> => {
+const assertUsed = async (allot: OpenAllot, model: Model): Promise<void> => {
   for (const [at, owner] of OWNERS.entries()) {
     const { repos, git: data, assets } = (await allot.quota.info(owner)).used.size
     const sums: Record<string, Sum> = {
@@ -146,7 +147,7 @@ describe('Usage beyond 2^53-1', () => {
   it('is the exact sum through puts, deletions, moves, changes of privacy and removals, and through an export', () =>
     fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 10, maxLength: 40 }), async (given) => {
-        const allot = await createAllot({
+        const allot = await openAllot({
           driver: memory(),
           repositories: false,
           log: quiet,
@@ -170,7 +171,7 @@ describe('Usage beyond 2^53-1', () => {
         assert.deepEqual((await allot.verify()).named, [])
         const copy = memory()
         await importAllot({ driver: copy, repositories: false }, inChunks(await exported(allot)))
-        const again = await createAllot({
+        const again = await openAllot({
           driver: copy,
           repositories: false,
           log: quiet,

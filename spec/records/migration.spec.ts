@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { createAllot } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
 import { importing, schemaVersion } from '../../lib/records/metadata.ts'
 import { type MigrationPlan, type MigrationStep, migrate } from '../../lib/records/migrate.ts'
@@ -225,7 +225,7 @@ describe('A store is refused, and closed again with nothing changed,', () => {
       const driver = await filled()
       await change(driver)
       const before = await rawOf(driver)
-      await assert.rejects(createAllot({ driver, repositories: false }), { code: 'unavailable', message })
+      await assert.rejects(openAllot({ driver, repositories: false }), { code: 'unavailable', message })
       await assert.rejects(layoutOf(driver), { reason: 'closed' })
       await driver.open()
       assert.deepEqual(await rawOf(driver), before)

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
-import { type Allot, AllotError, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { AllotError } from '../../lib/index.ts'
 
 /**
  * Random operations on accounts, repositories, relations and the ledger, against plain objects: whatever happens, the
@@ -44,7 +45,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** Repositories are told apart by what they were first called; their names go back and forth with `rename`. */
-const play = async (allot: Allot, ids: Map<string, number>, model: Model, one: Step): Promise<void> => {
+const play = async (allot: OpenAllot, ids: Map<string, number>, model: Model, one: Step): Promise<void> => {
   const { hosting, ledger } = allot
   const account = async (login: string) => (await hosting.accounts.byName(login))!
   const repo = 'name' in one ? model.repos.get(one.name) : undefined
@@ -121,7 +122,7 @@ const play = async (allot: Allot, ids: Map<string, number>, model: Model, one: S
 
 const ALL = { offset: 0, limit: 100 }
 
-const compare = async (allot: Allot, ids: Map<string, number>, model: Model): Promise<void> => {
+const compare = async (allot: OpenAllot, ids: Map<string, number>, model: Model): Promise<void> => {
   const { hosting, quota } = allot
   for (const login of OWNERS) {
     const own = [...model.repos].filter(([, repo]) => repo.owner === login)
@@ -170,7 +171,7 @@ describe('Whatever is done in whatever order', () => {
   it('usage, lists, totals and stars agree with a plain model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const allot = await createAllot({ driver: memory(), repositories: false })
+        const allot = await openAllot({ driver: memory(), repositories: false })
         try {
           const { hosting } = allot
           const ann = await hosting.accounts.createUser({ name: 'ann' })

@@ -87,7 +87,7 @@ const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
 /** Deletes everyone, after which nothing may be left. */
 const end = async (all: Filled, ...more: Account[]): Promise<void> => {
   const { driver, fixture } = all
-  for (const { id } of [all.ann, ...more]) await fixture.hosting.removeAccount(id, { purge: true })
+  for (const { id } of [all.ann, ...more]) await fixture.hosting.accounts.remove(id, { purge: true })
   await sweep(all)
   const found: string[] = []
   await driver.read(async (tx) => {
@@ -126,7 +126,7 @@ describe('What a repository holds', () => {
 
   it('goes with its owner', async () => {
     const all = await filled()
-    await all.fixture.hosting.removeAccount(all.ann.id, { purge: true })
+    await all.fixture.hosting.accounts.remove(all.ann.id, { purge: true })
     assert.deepEqual((await verify(all.driver)).named, [])
     await end(all)
   })

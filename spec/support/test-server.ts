@@ -4,7 +4,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { AllotOptions } from '../../lib/index.ts'
 import { askedHost } from '../hosts/mounts.ts'
 import { assertDeclared } from './declared-answers.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
@@ -21,7 +22,7 @@ export interface Person {
 
 /** A running server, and functions that send requests to it over a socket. */
 export interface TestServer {
-  allot: Allot
+  allot: OpenAllot
   /** Without a slash at the end. */
   base: string
   api: string
@@ -39,7 +40,7 @@ export interface TestServer {
 const quiet = { error: () => undefined, info: () => undefined }
 
 /** Mounts the handler in a host; the default is a plain node:http server. */
-export type Mount = (handler: Allot['handler']) => RequestListener
+export type Mount = (handler: OpenAllot['handler']) => RequestListener
 
 export interface StartOptions {
   mount?: Mount
@@ -58,7 +59,7 @@ export const start = async (
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
-  const allot = await createAllot({ log: quiet, repositories, files, ...options, driver })
+  const allot = await openAllot({ log: quiet, repositories, files, ...options, driver })
   const configuredHost = askedHost()
   const host =
     mount === undefined && configuredHost !== undefined

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
-import { type Allot, type AllotOptions, createAllot } from '../../lib/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { createSender, type TestServer } from '../support/test-server.ts'
@@ -16,7 +17,7 @@ export const BASE = 'http://allot.example.test'
 const quiet = { error: () => undefined, info: () => undefined }
 
 export interface Served {
-  allot: Allot
+  allot: OpenAllot
   api: string
   ask: TestServer['request']
   stop(): Promise<void>
@@ -24,7 +25,7 @@ export interface Served {
 
 /** Starts a server on a store. */
 export const serve = async (options: AllotOptions): Promise<Served> => {
-  const allot = await createAllot({ baseUrl: BASE, log: quiet, ...options })
+  const allot = await openAllot({ baseUrl: BASE, log: quiet, ...options })
   const server = createServer(allot.handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
@@ -41,7 +42,7 @@ export const serve = async (options: AllotOptions): Promise<Served> => {
 }
 
 /** The bytes of an export. */
-export const exported = async (allot: Pick<Allot, 'export'>): Promise<Buffer> => {
+export const exported = async (allot: Pick<OpenAllot, 'export'>): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   await allot.export(async (bytes) => void chunks.push(bytes))
   return Buffer.concat(chunks)
@@ -94,7 +95,7 @@ export interface Secrets {
 
 /** Open, closed and deleted issues, comments, all kinds of releases, and attachments. */
 const contents = async (
-  { issues, comments, releases, attachments }: Allot['hosting'],
+  { issues, comments, releases, attachments }: OpenAllot['hosting'],
   ann: { id: number; admin: boolean },
 ) => {
   const hall = { owner: 'ann', name: 'hall' }
@@ -122,7 +123,7 @@ const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void
   }
 }
 
-export const populate = async ({ hosting, quota, ledger }: Allot): Promise<Secrets> => {
+export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
   const { accounts, organizations, repositories, relations, tokens } = hosting
   const root = await accounts.createUser({ name: 'root', admin: true })

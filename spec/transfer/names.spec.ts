@@ -4,9 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
 import { TEXT_LIMITS } from '../../lib/accounts/names.ts'
+import { openAllot } from '../../lib/allot.ts'
 import { routes } from '../../lib/api/index.ts'
 import { checkRecord } from '../../lib/content/record-checks.ts'
-import { AllotError, createAllot, importAllot } from '../../lib/index.ts'
+import { AllotError, importAllot } from '../../lib/index.ts'
 import { collections } from '../../lib/records/schema/index.ts'
 import { rawOf } from '../records/raw.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -38,7 +39,7 @@ let lines: string[]
 const folder = temporaryDirectory()
 const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
 before(async () => {
-  const allot = await createAllot({ driver: memory(), ...directories })
+  const allot = await openAllot({ driver: memory(), ...directories })
   await populate(allot)
   lines = (await exported(allot)).toString().trimEnd().split('\n').slice(1, -1)
   for (const line of lines) {
@@ -171,7 +172,7 @@ describe('A record of an import', () => {
 
 describe('A text from an embedding host', () => {
   it('is refused when it is longer than the API accepts', async () => {
-    const allot = await createAllot({ driver: memory(), repositories: false, files: directories.files })
+    const allot = await openAllot({ driver: memory(), repositories: false, files: directories.files })
     const { accounts, repositories, issues, comments, releases, sshKeys, organizations } = allot.hosting
     const ann = await accounts.createUser({ name: 'ann' })
     const demo = await repositories.create(ann, ann, { name: 'demo' })

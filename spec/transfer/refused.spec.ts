@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { AllotError, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { openAllot } from '../../lib/allot.ts'
+import { AllotError, importAllot, type StorageDriver } from '../../lib/index.ts'
 import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 import { checkExport } from '../../lib/transfer/format.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
@@ -16,7 +17,7 @@ const repositories = { directory: `${folder}/source` }
 const source = memory()
 let file: Buffer
 before(async () => {
-  const allot = await createAllot({ driver: source, repositories })
+  const allot = await openAllot({ driver: source, repositories })
   const { hosting, ledger } = allot
   const ann = await hosting.accounts.createUser({ name: 'ann', email: 'ann@example.test' })
   await hosting.repositories.create(ann, ann, { name: 'demo', autoInit: true })
@@ -209,7 +210,7 @@ describe('A file is refused, with the number of the line,', () => {
 describe('A store that is not empty', () => {
   it('is refused and not changed', async () => {
     const driver = memory()
-    const allot = await createAllot({ driver, repositories: false })
+    const allot = await openAllot({ driver, repositories: false })
     await allot.hosting.accounts.createUser({ name: 'someone' })
     await allot.close()
     const before = await rawAfter(driver)
@@ -219,7 +220,7 @@ describe('A store that is not empty', () => {
 
   it('may contain only a reserved number', async () => {
     const driver = memory()
-    const allot = await createAllot({ driver, repositories: false })
+    const allot = await openAllot({ driver, repositories: false })
     await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))
     await allot.close()
     await assert.rejects(into(driver, file), { code: 'conflict' })
@@ -227,7 +228,7 @@ describe('A store that is not empty', () => {
 
   it('is not one that was only opened', async () => {
     const driver = memory()
-    await (await createAllot({ driver, repositories: false })).close()
+    await (await openAllot({ driver, repositories: false })).close()
     await into(driver, file)
     await driver.open()
     assert.deepEqual(await contentOf(driver), await contentOf(source))
@@ -246,9 +247,9 @@ describe('An import that was interrupted', () => {
       const given = { driver, repositories: { directory: `${folder}/interrupted` } }
       const some = file.subarray(0, Math.floor(file.length * share))
       await assert.rejects(importAllot(given, broken(some)), /the network is gone/)
-      await assert.rejects(createAllot(given), { code: 'unavailable', message: /holds part of an import/ })
+      await assert.rejects(openAllot(given), { code: 'unavailable', message: /holds part of an import/ })
       await importAllot(given, inChunks(file))
-      const allot = await createAllot(given)
+      const allot = await openAllot(given)
       assert.deepEqual(await contentOf(driver), await contentOf(source))
       await allot.close()
     }

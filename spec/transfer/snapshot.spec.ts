@@ -5,8 +5,9 @@ import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { folderOf } from '../../lib/git/disk.ts'
-import { type Allot, createAllot, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { importAllot, type StorageDriver } from '../../lib/index.ts'
 import { rawOf } from '../records/raw.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -21,10 +22,10 @@ const KEYS = 40
 const OTHERS = 1000
 
 /** Sets the size of every ledger entry in one transaction. */
-const round = (allot: Allot, size: number): Promise<number> =>
+const round = (allot: OpenAllot, size: number): Promise<number> =>
   allot.ledger.batch(Array.from({ length: KEYS }, (_, n) => entry(`${n * (OTHERS / KEYS)} live`, size)))
 
-const fill = (allot: Allot): Promise<number> =>
+const fill = (allot: OpenAllot): Promise<number> =>
   allot.ledger.batch(Array.from({ length: OTHERS }, (_, n) => entry(`${n} other`, 0)))
 
 const entry = (key: string, size: number) => ({
@@ -32,8 +33,8 @@ const entry = (key: string, size: number) => ({
   ...{ repository: 'ann/demo', name: 'x'.repeat(250) },
 })
 
-const anInstance = async (driver: StorageDriver, directory: string): Promise<Allot> => {
-  const allot = await createAllot({ driver, repositories: { directory } })
+const anInstance = async (driver: StorageDriver, directory: string): Promise<OpenAllot> => {
+  const allot = await openAllot({ driver, repositories: { directory } })
   const ann = await allot.hosting.accounts.createUser({ name: 'ann' })
   await allot.hosting.repositories.create(ann, ann, { name: 'demo', autoInit: true })
   return allot
@@ -68,7 +69,7 @@ describe('An export while others write', () => {
       const copy = memory()
       const directory = join(folder, `${name}-copy`)
       await importAllot({ driver: copy, repositories: { directory } }, inChunks(Buffer.concat(chunks)))
-      const moved = await createAllot({ driver: copy, repositories: { directory } })
+      const moved = await openAllot({ driver: copy, repositories: { directory } })
       const sizeOf = async (n: number) =>
         (await moved.ledger.get({ kind: 'artifacts', key: `${n * (OTHERS / KEYS)} live` }))!.size
       const size = await sizeOf(0)
@@ -122,7 +123,7 @@ describe('An export while others write', () => {
       })
     })
     assert.ok(existsSync(folderOf(directory, id)))
-    const again = await createAllot({ driver: memory(), repositories: { directory } })
+    const again = await openAllot({ driver: memory(), repositories: { directory } })
     assert.ok(!existsSync(folderOf(directory, id)))
     await again.close()
   })

@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import type { Allot } from '../../lib/index.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { type PageServer, startPages } from './browser.ts'
 
 export const PASSWORD = 'a long password'
@@ -26,7 +26,7 @@ export const startFixture = async (): Promise<PageServer> => {
   }
 }
 
-const fill = async (allot: Allot): Promise<void> => {
+const fill = async (allot: OpenAllot): Promise<void> => {
   const { accounts, organizations } = allot.hosting
   const { rules, groups } = allot.quota
   await rules.create({ name: 'total', limit: 200 * MIB, subjects: ['size:all'] })
@@ -59,7 +59,7 @@ const fill = async (allot: Allot): Promise<void> => {
 
 /** Creates repositories of an owner; those of ann come 12 days apart, with ledger entries. */
 const createRepositories = async (
-  allot: Allot,
+  allot: OpenAllot,
   name: string,
   sizes: [name: string, mib: number][],
 ): Promise<void> => {
@@ -78,7 +78,7 @@ const createRepositories = async (
   }
 }
 
-const putEntries = async ({ ledger }: Allot, repository: string, index: number): Promise<void> => {
+const putEntries = async ({ ledger }: OpenAllot, repository: string, index: number): Promise<void> => {
   const on = { repository, name: index === 2 ? MARKUP : `build-${index}.tar.gz` }
   await ledger.put({
     kind: 'artifacts',

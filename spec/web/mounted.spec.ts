@@ -3,14 +3,14 @@ import type { RequestListener } from 'node:http'
 import { describe, it } from 'node:test'
 import express from 'express'
 import Koa from 'koa'
-import type { Allot } from '../../lib/index.ts'
+import type { OpenAllot } from '../../lib/allot.ts'
 import { start } from '../support/test-server.ts'
 import { createPageClient } from './browser.ts'
 
 const PASSWORD = 'a long password'
 
 /** Host frameworks with the pages mounted at `/storage`. */
-const hosts: Readonly<Record<string, (page: Allot['page']) => RequestListener>> = {
+const hosts: Readonly<Record<string, (page: OpenAllot['page']) => RequestListener>> = {
   Express: (page) => express().use('/storage', page),
   'Express with a body parser': (page) =>
     express()
@@ -39,7 +39,7 @@ const hosts: Readonly<Record<string, (page: Allot['page']) => RequestListener>> 
 describe('The pages, mounted in a host', () => {
   for (const [name, host] of Object.entries(hosts))
     it(`have links, redirects and cookies below the mount path: ${name}`, async () => {
-      let page: Allot['page'] | undefined
+      let page: OpenAllot['page'] | undefined
       const allot = await start(
         { repositories: false },
         { mount: () => host((req, res, next) => page!(req, res, next)) },
@@ -71,7 +71,7 @@ describe('The pages, mounted in a host', () => {
     })
 
   it('leave other paths to the host', async () => {
-    let page: Allot['page'] | undefined
+    let page: OpenAllot['page'] | undefined
     const app = express()
       .use((req, res, next) => page!(req, res, next))
       .get('/ann', (_req, res) => void res.send('from the host'))
@@ -86,7 +86,7 @@ describe('The pages, mounted in a host', () => {
   })
 
   it('link items to their `html_url` when the host shows them', async () => {
-    let page: Allot['page'] | undefined
+    let page: OpenAllot['page'] | undefined
     const allot = await start(
       { repositories: false, page: { links: true }, baseUrl: 'http://git.example.test' },
       { mount: () => (req, res) => page!(req, res) },
@@ -134,7 +134,7 @@ describe('The pages, mounted in a host', () => {
 
 describe("The pages with the host's own login", () => {
   it('show the user that the host names, have no sign-in page, and check CSRF tokens', async () => {
-    let page: Allot['page'] | undefined
+    let page: OpenAllot['page'] | undefined
     const allot = await start(
       {
         repositories: false,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memory } from '../../../drivers/memory/index.ts'
-import { createAllot } from '../../../lib/index.ts'
+import { openAllot } from '../../../lib/allot.ts'
 import { LAYOUT_VERSION } from '../../../lib/records/schema/migrations.ts'
 import { createStore } from '../../../lib/records/store.ts'
 import { packAll } from '../../search/posting-fixture.ts'
@@ -12,7 +12,7 @@ import { exactly } from '../raw.ts'
 /** Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released layout. */
 const driver = memory()
 const folder = temporaryDirectory()
-const allot = await createAllot({
+const allot = await openAllot({
   driver,
   repositories: { directory: join(folder, 'repositories') },
   files: { directory: join(folder, 'files') },
