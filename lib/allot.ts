@@ -33,9 +33,9 @@ export interface Allot {
   readonly fetch: (request: Request, options?: FetchOptions) => Promise<Response>
   /**
    * The web pages, as such a listener: at the root of a server of their own, or wherever the host mounts them
-   * (`app.use('/storage', allot.page)`). Calls `next` for paths that are not pages.
+   * (`app.use('/storage', allot.pages)`). Calls `next` for paths that are not pages.
    */
-  readonly page: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  readonly pages: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
   /** Records usage from the host's own code. Each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** The quota API, in process. */
@@ -54,7 +54,7 @@ export interface Allot {
   readonly attachments: Hosting['attachments']
   readonly packages: Hosting['packages']
   /**
-   * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.nearAt` sets, in either direction. Emitted
+   * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.warnAt` sets, in either direction. Emitted
    * once, after the change is durable and in the order of the changes, and not again after a restart: `GET
    * /admin/quota/over` lists the owners that are over quota.
    */
@@ -100,7 +100,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
     await driver.close()
     throw error
   })
-  const markdown = createMarkdown({ deadline: options.markdown.deadline })
+  const markdown = createMarkdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
   const parts = { options, host, storage, store, markdown, write, ...domain }
   const api = createApi(parts)
@@ -109,7 +109,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   const { hosting, quota, events } = domain
   return {
     handler: api.handler,
-    page: pages.handler,
+    pages: pages.handler,
     fetch: fetchOf(api.handler),
     ...publicServices(hosting),
     quota: createHostQuota(quota, hosting),
@@ -196,7 +196,7 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
     searchIndexes,
     logError(log, 'names could not be packed; it will be tried again'),
   )
-  const { defaultGroups: groups, defaultTotal: total, nearAt: share } = options.quota
+  const { defaultGroups: groups, defaultTotal: total, warnAt: share } = options.quota
   const notify = async ({ owner, ...event }: ThresholdEvent) => {
     const account = await hosting.accounts.byId(owner)
     // The account may have been deleted since.
@@ -217,7 +217,7 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
-    sessionLifetime: Math.ceil(options.page.lifetime / 1000),
+    sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
   })
   return { quota, hosting, events, jobRunner, compactor }
 }

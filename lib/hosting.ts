@@ -1,4 +1,4 @@
-import { type Accounts, createAccounts } from "./accounts/accounts.ts"
+import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createHostIdentities, type HostAuthenticate } from './accounts/host-identity.ts'
 import { createIdentities, type Identities } from './accounts/identity.ts'
 import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './accounts/keys.ts'

@@ -32,7 +32,7 @@ export interface HostQuota {
    * What the owner used at the end of each day (of UTC) on which that changed, the oldest first and now the last; on the
    * days between it was the same. It goes back 400 days.
    */
-  growth(owner: string): Promise<UsedOnDay[]>
+  history(owner: string): Promise<DailyUsage[]>
   /**
    * Makes rules, groups and assignments as the plan says, all or nothing, and answers what that changed.
    * @throws AllotError invalid for an owner, a rule or a group that is not there, or is named twice.
@@ -41,7 +41,7 @@ export interface HostQuota {
 }
 
 /** Bytes. */
-export interface UsedOnDay {
+export interface DailyUsage {
   /** Such as `2026-11-21`. */
   date: string
   all: Sum
@@ -84,7 +84,7 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     info: async (owner) => presentStatus(await quota.status(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
-    growth: async (owner) =>
+    history: async (owner) =>
       (await quota.history(await idOf(owner))).map((one) => ({
         date: dateOf(one.day),
         all: usedBy('size:all', one),

@@ -2,7 +2,7 @@ export type { HostAuthenticate, HostIdentity } from './accounts/host-identity.ts
 export { type Allot, createAllot, importAllot } from './allot.ts'
 export type { QuotaInfo } from './api/quota/schema.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
-export type { HostQuota, QuotaEvent, UsedOnDay } from './in-process-quota.ts'
+export type { DailyUsage, HostQuota, QuotaEvent } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
 export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
@@ -11,12 +11,15 @@ export type {
   LedgerItem,
   LedgerName,
   LedgerOperation,
-  NamedEntry,
-  NamedLedger,
+  NamedEntry as LedgerEntry,
+  NamedLedger as Ledger,
 } from './repositories/named-ledger.ts'
-export type { NamedDifferences, NamedPlan } from './repositories/named-plans.ts'
+export type {
+  NamedDifferences as QuotaPlanDifferences,
+  NamedPlan as QuotaPlan,
+} from './repositories/named-plans.ts'
 export type { Push } from './repositories/push-journal.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
-export type { LastLine, OnProgress, Write } from './transfer/format.ts'
+export type { LastLine as ExportSummary, OnProgress, Write } from './transfer/format.ts'
 export type { Verification } from './verify.ts'

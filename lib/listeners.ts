@@ -63,13 +63,13 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
-      maxAttachmentBytes: options.attachments.largest,
+      maxAttachmentBytes: options.attachments.maxSize,
       documentFor: documentOf(routes),
     },
     credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
     basePath: options.basePath,
     notFoundBody: options.dialect === 'forgejo',
-    bodyLimit: options.bodyLimit,
+    bodyLimit: options.maxBodySize,
     pageLimits,
   })
   const streams = new StreamEndpoints({ ...common, ...streamParts(parts) })
@@ -101,8 +101,8 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
     hosting,
     transport: storage.transport,
     maxFileBytes: {
-      lfs: options.lfs ? options.lfs.largest : undefined,
-      packages: options.packages ? options.packages.largest : undefined,
+      lfs: options.lfs ? options.lfs.maxSize : undefined,
+      packages: options.packages ? options.packages.maxSize : undefined,
     },
     onPush: pushedTo(host.onPush, host.log),
     onError: logError(host.log, 'what changed in a repository could not be counted'),
@@ -115,14 +115,14 @@ export const createPages = ({ options, host, storage, store, hosting, quota }: L
     services: {
       ...{ store, hosting, quota },
       settings: {
-        nearAt: options.quota.nearAt,
-        links: options.page.links,
+        nearAt: options.quota.warnAt,
+        links: options.pages.links,
         clones: storage.transport !== undefined,
       },
     },
     baseUrl: options.baseUrl,
     hasOwnLogin: host.authenticate !== undefined,
-    bodyLimit: options.bodyLimit,
+    bodyLimit: options.maxBodySize,
     log: host.log,
   })
 

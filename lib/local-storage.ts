@@ -42,11 +42,15 @@ const transportOf = (
   log: Log,
 ): Transport | undefined => {
   if (!http) return undefined
-  const { atOnce, atOncePerClient = Math.ceil(atOnce / 4), largestPush, memory, idle, deadline } = limits
+  const { maxConcurrent, maxConcurrentPerClient = Math.ceil(maxConcurrent / 4) } = limits
   return createTransport({
-    ...{ directory, git, memory, maxProcesses: atOnce, maxProcessesPerClient: atOncePerClient },
-    maxPushBytes: largestPush,
-    timeouts: { idleMs: idle, deadlineMs: deadline },
+    directory,
+    git,
+    memory: limits.maxMemory,
+    maxProcesses: maxConcurrent,
+    maxProcessesPerClient: maxConcurrentPerClient,
+    maxPushBytes: limits.maxPushSize,
+    timeouts: { idleMs: limits.idleTimeout, deadlineMs: limits.timeout },
     onError: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
   })
 }

@@ -17,7 +17,7 @@ const QuotaOptions = v.strictObject({
       'Bytes over everything for owners with no group at all: a number, or `"2 GiB"`. -1 is unlimited.',
     ),
   ),
-  nearAt: v.pipe(
+  warnAt: v.pipe(
     v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
     v.description(
       "The share of a rule's limit at which hosts are told that an owner is near it; 1 is never.",
@@ -41,24 +41,24 @@ const FileOptions = v.strictObject({
 })
 
 const AttachmentOptions = v.strictObject({
-  largest: v.pipe(
+  maxSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
     v.description('Bytes that one attachment may have: a number, or `"100 MiB"`. More is 413.'),
   ),
 })
 
-const largestFile = v.optional(v.pipe(Size, v.minValue(1)))
+const maxFileSize = v.optional(v.pipe(Size, v.minValue(1)))
 
 const LfsOptions = v.strictObject({
-  largest: v.pipe(
-    largestFile,
+  maxSize: v.pipe(
+    maxFileSize,
     v.description('Bytes that one LFS object may have: a number, or `"2 GiB"`. Any number when absent.'),
   ),
 })
 
 const PackageOptions = v.strictObject({
-  largest: v.pipe(
-    largestFile,
+  maxSize: v.pipe(
+    maxFileSize,
     v.description(
       'Bytes that one file of a package may have: a number, or `"2 GiB"`. Any number when absent.',
     ),
@@ -70,29 +70,31 @@ const GitOptions = v.strictObject({
     v.optional(v.boolean(), true),
     v.description('Whether clients clone, fetch and push over HTTP, at `clone_url`.'),
   ),
-  atOnce: v.pipe(
+  maxConcurrent: v.pipe(
     v.optional(count(10_000), 32),
     v.description('How many of them at once; what waits longer than 1.5 seconds for its turn gets 503.'),
   ),
-  atOncePerClient: v.pipe(
+  maxConcurrentPerClient: v.pipe(
     v.optional(count(10_000)),
-    v.description('How many of them one account or address has at once; a quarter of `atOnce` when absent.'),
+    v.description(
+      'How many of them one account or address has at once; a quarter of `maxConcurrent` when absent.',
+    ),
   ),
-  idle: v.pipe(
+  idleTimeout: v.pipe(
     milliseconds(DAY, 60_000),
     v.description('Milliseconds without a byte in either direction after which one is given up.'),
   ),
-  deadline: v.pipe(
+  timeout: v.pipe(
     milliseconds(DAY, HOUR),
     v.description('Milliseconds after which one is given up whatever it does.'),
   ),
-  largestPush: v.pipe(
+  maxPushSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1))),
     v.description(
       'Bytes that one push may bring, as it is sent and when it is unpacked (deltas count as deltas): a number, or `"2 GiB"`. Any number when absent.',
     ),
   ),
-  memory: v.pipe(
+  maxMemory: v.pipe(
     v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
     v.description(
       'Bytes of memory that each git process may take, where the system can limit it: a number, or `"1 GiB"`. Repositories of many million objects need more.',
@@ -101,7 +103,7 @@ const GitOptions = v.strictObject({
 })
 
 const MarkdownOptions = v.strictObject({
-  deadline: v.pipe(
+  timeout: v.pipe(
     v.optional(count(60_000), 2000),
     v.description('Milliseconds after which a text that is still being rendered is given up with 422.'),
   ),
@@ -142,7 +144,7 @@ const LoginOptions = v.strictObject({
 })
 
 const PageOptions = v.strictObject({
-  lifetime: v.pipe(
+  sessionLifetime: v.pipe(
     milliseconds(90 * DAY, 12 * HOUR),
     v.description('Milliseconds after which whoever is signed in to the pages signs in again.'),
   ),
@@ -175,7 +177,7 @@ export const Options = v.strictObject({
     v.optional(v.picklist(['document', 'forgejo']), 'document'),
     v.description('`forgejo` answers as a real Forgejo does where the API document differs.'),
   ),
-  bodyLimit: v.pipe(
+  maxBodySize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
     v.description('The largest request body: bytes, or `"1 MiB"`. More is 413.'),
   ),
@@ -203,7 +205,7 @@ export const Options = v.strictObject({
   markdown: v.optional(MarkdownOptions, {}),
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
-  page: v.optional(PageOptions, {}),
+  pages: v.optional(PageOptions, {}),
 })
 export type Options = v.InferOutput<typeof Options>
 

@@ -45,7 +45,7 @@ const migrateAll = async ({ from, token, owner, ...flags }: Flags): Promise<void
   ])
   const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
   const { allot, config, data, repositories } = await openForCommand(flags)
-  const git = repositories === false ? undefined : { ...repositories, largest: config.git.largestPush }
+  const git = repositories === false ? undefined : { ...repositories, maxPushSize: config.git.maxPushSize }
   const report = createReport()
   try {
     await migrate({ source, allot, report, git }, owner)

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describeIssue, Options } from '../../lib/options.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
-const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, page, ...api } =
+const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, pages, ...api } =
   Options.entries
 
 /** Options of the standalone server only. */
@@ -70,7 +70,7 @@ export const Config = v.strictObject({
   markdown,
   cors,
   login,
-  page,
+  pages,
 })
 export type Config = v.InferOutput<typeof Config>
 

@@ -85,7 +85,10 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
 }
 
 /** Opens the store for `allot serve`. The caller closes it. */
-export const openConfigured = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
+export const openConfigured = async (
+  flags: StoreFlags,
+  { wrapDriver, ...parts }: Parts = {},
+): Promise<Opened> => {
   const location = storeLocation(flags)
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config

@@ -12,8 +12,8 @@ export interface MigrationOptions {
   readonly source: Source
   readonly allot: OpenAllot
   readonly report: Report
-  /** Where git data is stored; undefined when repositories are turned off. `largest`: bytes that one push may have. */
-  readonly git: { directory: string; git: string; largest: number | undefined } | undefined
+  /** Where git data is stored; undefined when repositories are turned off. `maxPushSize`: bytes that one push may have. */
+  readonly git: { directory: string; git: string; maxPushSize: number | undefined } | undefined
 }
 
 /** What all parts of a migration share. */

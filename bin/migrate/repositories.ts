@@ -192,7 +192,7 @@ const copyGitData = async (
   given: SourceRepository,
 ): Promise<void> => {
   if (git === undefined) return report.notCopied(GIT_TURNED_OFF, given.full_name)
-  if (empty) checkSize(given, git.largest)
+  if (empty) checkSize(given, git.maxPushSize)
   const { pushJournal } = allot.hosting
   let entry: number | undefined
   const { owner, name } = given
@@ -220,7 +220,7 @@ const checkSize = ({ size }: SourceRepository, maxBytes: number | undefined): vo
   const bytes = size * 1024
   if (maxBytes !== undefined && bytes > maxBytes)
     throw invalid(
-      `it has ${formatSizeFixed(bytes)}, and git.largest_push permits ${formatSizeFixed(maxBytes)} at once`,
+      `it has ${formatSizeFixed(bytes)}, and git.max_push_size permits ${formatSizeFixed(maxBytes)} at once`,
     )
 }
 

@@ -111,8 +111,8 @@ const createListener = (
   metrics: Metrics | undefined,
   log: Logger,
 ): RequestListener => {
-  const { page, handler } = allot
-  const withPages: RequestListener = (req, res) => page(req, res, () => handler(req, res))
+  const { pages, handler } = allot
+  const withPages: RequestListener = (req, res) => pages(req, res, () => handler(req, res))
   const checked = withHealthChecks(allot, server.page ? withPages : handler)
   const measured = metrics === undefined ? checked : metrics.measureListener(allot, checked)
   return server.log === 'requests' ? withRequestLog(log, measured) : measured

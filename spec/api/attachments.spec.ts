@@ -15,7 +15,7 @@ let [ann, ben]: Person[] = []
 let directory: string
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'allot-attachments-'))
-  allot = await start({ repositories: false, files: { directory }, attachments: { largest: LARGEST } })
+  allot = await start({ repositories: false, files: { directory }, attachments: { maxSize: LARGEST } })
   ann = await allot.person('ann')
   ben = await allot.person('ben')
 })

@@ -11,7 +11,7 @@ describe('Rendering while one client sends hostile texts', () => {
   // A long deadline: the spec is about who waits, not about the speed of the machine.
   let patient: TestServer
   before(async () => {
-    patient = await start({ repositories: false, markdown: { deadline: 4000 } })
+    patient = await start({ repositories: false, markdown: { timeout: 4000 } })
   })
   after(() => patient.stop())
 

@@ -6,7 +6,7 @@ import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start({ repositories: false, markdown: { deadline: 500 } })
+  allot = await start({ repositories: false, markdown: { timeout: 500 } })
 })
 after(() => allot.stop())
 

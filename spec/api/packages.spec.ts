@@ -15,7 +15,7 @@ let bob: Person
 let hidden: Person
 const directory = temporaryDirectory()
 before(async () => {
-  allot = await start({ files: { directory }, packages: { largest: 100_000 } })
+  allot = await start({ files: { directory }, packages: { maxSize: 100_000 } })
   alice = await allot.person('alice')
   bob = await allot.person('bob')
   hidden = await allot.person('hidden')

@@ -122,7 +122,7 @@ describe("allot.on('quota')", () => {
   })
 
   it('emits no events for unlimited rules, and one for a rule in two groups', async () => {
-    const { server, told, use } = await listening({ nearAt: 1 })
+    const { server, told, use } = await listening({ warnAt: 1 })
     await server.allot.quota.rules.create({ name: 'free', limit: -1, subjects: ['size:all'] })
     await server.allot.quota.rules.create({ name: 'none', limit: 0, subjects: ['size:all'] })
     for (const rule of ['free', 'none']) await server.allot.quota.groups.addRule('free', rule)

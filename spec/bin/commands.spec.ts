@@ -163,7 +163,7 @@ baseUrl = "http://x.test"
 default_groups = [5]
 default_total = "2 GB"
 [markdown]
-deadline = 0
+timeout = 0
 `,
     )
     const { code, err } = await allot(['serve', '--config', file, '--data', temporaryDirectory()])
@@ -175,7 +175,7 @@ deadline = 0
       'api.baseUrl: there is no such option',
       'quota.default_groups[0]: expected a string',
       'quota.default_total: expected bytes',
-      'markdown.deadline: ',
+      'markdown.timeout: ',
     ])
       assert.ok(err.includes(line), `${line} in\n${err}`)
   })

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
 let bounded: ServedGit
 let allot: ServedGit
 before(async () => {
-  bounded = await startGit({ git: { largestPush: '4 MiB' } })
+  bounded = await startGit({ git: { maxPushSize: '4 MiB' } })
   allot = await startGit()
 })
 after(async () => {
@@ -89,7 +89,7 @@ describe('A push with a good compression', () => {
 
 describe('The memory of git', () => {
   it('does not grow with the size of a file, in a push and a fetch', async () => {
-    const own = await startGit({ git: { memory: '64 MiB' } })
+    const own = await startGit({ git: { maxMemory: '64 MiB' } })
     try {
       const alice = await own.person('alice')
       const { push } = await repository(own, alice, 'large')

@@ -13,7 +13,7 @@ let alice: Person
 let bob: Person
 let path: string
 before(async () => {
-  allot = await startGit({ git: { atOnce: 4, atOncePerClient: 2 } })
+  allot = await startGit({ git: { maxConcurrent: 4, maxConcurrentPerClient: 2 } })
   alice = await allot.person('alice')
   bob = await allot.person('bob')
   path = await allot.repository(alice, 'shared')

@@ -142,7 +142,7 @@ describe('During a clone', () => {
 
 describe('The limits', () => {
   it('answer 503 with Retry-After when too many requests run at once', async () => {
-    const { allot, alice, url } = await scene({ git: { atOnce: 1 } })
+    const { allot, alice, url } = await scene({ git: { maxConcurrent: 1 } })
     try {
       const path = await allot.repository(alice, 'one')
       const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
@@ -159,8 +159,8 @@ describe('The limits', () => {
   })
 
   for (const [option, git] of [
-    ['idle', { idle: 200 }],
-    ['deadline', { deadline: 300 }],
+    ['idle', { idleTimeout: 200 }],
+    ['deadline', { timeout: 300 }],
   ] as const)
     it(`stop a push that exceeds git.${option}`, async () => {
       const { allot, driver, alice, url } = await scene({ git })
@@ -179,7 +179,7 @@ describe('The limits', () => {
     })
 
   it('refuse a push larger than git.largestPush, and leave nothing', async () => {
-    const { allot, alice } = await scene({ git: { largestPush: '100 KiB' } })
+    const { allot, alice } = await scene({ git: { maxPushSize: '100 KiB' } })
     try {
       const path = await allot.repository(alice, 'bounded')
       const checkout = await large()

@@ -9,7 +9,7 @@ let allot: ServedLfs
 let alice: Person
 let bob: Person
 before(async () => {
-  allot = await startLfs({ lfs: { largest: 100_000 } })
+  allot = await startLfs({ lfs: { maxSize: 100_000 } })
   alice = await allot.person('alice')
   bob = await allot.person('bob')
 })

@@ -200,7 +200,7 @@ describe('Something that cannot be copied', () => {
       /^ {2}the user acme: name: an organization here has this name$/m,
       /^ {2}the repository ann\/odd\.wiki: name: the name of a repository must not end in .*$/m,
       /^ {2}the repository ann\/gone: its git data could not be fetched: fatal: .*not found$/m,
-      /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.largest_push permits 1\.0 MiB at once$/m,
+      /^ {2}the repository ann\/large: it has 3\.9 MiB, and git\.max_push_size permits 1\.0 MiB at once$/m,
       /^ {2}the SSH key old of ann: .+$/m,
       /^ {2}the quota rule odd: subjects\[0\]: unknown subject "size:moon"; expected one of: size:all, .*$/m,
       /^ {2}the quota group g: there is no rule named odd.*$/m,

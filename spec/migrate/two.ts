@@ -10,7 +10,7 @@ export interface Target extends TestServer {
   from(
     source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
-    largest?: number,
+    maxPushSize?: number,
   ): Promise<Report & { text: string }>
 }
 
@@ -19,10 +19,10 @@ export const startTarget = async (): Promise<Target> => {
   const target = await start({ repositories: { directory } })
   return {
     ...target,
-    async from({ base, root }, owners = [], largest = undefined) {
+    async from({ base, root }, owners = [], maxPushSize = undefined) {
       const report = createReport()
       const source = await connectSource(base, root.token)
-      const where = { directory, git: 'git', largest }
+      const where = { directory, git: 'git', maxPushSize }
       await migrate({ source, allot: target.allot, report, git: where }, owners)
       return { ...report, text: report.lines().join('\n') }
     },

@@ -60,7 +60,7 @@ describe('What an owner used', () => {
     })
   const later = (days: number) => mock.timers.tick(days * DAY)
   const series = async () => {
-    const found = await allot.allot.quota.growth(owner.name)
+    const found = await allot.allot.quota.history(owner.name)
     return found.map(({ date, all }) => [Date.parse(date) / DAY, all])
   }
 

@@ -139,7 +139,7 @@ const assertUsed = async (allot: OpenAllot, model: Model): Promise<void> => {
     }
     const total = Object.values(expected).reduce((sum, one) => sum + one, 0n)
     assert.equal(BigInt((await allot.quota.explain(owner, 'size:all')).used), total)
-    assert.equal(BigInt((await allot.quota.growth(owner)).at(-1)?.all ?? 0), total)
+    assert.equal(BigInt((await allot.quota.history(owner)).at(-1)?.all ?? 0), total)
   }
 }
 

@@ -17,9 +17,9 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.retries': '20',
   'api.baseUrl': '"https://git.example.org"',
   'quota.defaultTotal': '"20 GiB"',
-  'git.atOncePerClient': '8',
-  'git.largestPush': '"2 GiB"',
-  largest: '"2 GiB"',
+  'git.maxConcurrentPerClient': '8',
+  'git.maxPushSize': '"2 GiB"',
+  maxSize: '"2 GiB"',
 }
 
 const WIDTH = 100

@@ -29,7 +29,7 @@ export const startPages = async (
   server = await start(
     { repositories: false, ...options },
     {
-      mount: (handler) => (req, res) => server!.allot.page(req, res, () => handler(req, res)),
+      mount: (handler) => (req, res) => server!.allot.pages(req, res, () => handler(req, res)),
       ...startOptions,
     },
   )

@@ -10,7 +10,7 @@ import { createPageClient } from './browser.ts'
 const PASSWORD = 'a long password'
 
 /** Host frameworks with the pages mounted at `/storage`. */
-const hosts: Readonly<Record<string, (page: OpenAllot['page']) => RequestListener>> = {
+const hosts: Readonly<Record<string, (page: OpenAllot['pages']) => RequestListener>> = {
   Express: (page) => express().use('/storage', page),
   'Express with a body parser': (page) =>
     express()
@@ -39,12 +39,12 @@ const hosts: Readonly<Record<string, (page: OpenAllot['page']) => RequestListene
 describe('The pages, mounted in a host', () => {
   for (const [name, host] of Object.entries(hosts))
     it(`have links, redirects and cookies below the mount path: ${name}`, async () => {
-      let page: OpenAllot['page'] | undefined
+      let page: OpenAllot['pages'] | undefined
       const allot = await start(
         { repositories: false },
         { mount: () => host((req, res, next) => page!(req, res, next)) },
       )
-      page = allot.allot.page
+      page = allot.allot.pages
       try {
         await allot.person('ann', { password: PASSWORD })
         const ann = createPageClient(`${allot.base}/storage`)
@@ -71,12 +71,12 @@ describe('The pages, mounted in a host', () => {
     })
 
   it('leave other paths to the host', async () => {
-    let page: OpenAllot['page'] | undefined
+    let page: OpenAllot['pages'] | undefined
     const app = express()
       .use((req, res, next) => page!(req, res, next))
       .get('/ann', (_req, res) => void res.send('from the host'))
     const allot = await start({ repositories: false }, { mount: () => app })
-    page = allot.allot.page
+    page = allot.allot.pages
     try {
       assert.equal((await createPageClient(allot.base).get('/ann')).text, 'from the host')
       assert.equal((await createPageClient(allot.base).get('/-/nothing')).status, 404)
@@ -86,12 +86,12 @@ describe('The pages, mounted in a host', () => {
   })
 
   it('link items to their `html_url` when the host shows them', async () => {
-    let page: OpenAllot['page'] | undefined
+    let page: OpenAllot['pages'] | undefined
     const allot = await start(
-      { repositories: false, page: { links: true }, baseUrl: 'http://git.example.test' },
+      { repositories: false, pages: { links: true }, baseUrl: 'http://git.example.test' },
       { mount: () => (req, res) => page!(req, res) },
     )
-    page = allot.allot.page
+    page = allot.allot.pages
     try {
       const ann = await allot.person('ann')
       const { hosting, ledger } = allot.allot
@@ -134,7 +134,7 @@ describe('The pages, mounted in a host', () => {
 
 describe("The pages with the host's own login", () => {
   it('show the user that the host names, have no sign-in page, and check CSRF tokens', async () => {
-    let page: OpenAllot['page'] | undefined
+    let page: OpenAllot['pages'] | undefined
     const allot = await start(
       {
         repositories: false,
@@ -145,7 +145,7 @@ describe("The pages with the host's own login", () => {
       },
       { mount: () => (req, res) => page!(req, res) },
     )
-    page = allot.allot.page
+    page = allot.allot.pages
     try {
       const chief = { 'x-user': 'chief' }
       const browser = createPageClient(allot.base)
