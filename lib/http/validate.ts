@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { issuePath } from '../describe-issue.ts'
 import { AllotError, invalid } from '../errors.ts'
 
 /** What the schema describes, out of what came. @throws AllotError invalid naming the first member that does not fit. */
@@ -10,20 +11,13 @@ export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): 
 
 /** "a body that is no JSON object, or whose member has the wrong type, gets 422 naming the member" */
 const sentence = (issue: v.BaseIssue<unknown>): string => {
-  const path = pathOf(issue)
+  const path = issuePath(issue)
   if (path === '') return `expected ${expectation(issue)}, received ${described(issue.input)}`
   if (issue.kind === 'schema' && issue.received === 'undefined') return `${capitalised(path)} is required`
   if (issue.kind === 'schema')
     return `${path}: expected ${expectation(issue)}, received ${described(issue.input)}`
   return `${path}: ${wording(issue)}`
 }
-
-const pathOf = (issue: v.BaseIssue<unknown>): string =>
-  (issue.path ?? []).reduce(
-    (path, { key }) =>
-      typeof key === 'number' ? `${path}[${key}]` : path === '' ? String(key) : `${path}.${key}`,
-    '',
-  )
 
 const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
   if (type === 'picklist' || type === 'union' || type === 'variant')

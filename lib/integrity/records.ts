@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { describeIssue } from '../describe-issue.ts'
 import { decodeValue, encodeValue } from '../records/codec.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { recordKey, sequenceKey } from '../records/keys.ts'
@@ -47,11 +48,6 @@ export const parseRecord = (
   if (Buffer.compare(recordKey(name, id), key) !== 0)
     return broken(`is stored under the wrong key: its id is ${JSON.stringify(id)}`)
   return { record: output }
-}
-
-const describeIssue = (issue: v.BaseIssue<unknown>): string => {
-  const path = v.getDotPath(issue)
-  return path === null ? issue.message : `${path}: ${issue.message}`
 }
 
 /** A positive integer, as counters and sequences hold it; undefined for anything else. */

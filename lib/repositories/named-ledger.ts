@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { accountByName, repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'
+import { describeIssue } from '../describe-issue.ts'
 import { invalid, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
@@ -94,7 +95,7 @@ const checkEntry = (entry: NamedEntry) => {
   refuseOwn(entry)
   checkLedgerKey(entry.key)
   const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
-  if (issues !== undefined) throw invalid(`${v.getDotPath(issues[0])}: ${issues[0].message}`)
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
 }
 
 export const checkLedgerKey = (key: string): void => {

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { checkRecord } from '../content/record-checks.ts'
+import { describeIssue } from '../describe-issue.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
@@ -97,9 +98,4 @@ const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.Infe
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
   throw invalid(describeIssue(result.issues[0]))
-}
-
-const describeIssue = (issue: v.BaseIssue<unknown>): string => {
-  const path = v.getDotPath(issue)
-  return path === null ? issue.message : `${path}: ${issue.message}`
 }
