@@ -1,43 +1,43 @@
 import { AllotError } from './errors.ts'
 
 export interface ClientBudgetOptions {
-  /** How much work runs at once, of all clients together. */
+  /** Maximum number of tasks that run at once, of all clients together. */
   slots: number
-  /** How much of it may belong to one client; by default half of the slots, and at least one. */
+  /** Maximum for one client; half of the slots, and at least 1, when absent. */
   slotsPerClient?: number
-  /** How many waiters there may be, of all clients together. */
+  /** Maximum number of waiting tasks, of all clients together. */
   queue: number
-  /** How many of them may belong to one client; by default half of the queue. */
+  /** Maximum for one client; half of the queue, and at least 1, when absent. */
   queuePerClient?: number
-  /** Milliseconds that work may wait for a slot. */
+  /** Milliseconds that a task may wait for a slot; 1500 when absent. */
   maxWaitMs?: number
-  /** What a refused client is told. */
+  /** Message of the error that a refused client gets. */
   message: string
 }
 
 /**
- * Shares one scarce resource among clients. A client holds at most its share of the slots and of the places in the queue,
- * free slots go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
- * So however much one client asks for, another one waits at most for work that is already running.
+ * Shares one scarce resource fairly among clients. A client holds at most its share of the slots and of the queue, free slots
+ * go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
+ * Invariant: however many tasks one client starts, other clients wait only for tasks that are already running.
  */
 export interface ClientBudget {
   /**
    * Waits for a slot.
    * @param client a signed-in user or an address, as `RouteRequest.client` names it
-   * @param signal ends the wait when the client goes away
-   * @returns a function that gives the slot back; calling it again does nothing
-   * @throws AllotError unavailable with `retryAfter`, at once when no place is left, and after `maxWaitMs` at the latest
+   * @param signal ends the wait when the client disconnects
+   * @returns a function that releases the slot; further calls do nothing
+   * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs` otherwise
    */
   acquire(client: string, signal?: AbortSignal): Promise<() => void>
-  /** Runs `work` in a slot. @throws AllotError unavailable as `acquire` does */
-  run<T>(client: string, work: () => T | Promise<T>, signal?: AbortSignal): Promise<T>
-  /** How many slots are taken, by one client or by all. */
+  /** Runs `body` in a slot. @throws AllotError unavailable, as `acquire` does */
+  run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Number of running tasks, of one client or of all. */
   running(client?: string): number
-  /** How much waits, of one client or of all. */
+  /** Number of waiting tasks, of one client or of all. */
   waiting(client?: string): number
 }
 
-/** Below the 2 seconds within which a client must hear that it should come again. */
+/** A refused client must get its 503 within 2 seconds. */
 const MAX_WAIT_MS = 1500
 
 interface Waiter {
@@ -46,120 +46,148 @@ interface Waiter {
   refuse(): void
 }
 
-/** The work of one client; it is forgotten when it has none. */
+/** The work of one client; it is deleted when it is empty. */
 interface Share {
   running: number
   readonly waiters: Waiter[]
 }
 
-export const createClientBudget = (options: ClientBudgetOptions): ClientBudget => {
-  const { slots, queue, maxWaitMs = MAX_WAIT_MS, message } = options
-  const slotsPerClient = options.slotsPerClient ?? half(slots)
-  const queuePerClient = options.queuePerClient ?? half(queue)
-  /** In the order in which clients are served next. */
-  const shares = new Map<string, Share>()
-  let [running, waiting] = [0, 0]
+class FairBudget implements ClientBudget {
+  readonly #slots: number
+  readonly #slotsPerClient: number
+  readonly #queue: number
+  readonly #queuePerClient: number
+  readonly #maxWaitMs: number
+  readonly #message: string
+  /** By client, in the order in which clients are served next. */
+  readonly #shares = new Map<string, Share>()
+  #running = 0
+  #waiting = 0
 
-  const shareOf = (client: string): Share => {
-    const share = shares.get(client) ?? { running: 0, waiters: [] }
-    shares.set(client, share)
-    return share
+  constructor({ slots, slotsPerClient, queue, queuePerClient, maxWaitMs, message }: ClientBudgetOptions) {
+    this.#slots = slots
+    this.#slotsPerClient = slotsPerClient ?? half(slots)
+    this.#queue = queue
+    this.#queuePerClient = queuePerClient ?? half(queue)
+    this.#maxWaitMs = maxWaitMs ?? MAX_WAIT_MS
+    this.#message = message
   }
-  const forgetIdle = (client: string, share: Share) => {
-    if (share.running === 0 && share.waiters.length === 0) shares.delete(client)
-  }
-  const unavailable = () => new AllotError('unavailable', message, { retryAfter: 1 })
 
-  const take = (share: Share) => {
-    running++
+  async acquire(client: string, signal?: AbortSignal): Promise<() => void> {
+    if (signal?.aborted) throw this.#unavailable()
+    const share = this.#shareOf(client)
+    if (this.#running < this.#slots && share.running < this.#slotsPerClient) this.#take(share)
+    else if (this.#hasPlace(share)) await this.#wait(client, signal)
+    else {
+      this.#deleteIfEmpty(client, share)
+      throw this.#unavailable()
+    }
+    let isHeld = true
+    return () => {
+      if (isHeld) this.#release(client)
+      isHeld = false
+    }
+  }
+
+  async run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await this.acquire(client, signal)
+    try {
+      return await body()
+    } finally {
+      release()
+    }
+  }
+
+  running(client?: string): number {
+    return client === undefined ? this.#running : (this.#shares.get(client)?.running ?? 0)
+  }
+
+  waiting(client?: string): number {
+    return client === undefined ? this.#waiting : (this.#shares.get(client)?.waiters.length ?? 0)
+  }
+
+  #take(share: Share): void {
+    this.#running++
     share.running++
   }
-  const giveBack = (client: string) => {
-    const share = shareOf(client)
-    running--
+
+  #release(client: string): void {
+    const share = this.#shareOf(client)
+    this.#running--
     share.running--
-    forgetIdle(client, share)
-    startNext()
-  }
-  const leave = (waiter: Waiter) => {
-    const share = shares.get(waiter.client)
-    const index = share?.waiters.indexOf(waiter) ?? -1
-    if (share === undefined || index === -1) return
-    share.waiters.splice(index, 1)
-    waiting--
-    forgetIdle(waiter.client, share)
+    this.#deleteIfEmpty(client, share)
+    this.#startNext()
   }
 
-  const startNext = () => {
-    for (const [client, share] of shares) {
-      if (running >= slots) return
+  /** Gives the free slots to waiting clients in turn. */
+  #startNext(): void {
+    for (const [client, share] of this.#shares) {
+      if (this.#running >= this.#slots) return
       const [next] = share.waiters
-      if (next === undefined || share.running >= slotsPerClient) continue
-      leave(next)
-      // Behind the clients that have waited since: each has its turn.
-      shares.delete(client)
-      shares.set(client, share)
-      take(share)
+      if (next === undefined || share.running >= this.#slotsPerClient) continue
+      this.#dequeue(next)
+      // Moves the client behind those that are still waiting for their turn.
+      this.#shares.delete(client)
+      this.#shares.set(client, share)
+      this.#take(share)
       next.start()
     }
   }
 
-  /** @returns whether there is a place in the queue, after making one where another client has more than this one would */
-  const hasPlace = ({ waiters }: Share): boolean => {
-    if (waiters.length >= queuePerClient) return false
-    if (waiting < queue) return true
+  /** Whether a client may wait. Drops the last waiter of a client with more waiters when the queue is full. */
+  #hasPlace({ waiters }: Share): boolean {
+    if (waiters.length >= this.#queuePerClient) return false
+    if (this.#waiting < this.#queue) return true
     let largest: Share | undefined
-    for (const share of shares.values())
+    for (const share of this.#shares.values())
       if (share.waiters.length > (largest?.waiters.length ?? 0)) largest = share
     if (largest === undefined || largest.waiters.length <= waiters.length + 1) return false
     largest.waiters.at(-1)!.refuse()
     return true
   }
 
-  const wait = (client: string, signal: AbortSignal | undefined) =>
-    new Promise<void>((resolve, reject) => {
+  /** Resolves when the client has a slot. */
+  #wait(client: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', waiter.refuse)
-        leave(waiter)
+        this.#dequeue(waiter)
         settle()
       }
-      const waiter: Waiter = { client, start: end(resolve), refuse: end(() => reject(unavailable())) }
-      const timer = setTimeout(waiter.refuse, maxWaitMs)
-      signal?.addEventListener('abort', waiter.refuse, { once: true })
-      shareOf(client).waiters.push(waiter)
-      waiting++
+      const refuse = end(() => reject(this.#unavailable()))
+      const waiter: Waiter = { client, start: end(resolve), refuse }
+      const timer = setTimeout(refuse, this.#maxWaitMs)
+      signal?.addEventListener('abort', refuse, { once: true })
+      this.#shareOf(client).waiters.push(waiter)
+      this.#waiting++
     })
-
-  const acquire: ClientBudget['acquire'] = async (client, signal) => {
-    if (signal?.aborted) throw unavailable()
-    const share = shareOf(client)
-    if (running < slots && share.running < slotsPerClient) take(share)
-    else if (hasPlace(share)) await wait(client, signal)
-    else {
-      forgetIdle(client, share)
-      throw unavailable()
-    }
-    let isHeld = true
-    return () => {
-      if (isHeld) giveBack(client)
-      isHeld = false
-    }
   }
 
-  return {
-    acquire,
-    async run(client, work, signal) {
-      const release = await acquire(client, signal)
-      try {
-        return await work()
-      } finally {
-        release()
-      }
-    },
-    running: (client) => (client === undefined ? running : (shares.get(client)?.running ?? 0)),
-    waiting: (client) => (client === undefined ? waiting : (shares.get(client)?.waiters.length ?? 0)),
+  #dequeue(waiter: Waiter): void {
+    const share = this.#shares.get(waiter.client)
+    const index = share?.waiters.indexOf(waiter) ?? -1
+    if (share === undefined || index === -1) return
+    share.waiters.splice(index, 1)
+    this.#waiting--
+    this.#deleteIfEmpty(waiter.client, share)
+  }
+
+  #shareOf(client: string): Share {
+    const share = this.#shares.get(client) ?? { running: 0, waiters: [] }
+    this.#shares.set(client, share)
+    return share
+  }
+
+  #deleteIfEmpty(client: string, share: Share): void {
+    if (share.running === 0 && share.waiters.length === 0) this.#shares.delete(client)
+  }
+
+  #unavailable(): AllotError {
+    return new AllotError('unavailable', this.#message, { retryAfter: 1 })
   }
 }
+
+export const createClientBudget = (options: ClientBudgetOptions): ClientBudget => new FairBudget(options)
 
 const half = (count: number): number => Math.max(1, Math.floor(count / 2))
