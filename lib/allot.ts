@@ -189,12 +189,12 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   events.on('error', logError(log, 'a listener of quota failed'))
   const jobs = createJobs(JOB_LIMITS, () => jobRunner.wake())
   const jobRunner = createJobRunner(store, jobs, (error, job) =>
-    log.error({ err: error, errand: job }, 'what a change has left to do failed; it will be tried again'),
+    log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
   const compactor = createCompactor(
     store,
     searchIndexes,
-    logError(log, 'names could not be packed; it will be tried again'),
+    logError(log, 'compaction of a search index failed; it will be retried'),
   )
   const { defaultGroups: groups, defaultTotal: total, warnAt: share } = options.quota
   const notify = async ({ owner, ...event }: ThresholdEvent) => {
@@ -213,7 +213,7 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   const hosting = createHosting({
     ...{ store, quota, jobs },
     ...{ folders: storage.folders, disk: storage.git, files: storage.files },
-    onError: logError(log, 'what lies on the disk could not be made to agree with the records'),
+    onError: logError(log, 'recovery after a crash failed; it is retried at the next start'),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,

@@ -105,7 +105,7 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
       packages: options.packages ? options.packages.maxSize : undefined,
     },
     onPush: pushedTo(host.onPush, host.log),
-    onError: logError(host.log, 'what changed in a repository could not be counted'),
+    onError: logError(host.log, 'the size of a repository could not be updated'),
   },
 })
 

@@ -51,11 +51,11 @@ const transportOf = (
     maxProcessesPerClient: maxConcurrentPerClient,
     maxPushBytes: limits.maxPushSize,
     timeouts: { idleMs: limits.idleTimeout, deadlineMs: limits.timeout },
-    onError: (error, fields) => log.info({ err: error, ...fields }, 'git did not end well'),
+    onError: (error, fields) => log.info({ err: error, ...fields }, 'a git process failed'),
   })
 }
 
-/** Tells the host, whose failure is its own. */
+/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
 export const pushedTo =
   (onPush: HostParts['onPush'], log: Log) =>
   (push: Push): void => {

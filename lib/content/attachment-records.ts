@@ -22,7 +22,7 @@ export const removeAttachments = async (
   { on, id }: { on: Attachment['on']; id: number },
   limit?: number,
 ): Promise<number> => {
-  const found = await attachments.list(tx, 'holder', {
+  const found = await attachments.list(tx, 'target', {
     prefix: [on, id],
     ...(limit === undefined ? {} : { limit }),
   })
@@ -42,7 +42,7 @@ export const removeAttachment = async (
 
 /** Place of an attachment's file. It is by repository, so that a transfer does not move the file. */
 export const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
-  ({ area: 'attachments', keeper: repository, name: uuid }) as const
+  ({ area: 'attachments', ownerId: repository, name: uuid }) as const
 
 const PREFIX = `${RESERVED_PREFIX}attachment/`
 

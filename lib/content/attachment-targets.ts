@@ -102,11 +102,11 @@ const foundIn = async (
 
 const readTarget = async (
   tx: ReadTransaction,
-  { on, holder }: Attachment,
+  { on, targetId }: Attachment,
 ): Promise<FoundTarget | undefined> => {
-  if (on === 'issue') return onIssue(await issues.get(tx, [holder]))
-  if (on === 'release') return onRelease(await releases.get(tx, [holder]))
-  const comment = await comments.get(tx, [holder])
+  if (on === 'issue') return onIssue(await issues.get(tx, [targetId]))
+  if (on === 'release') return onRelease(await releases.get(tx, [targetId]))
+  const comment = await comments.get(tx, [targetId])
   const issue = comment && (await issues.get(tx, [comment.issue]))
   return onComment(comment && issue && { comment, issue })
 }

@@ -90,8 +90,8 @@ const attachmentQueries = (
         if (target === undefined) return undefined
         const prefix = [target.on, target.id]
         return {
-          items: await attachments.list(tx, 'holder', { prefix, ...slice }),
-          total: await attachments.count(tx, 'holder', prefix),
+          items: await attachments.list(tx, 'target', { prefix, ...slice }),
+          total: await attachments.count(tx, 'target', prefix),
         }
       }),
     find: (viewer, path, on, id) =>
@@ -127,7 +127,7 @@ const attachmentChanges = (
         await refuseFull(tx, still, limit)
         const { id: uploader } = await existingAccount(tx, viewer.id)
         const attachment: Attachment = {
-          ...{ id, uuid, repository: still.repository.id, on: still.on, holder: still.id },
+          ...{ id, uuid, repository: still.repository.id, on: still.on, targetId: still.id },
           ...{ name, size, uploader, downloads: 0, createdAt: now() },
         }
         await saveAndCount(tx, parts, still, attachment)
@@ -177,16 +177,16 @@ const saveAndCount = async (
   const { name, size, createdAt } = attachment
   await quota.ledger.put(tx, {
     ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
-    ...{ owner: repository.owner, container: repository.id, ...counted },
+    ...{ owner: repository.owner, repository: repository.id, ...counted },
     ...{ run: null, type: null, version: null },
   })
 }
 
 const attachmentOn = (found: Attachment | undefined, { on, id }: AttachmentTarget): Attachment | undefined =>
-  found?.on === on && found.holder === id ? found : undefined
+  found?.on === on && found.targetId === id ? found : undefined
 
 const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, limit: number): Promise<void> => {
-  if ((await attachments.count(tx, 'holder', [on, id])) >= limit)
+  if ((await attachments.count(tx, 'target', [on, id])) >= limit)
     throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
 }
 

@@ -179,6 +179,6 @@ const attachmentsOf = async (
   kind: Attachment['on'],
   id: number,
 ): Promise<Attachment[]> =>
-  (await attachments.count(tx, 'holder', [kind, id])) === 0
+  (await attachments.count(tx, 'target', [kind, id])) === 0
     ? []
-    : attachments.list(tx, 'holder', { prefix: [kind, id] })
+    : attachments.list(tx, 'target', { prefix: [kind, id] })

@@ -41,9 +41,9 @@ export const checkFiles = async (
   }
 }
 
-const idOf = ({ area, keeper, name }: FilePlace): [string, number, string] => [area, keeper, name]
+const idOf = ({ area, ownerId, name }: FilePlace): [string, number, string] => [area, ownerId, name]
 
-const wordsFor = ({ area, keeper, name }: FilePlace): string => `the file ${area}/${keeper}/${name}`
+const wordsFor = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
 
 /** Undefined for a broken record, which the integrity check reports. */
 const soundIn = (json: Uint8Array): StoredFile | undefined => {
@@ -80,7 +80,7 @@ const missing = (
     if (file.area !== 'lfs') return false
     await driver.write(async (tx) => {
       await files.remove(tx, idOf(file))
-      await ledgerEntries.remove(tx, ['lfs', lfsKey(file.keeper, file.sha256)])
+      await ledgerEntries.remove(tx, ['lfs', lfsKey(file.ownerId, file.sha256)])
     })
     await disk.remove(file)
     return true

@@ -64,16 +64,16 @@ const contentChecks = [
     if (find(issue, issueId) === undefined && find(pending.comments, issueId) === undefined)
       report(`comment ${id} is on issue ${issueId}, which does not exist`)
   }),
-  check(attachments, ({ id, repository, on, holder }, find, report) => {
-    if (hasRepository(find, repository) && find(attachmentTarget[on], holder) === undefined)
-      report(`attachment ${id} is on the ${on} ${holder}, which does not exist`)
+  check(attachments, ({ id, repository, on, targetId }, find, report) => {
+    if (hasRepository(find, repository) && find(attachmentTarget[on], targetId) === undefined)
+      report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
   }),
 ]
 
 const fileChecks = [
-  check(files, ({ area, keeper, name, state }, find, report) => {
+  check(files, ({ area, ownerId, name, state }, find, report) => {
     if (area !== 'packages' && state === 'kept')
-      requireRepository(find, keeper, pending.files, `the file ${area} ${name} is`, report)
+      requireRepository(find, ownerId, pending.files, `the file ${area} ${name} is`, report)
   }),
   check(packageFiles, ({ id, version: versionId }, find, report) => {
     if (find(version, versionId) === undefined && find(pending.package, versionId) === undefined)
@@ -106,8 +106,8 @@ const attachmentsInLedger: Recount = {
     }),
   ],
   actual: [
-    amounts(ledgerEntries, ({ kind, key, container, size }, add, find) => {
-      if (kind !== 'attachments' || container === null || !hasRepository(find, container)) return
+    amounts(ledgerEntries, ({ kind, key, repository, size }, add, find) => {
+      if (kind !== 'attachments' || repository === null || !hasRepository(find, repository)) return
       const id = attachmentIdIn(key)
       if (id !== undefined) add([id], size)
     }),
@@ -123,8 +123,9 @@ const attachmentFiles: Recount = {
     }),
   ],
   actual: [
-    amounts(files, ({ area, state, keeper, name, size }, add, find) => {
-      if (area === 'attachments' && state === 'kept' && hasRepository(find, keeper)) add([keeper, name], size)
+    amounts(files, ({ area, state, ownerId, name, size }, add, find) => {
+      if (area === 'attachments' && state === 'kept' && hasRepository(find, ownerId))
+        add([ownerId, name], size)
     }),
   ],
 }
@@ -133,14 +134,14 @@ const lfsInLedger: Recount = {
   name: 'ledger size of LFS object',
   matchesKeys: true,
   expected: [
-    amounts(files, ({ area, state, keeper, sha256, size }, add, find) => {
-      if (area === 'lfs' && state === 'kept' && hasRepository(find, keeper)) add([keeper, sha256], size)
+    amounts(files, ({ area, state, ownerId, sha256, size }, add, find) => {
+      if (area === 'lfs' && state === 'kept' && hasRepository(find, ownerId)) add([ownerId, sha256], size)
     }),
   ],
   actual: [
-    amounts(ledgerEntries, ({ kind, key, container, name, size }, add, find) => {
-      if (kind === 'lfs' && key.startsWith(RESERVED_PREFIX) && hasRepository(find, container!))
-        add([container!, name], size)
+    amounts(ledgerEntries, ({ kind, key, repository, name, size }, add, find) => {
+      if (kind === 'lfs' && key.startsWith(RESERVED_PREFIX) && hasRepository(find, repository!))
+        add([repository!, name], size)
     }),
   ],
 }
@@ -162,8 +163,8 @@ const packageFileSizes: Recount = {
   matchesKeys: true,
   expected: [amounts(packageFiles, ({ owner, stored, size }, add) => add([owner, stored], size))],
   actual: [
-    amounts(files, ({ area, state, keeper, name, size }, add) => {
-      if (area === 'packages' && state === 'kept') add([keeper, name], size)
+    amounts(files, ({ area, state, ownerId, name, size }, add) => {
+      if (area === 'packages' && state === 'kept') add([ownerId, name], size)
     }),
   ],
 }

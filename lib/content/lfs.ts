@@ -32,7 +32,7 @@ export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles)
     store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid)))),
   async add(id, { oid, size }, content, largest) {
     // Concurrent uploads of one object write a file each; the first one that is saved is kept.
-    const place = { area: 'lfs' as const, keeper: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
+    const place = { area: 'lfs' as const, ownerId: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
     const expected = { largest, size, sha256: oid }
     await hosted
       .add(place, content, expected, async (tx) => {
@@ -42,7 +42,7 @@ export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles)
         await quota.ledger.put(tx, {
           ...LFS_ENTRY,
           owner: repository.owner,
-          container: id,
+          repository: id,
           key: lfsKey(id, oid),
           name: oid,
           size,

@@ -58,7 +58,7 @@ export const removeFile = async (
   { id, owner, stored }: PackageFile,
 ): Promise<void> => {
   await packageFiles.remove(tx, [id])
-  await hosted.release(tx, { area: 'packages', keeper: owner, name: stored })
+  await hosted.release(tx, { area: 'packages', ownerId: owner, name: stored })
 }
 
 export const ownsPackages = async (tx: ReadTransaction, owner: number): Promise<boolean> =>

@@ -143,7 +143,7 @@ const addFile = async (
   if (owner === undefined) return undefined
   const versionId = await store.sequences.next('packageVersion')
   const id = await store.sequences.next('packageFile')
-  const place = { area: 'packages' as const, keeper: owner.id, name: randomUUID() }
+  const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
   const expected = { largest, digests: ['md5', 'sha1', 'sha512'] as const }
   return files.add(place, content, expected, async (tx, contentInfo) => {
     const current = await writableBy(tx, viewer, path.owner)
@@ -164,7 +164,7 @@ const saveAndCount = async (tx: WriteContext, quota: QuotaEngine, version: Packa
     kind: 'packages',
     key: keyOf(version),
     owner: version.owner,
-    container: null,
+    repository: null,
     name: version.name,
     size: version.size,
     type: version.type,

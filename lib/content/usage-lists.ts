@@ -31,7 +31,7 @@ export interface Attached {
   readonly id: number
   readonly on: Attachment['on']
   /** The number of the issue, or the id of the comment or the release. */
-  readonly holder: number
+  readonly targetId: number
   /** Tag of the release, if it is one. */
   readonly tag: string | undefined
 }
@@ -48,8 +48,8 @@ export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLi
       const entries = await ledger.list(tx, owner, kind, { offset, limit })
       const found = await repositoriesOf(tx, entries)
       const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
-        const repository = entry.container === null ? undefined : found.get(entry.container)
-        if (isBounded && entry.container !== null && !isPublic(repository)) return hidden(entry)
+        const repository = entry.repository === null ? undefined : found.get(entry.repository)
+        if (isBounded && entry.repository !== null && !isPublic(repository)) return hidden(entry)
         return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
       }
       const items = await Promise.all(entries.map(usedEntry))
@@ -85,7 +85,7 @@ const repositoriesOf = async (
   tx: ReadTransaction,
   entries: readonly LedgerEntry[],
 ): Promise<Map<number, Repository>> => {
-  const ids = [...new Set(entries.flatMap(({ container }) => container ?? []))]
+  const ids = [...new Set(entries.flatMap(({ repository }) => repository ?? []))]
   const found = await repositories.getMany(
     tx,
     ids.map((id) => [id]),
@@ -102,7 +102,7 @@ const attachedIn = async (
   const id = attachmentIdIn(key)
   const attachment = id === undefined ? undefined : await attachments.get(tx, [id])
   if (attachment === undefined) return undefined
-  const { on, holder } = attachment
-  const tag = on === 'release' ? (await releases.get(tx, [holder]))?.tag : undefined
-  return { id: attachment.id, on, holder: on === 'issue' ? (index ?? 0) : holder, tag }
+  const { on, targetId } = attachment
+  const tag = on === 'release' ? (await releases.get(tx, [targetId]))?.tag : undefined
+  return { id: attachment.id, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
 }

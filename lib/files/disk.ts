@@ -1,4 +1,4 @@
-/** The layout of the files folder: `<area>/<shard>/<keeper>/<first two characters of the name>/<name>`. */
+/** The layout of the files folder: `<area>/<shard>/<ownerId>/<first two characters of the name>/<name>`. */
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
@@ -12,7 +12,7 @@ export type FileArea = (typeof AREAS)[number]
 export interface FilePlace {
   readonly area: FileArea
   /** Id of the repository (LFS objects, attachments) or the account (packages) that the file belongs to. */
-  readonly keeper: number
+  readonly ownerId: number
   /** Chosen by the server, never by a client: hexadecimal digits and dashes. */
   readonly name: string
 }
@@ -22,17 +22,17 @@ const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/
 export const isStoredName = (name: string): boolean => NAME.test(name)
 
 /** @throws Error when the place could lead outside its folder */
-export const checkPlace = ({ keeper, name }: FilePlace): void => {
+export const checkPlace = ({ ownerId, name }: FilePlace): void => {
   if (!isStoredName(name)) throw new Error(`not a name for a stored file: ${JSON.stringify(name)}`)
-  if (!Number.isSafeInteger(keeper)) throw new Error(`not the id of a repository or an account: ${keeper}`)
+  if (!Number.isSafeInteger(ownerId)) throw new Error(`not the id of a repository or an account: ${ownerId}`)
 }
 
-type Folders = [area: string, shard: string, keeper: string, prefix: string]
+type Folders = [area: string, shard: string, ownerId: string, prefix: string]
 
 const foldersOf = (place: FilePlace): Folders => {
   checkPlace(place)
-  const { area, keeper, name } = place
-  return [area, (keeper % 256).toString(16).padStart(2, '0'), String(keeper), name.slice(0, 2)]
+  const { area, ownerId, name } = place
+  return [area, (ownerId % 256).toString(16).padStart(2, '0'), String(ownerId), name.slice(0, 2)]
 }
 
 export const pathOf = (directory: string, place: FilePlace): string =>
@@ -40,9 +40,9 @@ export const pathOf = (directory: string, place: FilePlace): string =>
 
 /** Inverse of {@link pathOf}, without the directory. @returns undefined when no place has this path */
 const placeOf = (path: readonly string[]): FilePlace | undefined => {
-  const [area, , keeper, , name] = path as [FileArea, string, string, string, string]
+  const [area, , ownerId, , name] = path as [FileArea, string, string, string, string]
   if (!AREAS.includes(area) || !isStoredName(name)) return undefined
-  const place = { area, keeper: Number(keeper), name }
+  const place = { area, ownerId: Number(ownerId), name }
   return foldersOf(place).every((folder, index) => folder === path[index]) ? place : undefined
 }
 
@@ -69,8 +69,8 @@ const moveInto = async (path: string, folder: string, name: string, attempts = 1
 /** Removes a file if it exists, and the folders that it leaves empty. */
 export const removeFile = async (directory: string, place: FilePlace): Promise<void> => {
   await rm(pathOf(directory, place), { force: true })
-  const [area, shard, keeper, prefix] = foldersOf(place)
-  for (const folder of [join(area, shard, keeper, prefix), join(area, shard, keeper)])
+  const [area, shard, ownerId, prefix] = foldersOf(place)
+  for (const folder of [join(area, shard, ownerId, prefix), join(area, shard, ownerId)])
     await rmdir(join(directory, folder)).catch((error: NodeJS.ErrnoException) => {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
     })

@@ -43,7 +43,7 @@ const NO_SIZES: Pick<RepositoryUsage, 'lfs' | 'issues' | 'releases' | 'artifacts
   packages: 0,
 }
 const SIZES = namesOf(NO_SIZES)
-const REPOSITORY_MEMBERS = namesOf({ ...NO_SIZES, lent: 0, kept: 0 })
+const REPOSITORY_MEMBERS = namesOf({ ...NO_SIZES, ownerEntries: 0, ownEntries: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
 
 /** Each change of a size changes the usage in the same transaction; here it is summed again. */
@@ -55,7 +55,7 @@ const usageOfOwners: Recount = {
       for (const member of SIZES) add([repository.owner, member], repository[member])
     }),
     amounts(ledgerEntries, (entry, add) => {
-      if (entry.container === null) add([entry.owner!, countedAs(entry)], entry.size)
+      if (entry.repository === null) add([entry.owner!, countedAs(entry)], entry.size)
     }),
     amounts(dailyUsages, ({ owner }, add) => add([owner, 'days'], 1)),
   ],
@@ -80,10 +80,10 @@ const usageOfRepositories: Recount = {
   name: 'usage of repository',
   expected: [
     amounts(ledgerEntries, (entry, add, find) => {
-      const { container, owner, size } = entry
-      if (container === null || find(ownerOfRepository, container) === undefined) return
-      add([container, countedAs(entry)], size)
-      add([container, owner === null ? 'kept' : 'lent'], 1)
+      const { repository, owner, size } = entry
+      if (repository === null || find(ownerOfRepository, repository) === undefined) return
+      add([repository, countedAs(entry)], size)
+      add([repository, owner === null ? 'ownEntries' : 'ownerEntries'], 1)
     }),
   ],
   actual: [
@@ -95,25 +95,25 @@ const usageOfRepositories: Recount = {
     repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
 }
 
-const ledgerOwners = check(ledgerEntries, ({ kind, key, owner, container }, find, report) => {
-  if (container === null) return
-  const expected = find(ownerOfRepository, container)
+const ledgerOwners = check(ledgerEntries, ({ kind, key, owner, repository }, find, report) => {
+  if (repository === null) return
+  const expected = find(ownerOfRepository, repository)
   const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
   if (expected === undefined) {
-    if (find(pendingEntries, container) === undefined)
-      report(`${entry} belongs to repository ${container}, which has no usage record`)
+    if (find(pendingEntries, repository) === undefined)
+      report(`${entry} belongs to repository ${repository}, which has no usage record`)
   } else if (owner !== null && owner !== expected)
     report(`${entry} counts for account ${owner}, but its repository for account ${expected}`)
 })
 
-const largestEntries = check(ledgerEntries, ({ kind, key, owner, container, size }, find, report) => {
+const largestEntries = check(ledgerEntries, ({ kind, key, owner, repository, size }, find, report) => {
   if (owner !== null || kind === 'lfs') return
-  const largest = find(largestOwn[kind], container!)
+  const largest = find(largestOwn[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(
-    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${container} is ${largest}`,
+    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest}`,
     async (tx) => {
-      const usage = await readIfValid(tx, repositoryUsages, [container!])
+      const usage = await readIfValid(tx, repositoryUsages, [repository!])
       if (usage === undefined || usage === 'broken') return false
       const right = { ...usage.largest, [kind]: Math.max(usage.largest[kind] ?? 0, size) }
       await repositoryUsages.save(tx, { ...usage, largest: right })

@@ -60,8 +60,8 @@ export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChange
     async put(tx, entry) {
       const replaced = await uncount(tx, count, entry.kind, entry.key)
       const repository = await repositoryOf(tx, entry)
-      if (repository === undefined && entry.container !== null)
-        throw new Error(`the repository ${entry.container} has no usage record`)
+      if (repository === undefined && entry.repository !== null)
+        throw new Error(`the repository ${entry.repository} has no usage record`)
       const owner =
         repository === undefined ? entry.owner : partitionFor(repository, jobs.bounds.maxPerTransaction)
       await count(tx, { ...entry, owner }, 1)
@@ -94,13 +94,15 @@ const countEntries =
   async (tx, entry, sign) => {
     const repository = await repositoryOf(tx, entry)
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
-    if (repository === undefined && entry.container !== null) return
+    if (repository === undefined && entry.repository !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
     await usageCounters.add(tx, repository?.owner ?? entry.owner!, { [kind]: bytes })
     if (repository === undefined) return
     const entries =
-      entry.owner === null ? countOwnEntries(repository, entry, sign) : { lent: repository.lent + sign }
+      entry.owner === null
+        ? countOwnEntries(repository, entry, sign)
+        : { ownerEntries: repository.ownerEntries + sign }
     const sum = add(repository[kind], bytes)
     await repositoryUsages.save(tx, { ...repository, ...entries, [kind]: sum })
     if (kind === 'lfs') await lfsChanged(tx, repository.id, sum)
@@ -122,15 +124,15 @@ const uncount = async (
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
 const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
-  const owner = entry.container === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
+  const owner = entry.repository === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
   return owner !== undefined && !(await isPending(tx, 'owner', owner))
 }
 
 const repositoryOf = async (
   tx: ReadTransaction,
-  { container }: Pick<LedgerEntry, 'container'>,
+  { repository }: Pick<LedgerEntry, 'repository'>,
 ): Promise<RepositoryUsage | undefined> =>
-  container === null ? undefined : repositoryUsages.get(tx, [container])
+  repository === null ? undefined : repositoryUsages.get(tx, [repository])
 
 type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
 
@@ -151,20 +153,20 @@ export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
  * of its repositories; `largest` says where the first entry of a partition can come, so that a page opens few of them.
  */
 const partitionFor = (repository: RepositoryUsage, maxPerTransaction: number): LedgerEntry['owner'] =>
-  repository.lent < maxPerTransaction ? repository.owner : null
+  repository.ownerEntries < maxPerTransaction ? repository.owner : null
 
 /** Counts of the repository's own partition with one entry more, or one entry less. */
 const countOwnEntries = (
   repository: RepositoryUsage,
   { kind, size }: LedgerEntry,
   sign: 1 | -1,
-): Pick<RepositoryUsage, 'kept' | 'largest'> => {
-  const kept = repository.kept + sign
-  if (kept === 0) return noOwnEntries
+): Pick<RepositoryUsage, 'ownEntries' | 'largest'> => {
+  const ownEntries = repository.ownEntries + sign
+  if (ownEntries === 0) return noOwnEntries
   const { largest } = repository
   // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
-  if (sign === -1 || kind === 'lfs') return { kept, largest }
-  return { kept, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
+  if (sign === -1 || kind === 'lfs') return { ownEntries, largest }
+  return { ownEntries, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
 
 const listPartitions = async (
@@ -179,7 +181,7 @@ const listPartitions = async (
     for await (const [order, id] of ownPartitions(tx, owner, kind))
       yield {
         from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'shelf', { prefix: [id, kind], limit: last }),
+        entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit: last }),
       }
   }
   return ledgerEntries.load(
@@ -191,7 +193,7 @@ const listPartitions = async (
 const countPartitions = async (tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> => {
   let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
   for await (const [, id] of ownPartitions(tx, owner, kind))
-    count += await ledgerEntries.count(tx, 'shelf', [id, kind])
+    count += await ledgerEntries.count(tx, 'partition', [id, kind])
   return count
 }
 

@@ -78,7 +78,7 @@ export const removeEntriesJob: JobHandler = {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
     const removed = await removeAll(tx, await entriesWithOwner(tx, id, limit))
     if (removed === limit) return removed
-    const own = await ledgerEntries.list(tx, 'shelf', { prefix: [id], limit: limit - removed })
+    const own = await ledgerEntries.list(tx, 'partition', { prefix: [id], limit: limit - removed })
     return removed + (await removeAll(tx, own))
   },
 }
@@ -90,9 +90,9 @@ const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Pro
 
 /** Entries of a repository that are in its owner's partition. */
 const entriesWithOwner = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
-  ledgerEntries.list(tx, 'container', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
+  ledgerEntries.list(tx, 'repository', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
 
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
+const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, ownerEntries: 0, ...noOwnEntries }
 
 const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {
   const usage = await repositoryUsages.get(tx, [id])

@@ -21,7 +21,7 @@ const Job = v.object({
 export type Job = v.InferOutput<typeof Job>
 
 export const jobs = collection({
-  name: 'errand',
+  name: 'job',
   schema: Job,
   id: (job) => [job.kind, job.id],
   ordered: { kind: (job) => [job.kind] },

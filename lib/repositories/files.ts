@@ -46,7 +46,7 @@ export interface HostedFiles {
   /** Deletes the file after the commit of the write that removes the record it belongs to. */
   release(tx: WriteContext, place: FilePlace): Promise<void>
   /** The same for the files of a repository or account, `limit` at most. @returns how many were released */
-  releaseAll(tx: WriteContext, area: FileArea, keeper: number, limit: number): Promise<number>
+  releaseAll(tx: WriteContext, area: FileArea, ownerId: number, limit: number): Promise<number>
   /** Resolves when every released file is deleted, or its deletion has failed. */
   idle(): Promise<void>
   /** Deletes the files that a crash left. Called at the start, before any file arrives. */
@@ -94,8 +94,8 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
       const file = await files.get(tx, idOf(place))
       if (file?.state === 'kept') await release(tx, file)
     },
-    async releaseAll(tx, area, keeper, limit) {
-      const kept = await files.list(tx, 'keeper', { prefix: [area, keeper], limit })
+    async releaseAll(tx, area, ownerId, limit) {
+      const kept = await files.list(tx, 'owner', { prefix: [area, ownerId], limit })
       for await (const file of paced(kept)) await release(tx, file)
       return kept.length
     },
@@ -156,9 +156,9 @@ export const removeFilesJob = (hosted: HostedFiles): JobHandler => ({
 })
 const REPOSITORY_AREAS: readonly FileArea[] = ['lfs', 'attachments']
 
-const idOf = ({ area, keeper, name }: FilePlace) => [area, keeper, name]
+const idOf = ({ area, ownerId, name }: FilePlace) => [area, ownerId, name]
 
-const placeIn = ({ area, keeper, name }: FilePlace): FilePlace => ({ area, keeper, name })
+const placeIn = ({ area, ownerId, name }: FilePlace): FilePlace => ({ area, ownerId, name })
 
 const insert = async (tx: WriteContext, file: StoredFile): Promise<void> => {
   if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} exists already`)

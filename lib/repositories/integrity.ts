@@ -74,7 +74,15 @@ const lfsSize: Recount = {
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { lfs: amount }),
 }
 
-const NO_CONTENT = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, lent: 0, ...noOwnEntries }
+const NO_CONTENT = {
+  lfs: 0,
+  issues: 0,
+  releases: 0,
+  artifacts: 0,
+  packages: 0,
+  ownerEntries: 0,
+  ...noOwnEntries,
+}
 
 /** The quota engine has a usage record of every repository, with the same owner, privacy and size. */
 const usageRecords: Recount = {

@@ -141,24 +141,24 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
 const placeOf = async (
   tx: ReadTransaction,
   { kind, repository: path, owner: ownerName }: NamedEntry,
-): Promise<{ owner: number; container: number | null }> => {
+): Promise<{ owner: number; repository: number | null }> => {
   if (path !== undefined) {
     const [owner, name, ...rest] = path.split('/')
     const repository =
       rest.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
     if (repository === undefined) throw invalid(`repository: there is no repository ${path}`)
-    return { owner: repository.owner, container: repository.id }
+    return { owner: repository.owner, repository: repository.id }
   }
   if (kind !== 'packages' || ownerName === undefined)
     throw invalid(kind === 'packages' ? 'Repository or Owner is required' : 'Repository is required')
   const owner = await accountByName(tx, ownerName)
   if (owner === undefined) throw invalid(`owner: there is no user or organization ${ownerName}`)
-  return { owner: owner.id, container: null }
+  return { owner: owner.id, repository: null }
 }
 
 /** The entry with the present names of its owner and repository. */
 const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<NamedEntry> => {
-  const repository = entry.container === null ? undefined : await repositories.get(tx, [entry.container])
+  const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
   const owner = await accounts.get(tx, [repository?.owner ?? entry.owner!])
   const place =
     repository === undefined

@@ -65,10 +65,10 @@ export const createPushJournal = (options: PushJournalOptions): PushJournal => {
     void (await pushJournal.save(tx, { ...entry, since: now() }))
 
   return {
-    nextId: () => store.sequences.next('landing'),
+    nextId: () => store.sequences.next('push'),
     save,
     async begin(repository, pid) {
-      const id = await store.sequences.next('landing')
+      const id = await store.sequences.next('push')
       await store.write(async (tx) => {
         if ((await repositoryById(tx, repository)) === undefined)
           throw new AllotError('not_found', 'the repository was deleted')

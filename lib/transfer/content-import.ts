@@ -149,11 +149,11 @@ const startFile = (store: FileStore, place: FilePlace, expected: ExpectedFile): 
 }
 
 const expectedContent = async (driver: StorageDriver, place: FilePlace): Promise<ExpectedFile> => {
-  const file = await driver.read((tx) => files.get(tx, [place.area, place.keeper, place.name]))
+  const file = await driver.read((tx) => files.get(tx, [place.area, place.ownerId, place.name]))
   if (file?.state !== 'kept') throw invalid(`content of ${nameOf(place)}, but the file has no record of it`)
   return { size: file.size, sha256: file.sha256 }
 }
 
-const nameOf = ({ area, keeper, name }: FilePlace): string => `file ${area} ${keeper} ${name}`
+const nameOf = ({ area, ownerId, name }: FilePlace): string => `file ${area} ${ownerId} ${name}`
 
 const cutShort = (place: FilePlace) => invalid(`the content of ${nameOf(place)} is cut short`)

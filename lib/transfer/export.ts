@@ -75,10 +75,10 @@ const writeRepositories = async (tx: ReadTransaction, git: GitStore, writer: Lin
 
 /** Leaves out missing files, as {@link writeRepositories} does. */
 const writeFiles = async (tx: ReadTransaction, store: FileStore, writer: LineWriter): Promise<void> => {
-  for await (const { area, keeper, name, state } of files.all(tx)) {
-    const place = { area, keeper, name }
+  for await (const { area, ownerId, name, state } of files.all(tx)) {
+    const place = { area, ownerId, name }
     if (state !== 'kept' || (await store.size(place)) === undefined) continue
-    const file = [area, keeper, name]
+    const file = [area, ownerId, name]
     for await (const part of inParts(await store.read(place)))
       await writer.line(JSON.stringify({ file, part: part.toString('base64') }))
     await writer.line(JSON.stringify({ file, whole: true }))

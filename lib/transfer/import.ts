@@ -123,7 +123,8 @@ const resetStore = async (parts: TransferParts): Promise<void> => {
 const clearStore = async ({ driver, git, files: fileStore }: TransferParts): Promise<void> => {
   await driver.read(async (tx) => {
     if (fileStore !== undefined)
-      for await (const { area, keeper, name } of files.all(tx)) await fileStore.remove({ area, keeper, name })
+      for await (const { area, ownerId, name } of files.all(tx))
+        await fileStore.remove({ area, ownerId, name })
     if (git !== undefined) for await (const { id } of repositories.all(tx)) await git.remove(id)
   })
   while ((await driver.write(removeBatch)) > 0);

@@ -39,8 +39,8 @@ export const parseLine = (text: Buffer): StoredLine | ContentLine => {
 
 const fileLine = (value: object): ContentLine => {
   const { file, ...rest } = validated('whole' in value ? FileWholeLine : FilePartLine, value)
-  const [area, keeper, name] = file
-  const place = { area, keeper, name }
+  const [area, ownerId, name] = file
+  const place = { area, ownerId, name }
   return 'part' in rest
     ? { kind: 'filePart', place, part: Buffer.from(rest.part, 'base64') }
     : { kind: 'fileWhole', place }

@@ -16,7 +16,7 @@ const BATCH_SIZE = 20_000
 /** Larger steps than a server takes, which has others to serve. */
 const PACKED_AT_ONCE = { minLoose: MIN_COMPACTED, maxLoose: BATCH_SIZE, maxBlocks: 256, blockSize: 512 }
 
-const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).endsWith(':grams')
+const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).endsWith(':trigrams')
 
 /** What says of the list of a count that it has grown. */
 const grown = (key: Bytes): Bytes => {

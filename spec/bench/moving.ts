@@ -43,15 +43,15 @@ function* lines(): Generator<object> {
     ...{ stars: 0, forks: 0, watchers: 0, ...times },
   })
   const sizes = { lfs: 0, issues: 0, releases: 0, artifacts: records, packages: 0 }
-  yield record('usage', { owner: 1, reposPublic: 0, reposPrivate: 0, ...sizes })
-  yield record('container', { id: 1, owner: 1, private: false, git: 0, ...sizes })
+  yield record('ownerUsage', { owner: 1, reposPublic: 0, reposPrivate: 0, ...sizes })
+  yield record('repositoryUsage', { id: 1, owner: 1, private: false, git: 0, ...sizes })
   for (let n = 0; n < records; n++)
     yield record('ledger', {
       ...{
         kind: 'artifacts',
         key: `artifact ${n}`,
         owner: 1,
-        container: 1,
+        repository: 1,
         name: `build ${n % 1000}`,
         size: 1,
       },

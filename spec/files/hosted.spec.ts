@@ -17,7 +17,7 @@ import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
 
-const place: FilePlace = { area: 'attachments', keeper: 1, name: 'abcdef' }
+const place: FilePlace = { area: 'attachments', ownerId: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])
 const nothing = async () => undefined
 
@@ -190,7 +190,7 @@ describe('The files of a deleted repository', () => {
       for (let at = 0; at < 12; at++)
         await hosted.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
       await hosted.add({ ...place, area: 'lfs' }, content(), {}, nothing)
-      await hosted.add({ ...place, keeper: 2, name: 'fedc' }, content(), {}, nothing)
+      await hosted.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, nothing)
       await store.write((tx) => jobs.runNow(tx, 'files', 1))
       const left = []
       do {

@@ -25,7 +25,7 @@ const filesBelow = async (directory: string): Promise<string[]> =>
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 const stream = (...chunks: (string | Uint8Array)[]) => Readable.from(chunks.map((one) => Buffer.from(one)))
-const place: FilePlace = { area: 'attachments', keeper: 300, name: 'abcdef' }
+const place: FilePlace = { area: 'attachments', ownerId: 300, name: 'abcdef' }
 
 describe('A file', () => {
   it('is written from a stream, hashed, and read whole or in part', async () => {
@@ -147,7 +147,7 @@ describe('The file store leaves nothing of', () => {
 describe('A file store', () => {
   it('lists every file that has its place, and nothing else', async () => {
     const { directory, store } = await aStore()
-    const places: FilePlace[] = [place, { ...place, keeper: 7 }, { area: 'lfs', keeper: 300, name: '0123' }]
+    const places: FilePlace[] = [place, { ...place, ownerId: 7 }, { area: 'lfs', ownerId: 300, name: '0123' }]
     for (const one of places) await store.put(await store.stage(stream('abc')), one)
     await store.stage(stream('unfinished'))
     for (const stray of ['lfs', 'lfs/2c/300', 'lfs/2c/301/01']) {

@@ -107,7 +107,7 @@ describe('allot verify', () => {
     within(async (ground) => {
       await createStore(ground.driver).write(async (tx) => {
         for await (const one of packageVersions.all(tx)) await packageVersions.remove(tx, [one.id])
-        const stray = { area: 'attachments' as const, keeper: 99, name: 'abcdef', size: 0, sha256: '' }
+        const stray = { area: 'attachments' as const, ownerId: 99, name: 'abcdef', size: 0, sha256: '' }
         await files.save(tx, { ...stray, state: 'kept', since: 0 })
         for await (const one of packageFiles.all(tx))
           if (one.name === 'a') await packageFiles.remove(tx, [one.id])

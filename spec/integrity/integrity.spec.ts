@@ -41,7 +41,7 @@ const copyOf = async (raw: Raw): Promise<StorageDriver> => {
 }
 
 type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark' | 'stranger'
-const USAGE = ['usage', 'container']
+const USAGE = ['ownerUsage', 'repositoryUsage']
 
 const kindOf = (hex: string): Kind => {
   const [first, second] = (decodeKeyIfValid(bytes(hex)) ?? []) as string[]
@@ -70,7 +70,7 @@ describe('A sound store', () => {
     )
     const names = new Set(whole.map(([key]) => String(decodeKey(bytes(key))[0])))
     // These exist only while something is under way; spec/removal has the jobs.
-    const temporary = ['stray', 'landing', 'errand']
+    const temporary = ['pendingFolder', 'pushJournal', 'job']
     for (const { options } of collections)
       assert.ok(temporary.includes(options.name) || names.has(options.name), `no ${options.name} is in it`)
   })
@@ -140,7 +140,7 @@ const isHarmless = (key: string, raw: Raw): boolean => {
 
 /** An owner without usage need not have a usage record. */
 const isIdle = (key: string, value: string): boolean => {
-  if (decodeKeyIfValid(bytes(key))?.[0] !== 'usage') return false
+  if (decodeKeyIfValid(bytes(key))?.[0] !== 'ownerUsage') return false
   return Object.entries(decodeValue<object>(bytes(value))).every(
     ([name, size]) => name === 'owner' || name === 'day' || size === 0,
   )
@@ -278,19 +278,19 @@ describe('verify names', () => {
     ],
     [
       'usage that is off by 2^40 bytes',
-      edit(['usage', 'r', 5], { releases: 2 ** 41 }),
+      edit(['ownerUsage', 'r', 5], { releases: 2 ** 41 }),
       /^usage of owner 5 releases is 2199023255552, but the records give 1099511627776$/,
       true,
     ],
     [
       'a day of the history that is missing',
-      edit(['usage', 'r', 2], { days: 2 }),
+      edit(['ownerUsage', 'r', 2], { days: 2 }),
       /^usage of owner 2 days is 2, but the records give 1$/,
       true,
     ],
     [
       'a day of the history that is after the last change',
-      edit(['usage', 'r', 2], { day: 1 }),
+      edit(['ownerUsage', 'r', 2], { day: 1 }),
       /^the history of owner 2 has day \d+, but its usage last changed on day 1$/,
       false,
     ],
@@ -305,7 +305,7 @@ describe('verify names', () => {
     ],
     [
       'a repository that counts for another owner',
-      edit(['container', 'r', 1], { owner: 1 }),
+      edit(['repositoryUsage', 'r', 1], { owner: 1 }),
       /^usage record of repository 1 owner is 1, but the records give 2$/,
       true,
     ],
@@ -384,7 +384,7 @@ describe('verify names', () => {
     await driver.write(async (tx) => {
       for (let at = 0; at < 5000; at++)
         tx.put(
-          encodeKey(['ledger', 'o', 'container', 1, 'lfs', `k${at}`]),
+          encodeKey(['ledger', 'o', 'repository', 1, 'lfs', `k${at}`]),
           encodeKey(['ledger', 'r', 'lfs', `k${at}`]),
         )
     })

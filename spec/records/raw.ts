@@ -26,7 +26,7 @@ export const rawOf = async (driver: StorageDriver): Promise<Raw> => comparable(a
 export const comparable = (raw: Raw): Raw =>
   raw.map(([key, value]) => {
     const [first] = decodeKeyIfValid(Buffer.from(key, 'hex')) ?? []
-    if (!/:(?:grams|words)$/.test(String(first))) return [key, value]
+    if (!/:(?:trigrams|words)$/.test(String(first))) return [key, value]
     return [key, hex(encodeValue(decodeVersionedCount(Buffer.from(value, 'hex')) ?? value))]
   })
 

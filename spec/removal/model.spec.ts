@@ -10,7 +10,7 @@ import { openFixture, type RemovalFixture } from './fixture.ts'
 import { emptyModel, type Step, step } from './model.ts'
 import { makeAccount, play } from './play.ts'
 
-/** So small that nearly everything is left to errands, and stays there for many steps. */
+/** So small that nearly everything is left to jobs, which take many steps. */
 const BOUNDS = { maxPerTransaction: 2, batchSize: 1 }
 
 const sweepAll = async ({ jobRunner }: RemovalFixture): Promise<void> => {

@@ -51,7 +51,7 @@ const killedWhileSweeping = async (folder: string, told: object, after: number):
   assert.deepEqual(await exit, [null, 'SIGKILL'])
 }
 
-const errandsIn = ({ store }: RemovalFixture): Promise<number> =>
+const pendingJobs = ({ store }: RemovalFixture): Promise<number> =>
   store.read(async (tx) => {
     let count = 0
     for await (const _ of jobs.all(tx)) count++
@@ -75,14 +75,14 @@ describe('A process that is killed while it sweeps', () => {
         forgetAccount(model, 'cat')
 
         const fixture = await openFixture(level(folder), BOUNDS)
-        assert.ok((await errandsIn(fixture)) > 0, 'it was killed before the end')
+        assert.ok((await pendingJobs(fixture)) > 0, 'it was killed before the end')
         for (const turn of [0, 1, 2, 3]) await compare(fixture, model, turn)
         assert.deepEqual((await verify(fixture.store.driver)).named, [])
         await fixture.close()
 
         const last = await openFixture(level(folder), { maxPerTransaction: 500, batchSize: 50 })
         while ((await last.jobRunner.round()).pending > 0);
-        assert.equal(await errandsIn(last), 0)
+        assert.equal(await pendingJobs(last), 0)
         for (const turn of [0, 1, 2, 3]) await compare(last, model, turn)
         assert.deepEqual((await verify(last.store.driver)).named, [])
         await last.close()

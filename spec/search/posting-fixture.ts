@@ -28,10 +28,10 @@ export const fail = (error: unknown) => assert.fail(String(error))
 export const packAll = async (store: Store, limits = TINY): Promise<void> => {
   await store.write(async (tx) => {
     const lists = new Set<string>()
-    for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'grams'])))
+    for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'trigrams'])))
       lists.add(JSON.stringify(decodeKey(key).slice(3, 5)))
     for (const list of lists)
-      tx.put(compactionMarkKey('repository', 'grams', JSON.parse(list)), COMPACTION_START)
+      tx.put(compactionMarkKey('repository', 'trigrams', JSON.parse(list)), COMPACTION_START)
   })
   const compactor = createCompactor(store, [repositoryNames], fail, limits)
   while (await compactor.step());
@@ -59,7 +59,7 @@ export const agrees = async (
         assert.deepEqual(listed, expected, `the list of ${trigram}`)
         assert.deepEqual([list.count, list.isExact], [expected.length, true])
       }
-      const all = postingList('repository', 'grams', ['', audience])
+      const all = postingList('repository', 'trigrams', ['', audience])
       for (const word of words) {
         const expected = theirs.filter((one) => one.name.toLowerCase().includes(word)).map((one) => one.id)
         const shortest = await repositoryNames.candidates(tx, audience, word)

@@ -101,9 +101,9 @@ describe('A list that is kept in packs', () => {
       // One pack holds what is in the next: entries twice, and out of order.
       ...packed.slice(1).map(([, value], at) => [packed[at]![0], value] as [string, string]),
       // What says that a list has grown names none.
-      [Buffer.from(encodeKey(['repository', 'g', 'grams', 'zz'])).toString('hex'), ''],
+      [Buffer.from(encodeKey(['repository', 'g', 'trigrams', 'zz'])).toString('hex'), ''],
       // Something is said to be gone that never was there.
-      [Buffer.from(encodeKey(['repository', 'o', 'grams', 'zz', 0, 'zz', 99])).toString('hex'), ''],
+      [Buffer.from(encodeKey(['repository', 'o', 'trigrams', 'zz', 0, 'zz', 99])).toString('hex'), ''],
     ]
     for (const [key, value] of damages) {
       const store = await made()

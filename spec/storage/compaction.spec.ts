@@ -6,7 +6,7 @@ import { encodeKey } from '../../lib/records/key-codec.ts'
 const deletions = (place: string, count: number) =>
   Array.from(
     { length: count },
-    (_, at) => [encodeKey(['repository', 'o', 'grams', place, at]), undefined] as const,
+    (_, at) => [encodeKey(['repository', 'o', 'trigrams', place, at]), undefined] as const,
   )
 
 /** What is asked of a database that takes its time. */

@@ -54,7 +54,7 @@ const upload = async (
 const download = async (request: FileRequest, { hosting }: StreamServices): Promise<StreamReply> => {
   const found = await hosting.packages.file(readerOf(request), genericPackage(request), request.params.file)
   if (found === undefined) throw absent(request)
-  const place = { area: 'packages' as const, keeper: found.owner, name: found.stored }
+  const place = { area: 'packages' as const, ownerId: found.owner, name: found.stored }
   return fileReply(request.headers, {
     size: found.size,
     tag: found.sha256,

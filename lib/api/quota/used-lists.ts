@@ -48,14 +48,14 @@ export const presentUsedAttachment = (
 }
 
 /** Paths below a repository of what an attachment is attached to. @param issue number of the issue of a comment */
-const targetPaths = ({ on, holder, tag }: Attached, issue: number): { api: string; page: string } => {
+const targetPaths = ({ on, targetId, tag }: Attached, issue: number): { api: string; page: string } => {
   switch (on) {
     case 'issue':
-      return { api: `issues/${holder}`, page: `issues/${holder}` }
+      return { api: `issues/${targetId}`, page: `issues/${targetId}` }
     case 'comment':
-      return { api: `issues/comments/${holder}`, page: `issues/${issue}#issuecomment-${holder}` }
+      return { api: `issues/comments/${targetId}`, page: `issues/${issue}#issuecomment-${targetId}` }
     case 'release':
-      return { api: `releases/${holder}`, page: tagPath(tag ?? '') }
+      return { api: `releases/${targetId}`, page: tagPath(tag ?? '') }
   }
 }
 

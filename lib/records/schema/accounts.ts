@@ -26,7 +26,7 @@ export type Account = v.InferOutput<typeof Account>
 /** Finds users by a part of their login or full name. */
 export const accountNames = trigramIndex<Account>({
   collection: 'account',
-  name: 'grams',
+  name: 'trigrams',
   of: (account) =>
     account.kind === 'user' ? [audienceOf[account.visibility], [account.name, account.fullName]] : undefined,
 })

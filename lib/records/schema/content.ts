@@ -8,7 +8,7 @@ export type IssueSequence = v.InferOutput<typeof IssueSequence>
 
 /** The last issue number of each repository: a number is not used twice, even after a deletion. */
 export const issueSequences = collection({
-  name: 'tracker',
+  name: 'issueSequence',
   schema: IssueSequence,
   id: (sequence) => [sequence.repository],
 })
@@ -107,7 +107,7 @@ const Attachment = v.object({
   repository: id,
   on: v.picklist(['issue', 'comment', 'release']),
   /** Id of that issue, comment or release. */
-  holder: id,
+  targetId: id,
   name: v.string(),
   size: bytes,
   uploader: id,
@@ -121,6 +121,6 @@ export const attachments = collection({
   schema: Attachment,
   id: (attachment) => [attachment.id],
   unique: { uuid: (attachment) => [attachment.uuid] },
-  ordered: { holder: ({ on, holder }) => [on, holder] },
-  counted: { holder: ({ on, holder }) => [on, holder] },
+  ordered: { target: ({ on, targetId }) => [on, targetId] },
+  counted: { target: ({ on, targetId }) => [on, targetId] },
 })

@@ -5,7 +5,7 @@ import { bytes, count, id, seconds } from '../fields.ts'
 const StoredFile = v.object({
   area: v.picklist(['lfs', 'packages', 'attachments']),
   /** Id of the repository; of the account for a package file. */
-  keeper: id,
+  ownerId: id,
   name: v.string(),
   size: bytes,
   /** In hex. */
@@ -20,14 +20,14 @@ export type StoredFile = v.InferOutput<typeof StoredFile>
 export const files = collection({
   name: 'file',
   schema: StoredFile,
-  id: (file) => [file.area, file.keeper, file.name],
+  id: (file) => [file.area, file.ownerId, file.name],
   unique: {
     // LFS objects are deduplicated per repository, by hash.
     content: (file) =>
-      file.area === 'lfs' && file.state === 'kept' ? [file.keeper, file.sha256] : undefined,
+      file.area === 'lfs' && file.state === 'kept' ? [file.ownerId, file.sha256] : undefined,
   },
   ordered: {
-    keeper: (file) => (file.state === 'kept' ? [file.area, file.keeper] : undefined),
+    owner: (file) => (file.state === 'kept' ? [file.area, file.ownerId] : undefined),
     unsettled: (file) => (file.state === 'kept' ? undefined : []),
   },
 })

@@ -88,7 +88,7 @@ const numberedRecords = <R>(
 export const numbered: readonly NumberedRecords[] = [
   numberedRecords('account', accounts, (account) => [account.id]),
   numberedRecords('repository', repositories, (repository) => [repository.id]),
-  numberedRecords('landing', pushJournal, (landing) => [landing.id]),
+  numberedRecords('push', pushJournal, (push) => [push.id]),
   numberedRecords('token', tokens, (token) => [token.id]),
   numberedRecords('sshKey', sshKeys, (key) => [key.id]),
   numberedRecords('gpgKey', gpgKeys, (key) => [key.id, ...key.subkeys.map((subkey) => subkey.id)]),

@@ -54,7 +54,7 @@ const OwnerUsage = v.object({
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
 
 export const ownerUsages = collection({
-  name: 'usage',
+  name: 'ownerUsage',
   schema: OwnerUsage,
   id: (usage) => [usage.owner],
 })
@@ -64,7 +64,7 @@ const DailyUsage = v.omit(OwnerUsage, ['days'])
 export type DailyUsage = v.InferOutput<typeof DailyUsage>
 
 export const dailyUsages = collection({
-  name: 'pastUsage',
+  name: 'dailyUsage',
   schema: DailyUsage,
   id: (usage) => [usage.owner, usage.day],
 })
@@ -79,15 +79,15 @@ const RepositoryUsage = v.object({
   git: bytes,
   ...sizes,
   /** Ledger entries in the owner's partition, and in the repository's own partition (lib/quota/ledger.ts). */
-  lent: count,
-  kept: count,
+  ownerEntries: count,
+  ownEntries: count,
   /** Upper bound of the entry sizes in the own partition, by kind; null if it had no entry since it was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
 /** The fields of a repository without a partition of its own. */
-export const noOwnEntries = { kept: 0, largest: { attachments: null, artifacts: null, packages: null } }
+export const noOwnEntries = { ownEntries: 0, largest: { attachments: null, artifacts: null, packages: null } }
 
 /** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
@@ -96,7 +96,7 @@ const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: Repository
 }
 
 export const repositoryUsages = collection({
-  name: 'container',
+  name: 'repositoryUsage',
   schema: RepositoryUsage,
   id: (usage) => [usage.id],
   ordered: {
@@ -116,7 +116,7 @@ const LedgerEntry = v.object({
   /** The owner whose partition has the entry; null when the entry is in the partition of its repository. */
   owner: v.nullable(id),
   /** Id of the repository; null for a package that belongs to an owner only. */
-  container: v.nullable(id),
+  repository: v.nullable(id),
   name: v.string(),
   size: bytes,
   /** Attachments: what they are attached to. */
@@ -140,11 +140,12 @@ export const ledgerEntries = collection({
   id: (entry) => [entry.kind, entry.key],
   ordered: {
     size: (entry) => (entry.owner === null ? undefined : [entry.owner, ...bySize(entry)]),
-    shelf: (entry) => (entry.owner === null ? [entry.container!, ...bySize(entry)] : undefined),
-    container: (entry) => (entry.owner === null || entry.container === null ? undefined : [entry.container]),
+    partition: (entry) => (entry.owner === null ? [entry.repository!, ...bySize(entry)] : undefined),
+    repository: (entry) =>
+      entry.owner === null || entry.repository === null ? undefined : [entry.repository],
   },
   counted: {
     owner: (entry) => (entry.owner === null ? undefined : [entry.owner, entry.kind]),
-    shelf: (entry) => (entry.owner === null ? [entry.container!, entry.kind] : undefined),
+    partition: (entry) => (entry.owner === null ? [entry.repository!, entry.kind] : undefined),
   },
 })

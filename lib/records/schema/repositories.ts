@@ -35,7 +35,7 @@ const ownerAndAudience = (repository: Repository) => [repository.owner, reposito
 /** Finds repositories by a part of their name. */
 export const repositoryNames = trigramIndex<Repository>({
   collection: 'repository',
-  name: 'grams',
+  name: 'trigrams',
   of: (repository) => [repository.audience, [repository.name]],
 })
 
@@ -77,7 +77,7 @@ export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
 /** Repositories whose folder may exist without a record (lib/repositories/storage.ts). */
 export const pendingFolders = collection({
-  name: 'stray',
+  name: 'pendingFolder',
   schema: PendingFolder,
   id: (folder) => [folder.id],
 })
@@ -93,7 +93,7 @@ export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
 /** Pushes in progress, whose git data may differ from the size in the record (lib/repositories/push-journal.ts). */
 export const pushJournal = collection({
-  name: 'landing',
+  name: 'pushJournal',
   schema: PushJournalEntry,
   id: (push) => [push.id],
 })
