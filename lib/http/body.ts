@@ -8,76 +8,92 @@ import type { Route, StreamRoute } from './route.ts'
 import { isFileField, readUpload } from './upload.ts'
 import { validate } from './validate.ts'
 
-/** What reading a body needs to know of its route. */
-type Described = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
+/** Request bodies: read whole for JSON routes and forms, as streams for stream routes. */
 
-/** The body of a request as its route declares it. */
-export const readBody = async (req: IncomingMessage, route: Described, limit: number): Promise<unknown> => {
-  checkType(req, route)
+type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
+
+/**
+ * Reads and validates the body of a request as its route declares it.
+ * @param limit bytes, for a route without a `bodyLimit`
+ * @throws AllotError unsupported_media_type, too_large, invalid
+ */
+export const readBody = async (
+  req: IncomingMessage,
+  route: DeclaredBody,
+  limit: number,
+): Promise<unknown> => {
+  checkContentType(req, route)
   const { body } = route
   if (isFileField(body)) return readUpload(req, body)
-  const given = req.readableEnded ? readBefore(req) : await readBytes(req, route.bodyLimit ?? limit)
-  const text = given instanceof Uint8Array ? decoded(given) : given
-  return validate(body!, route.accepts === undefined ? members(text) : text)
+  const content = req.readableEnded ? parsedByHost(req) : await readBytes(req, route.bodyLimit ?? limit)
+  const text = content instanceof Uint8Array ? decodeUtf8(content) : content
+  return validate(body!, route.accepts === undefined ? parseObject(text) : text)
 }
 
-/** "another content type than the operation takes gets 415 (absent is fine)" */
-const checkType = (req: IncomingMessage, { accepts }: Described) => {
-  const header = req.headers['content-type']
-  if (header === undefined && accepts !== FORM) return
-  const type = (header ?? '').split(';', 1)[0]!.trim().toLowerCase()
-  const taken =
-    accepts === undefined ? /^(?:application|text)\/(?:[\w.-]+\+)?json$/.test(type) : type === accepts
-  if (!taken)
+/** A request without a Content-Type is accepted, except where a form with a file is expected, which needs its boundary. */
+const checkContentType = (req: IncomingMessage, { accepts }: DeclaredBody): void => {
+  if (req.headers['content-type'] === undefined && accepts !== FORM) return
+  const type = mediaTypeOf(req)
+  const isAccepted = accepts === undefined ? JSON_TYPE.test(type) : type === accepts
+  if (!isAccepted)
     throw new AllotError(
       'unsupported_media_type',
-      `this operation takes ${accepts ?? 'application/json'}, not ${type || 'a body of no type'}`,
+      `the content type must be ${accepts ?? 'application/json'}, got ${type || 'none'}`,
     )
 }
+
 const FORM: Route['accepts'] = 'multipart/form-data'
 
-/** What a body parser of the host, such as `express.json()`, left of a body that it has read already. */
-const readBefore = (req: IncomingMessage): unknown => (req as { body?: unknown }).body ?? ''
+const JSON_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?json$/
+
+/** The content type without its parameters; empty when absent. */
+const mediaTypeOf = ({ headers }: IncomingMessage): string =>
+  (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+
+/** The result of a body parser of the host, such as `express.json()`, which has already read the body. */
+const parsedByHost = (req: IncomingMessage): unknown => (req as { body?: unknown }).body ?? ''
 
 const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
-  const tooLarge = () => new AllotError('too_large', `the body must not be larger than ${limit} bytes`)
-  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge())
-  if (req.destroyed) return Promise.reject(gone())
+  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+  if (req.destroyed) return Promise.reject(disconnected())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     req.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size <= limit) chunks.push(chunk)
-      else reject(tooLarge())
+      else reject(tooLarge(limit))
     })
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    req.on('close', () => req.readableEnded || reject(gone()))
-    req.on('error', () => reject(gone()))
+    req.on('close', () => req.readableEnded || reject(disconnected()))
+    req.on('error', () => reject(disconnected()))
   })
 }
 
-const gone = () => new ClientDisconnected('the request ended before its body did')
+const disconnected = () => new ClientDisconnected('the request ended before its body was complete')
+
+const tooLarge = (limit: number) =>
+  new AllotError('too_large', `the body must not be larger than ${limit} bytes`)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const decoded = (bytes: Uint8Array): string => {
+const decodeUtf8 = (bytes: Uint8Array): string => {
   try {
     return utf8.decode(bytes)
   } catch {
-    throw invalid('the body is no valid UTF-8')
+    throw invalid('the body is not valid UTF-8')
   }
 }
 
-/** An empty body counts as `{}`. */
-const members = (given: unknown): unknown => {
-  const value = typeof given === 'string' ? json(given.trim() === '' ? '{}' : given) : given
+/** An empty body counts as `{}`. @param body text, or a value that the host has parsed */
+const parseObject = (body: unknown): unknown => {
+  const value = typeof body === 'string' ? parseText(body.trim() === '' ? '{}' : body) : body
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
   return withoutNulls(value)
 }
 
-const json = (text: string): unknown => {
+const parseText = (text: string): unknown => {
   try {
     return parseJson(text)
   } catch (cause) {
@@ -85,55 +101,57 @@ const json = (text: string): unknown => {
   }
 }
 
-/** The body of a request as a stream route is given it. */
+/** A request body that a stream route reads. */
 export interface Body {
   readonly body: Readable
-  /** Bytes, where the client says so. */
+  /** Bytes; undefined when the client does not declare them, or compresses the body. */
   readonly size: number | undefined
 }
 
-/** @throws AllotError unsupported_media_type, too_large */
+/**
+ * The body of a request for a stream route, decompressed. Reading it fails with `too_large` after `bodyLimit` bytes, and with
+ * `bad_request` when it is not valid gzip data.
+ * @throws AllotError unsupported_media_type, too_large
+ */
 export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
-  const type = (req.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
-  if (accepts !== undefined && type !== accepts)
-    throw new AllotError('unsupported_media_type', `this takes ${accepts}`)
-  const isPacked = compactor(req.headers['content-encoding'])
+  if (accepts !== undefined && mediaTypeOf(req) !== accepts)
+    throw new AllotError('unsupported_media_type', `the content type must be ${accepts}`)
+  const hasGzip = isGzip(req.headers['content-encoding'])
   const length = req.headers['content-length']
-  const size = length === undefined || isPacked ? undefined : Number(length)
+  const size = length === undefined || hasGzip ? undefined : Number(length)
   if (size !== undefined && bodyLimit !== undefined && size > bodyLimit) throw tooLarge(bodyLimit)
-  return { body: isPacked || bodyLimit !== undefined ? metered(req, isPacked, bodyLimit) : req, size }
+  return { body: hasGzip || bodyLimit !== undefined ? limitedBody(req, hasGzip, bodyLimit) : req, size }
 }
 
-const compactor = (encoding = 'identity'): boolean => {
+/** @throws AllotError unsupported_media_type for any encoding but gzip and identity */
+const isGzip = (encoding = 'identity'): boolean => {
   if (/^(?:x-)?gzip$/i.test(encoding.trim())) return true
   if (encoding.trim().toLowerCase() === 'identity') return false
-  throw new AllotError('unsupported_media_type', `the content encoding ${encoding} is not taken: gzip is`)
+  throw new AllotError('unsupported_media_type', `unsupported content encoding ${encoding}: use gzip`)
 }
 
-const tooLarge = (limit: number) =>
-  new AllotError('too_large', `the body must not be larger than ${limit} bytes`)
-
-/** The connection is left alone whatever goes wrong, for the answer goes out by it. */
-const metered = (req: IncomingMessage, isPacked: boolean, limit = Number.POSITIVE_INFINITY): Readable => {
-  const meter = new Meter(limit)
-  const source = isPacked ? req.pipe(createGunzip()) : req
-  source.pipe(meter)
+/** Never destroys the request: its connection carries the response. */
+const limitedBody = (req: IncomingMessage, hasGzip: boolean, limit = Number.POSITIVE_INFINITY): Readable => {
+  const body = new SizeLimit(limit)
+  const source = hasGzip ? req.pipe(createGunzip()) : req
+  source.pipe(body)
   if (source !== req)
     source.once('error', (cause) =>
-      meter.destroy(new AllotError('bad_request', 'the body is not what gzip makes', { cause })),
+      body.destroy(new AllotError('bad_request', 'the body is not valid gzip data', { cause })),
     )
   req.once(
     'close',
-    () => req.readableEnded || meter.destroy(new Error('the request ended before its body did')),
+    () => req.readableEnded || body.destroy(new Error('the request ended before its body was complete')),
   )
-  meter.once('close', () => {
+  body.once('close', () => {
     req.unpipe()
     req.resume()
   })
-  return meter
+  return body
 }
 
-class Meter extends Transform {
+/** Passes bytes through, and fails after `limit` of them. */
+class SizeLimit extends Transform {
   #left: number
   readonly #limit: number
 

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sendEmpty } from './send.ts'
 
-/** Browsers ask again after so many seconds whether they may. */
+/** Seconds for which browsers cache the response to a preflight. */
 const MAX_AGE = '600'
 
 /**
- * Lets pages of the given origins read the answers (`*`: of every origin). Credentials are sent in the Authorization
- * header alone, which a page must know to send, so no cookie is ever allowed along.
- * @returns whether the request was a preflight, which is answered then.
+ * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are never allowed:
+ * a page must send its credentials in the Authorization header.
+ * @returns whether the request was a preflight, which has its response then
  */
 export const allowOrigin = (
   req: IncomingMessage,

@@ -47,7 +47,7 @@ export interface Log {
   info(fields: object, message: string): void
 }
 
-/** What the client is told of an error. */
+/** An error as the client gets it. */
 export interface Failure {
   status: number
   message: string

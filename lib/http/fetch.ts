@@ -4,31 +4,31 @@ import type { ReadableStream } from 'node:stream/web'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
-/** What a request does not say of itself. */
+/** Facts about a request that a `Request` does not hold. */
 export interface FetchOptions {
-  /** Where it comes from, for the limits on failed logins. */
+  /** IP address of the client, for the limits on failed logins. */
   remoteAddress?: string | undefined
 }
 
-/** Answers without a body, for which a Response takes none. */
-const BODILESS = [204, 205, 304]
+/** Statuses with which `new Response` rejects a body. */
+const NULL_BODY_STATUSES = [204, 205, 304]
 
 /**
- * The same listener for hosts that speak in requests and responses: nothing goes through a socket. Bodies are streams
- * both ways.
+ * Turns a node:http listener into a `fetch` handler, for hosts without node:http. No socket is involved; bodies are streams in
+ * both directions.
  */
 export const fetchOf =
   (handler: Listener) =>
   async (request: Request, { remoteAddress }: FetchOptions = {}): Promise<Response> => {
-    // A host that has sockets does without it.
+    // Loaded when it is used: hosts with node:http do not need it.
     const { inject } = await import('light-my-request')
     request.signal.throwIfAborted()
     const { pathname, search, protocol, host } = new URL(request.url)
     let response: ServerResponse | undefined
-    const answering = inject(
+    const responding = inject(
       (req, res) => {
         response = res as ServerResponse
-        // The little of a socket that a listener may ask of one.
+        // The members of a socket that listeners use.
         const destroy = () => res.destroy()
         Object.assign(req.socket, { destroy, destroyed: false, encrypted: protocol === 'https:' })
         handler(req, res as ServerResponse)
@@ -42,35 +42,35 @@ export const fetchOf =
         ...(request.body === null ? {} : { payload: Readable.fromWeb(request.body as ReadableStream) }),
       },
     )
-    const givenUp = abortOf(request.signal, () => response?.destroy())
-    const answer = await Promise.race([answering, givenUp])
-    const hasBody = request.method !== 'HEAD' && !BODILESS.includes(answer.statusCode)
-    return new Response(hasBody ? bodyOf(endingWith(answer.stream(), response!)) : null, {
-      status: answer.statusCode,
-      headers: headersOf(answer.headers),
+    const aborted = rejectOnAbort(request.signal, () => response?.destroy())
+    const result = await Promise.race([responding, aborted])
+    const hasBody = request.method !== 'HEAD' && !NULL_BODY_STATUSES.includes(result.statusCode)
+    return new Response(hasBody ? bodyOf(destroyWith(result.stream(), response!)) : null, {
+      status: result.statusCode,
+      headers: headersOf(result.headers),
     })
   }
 
-/** The streams of Node are those of the Web; the types of the two say each of the other that it is not. */
+/** Node's web streams are those of `Response`, but their types are incompatible. */
 const bodyOf = (stream: Readable): BodyInit => Readable.toWeb(stream) as unknown as BodyInit
 
-/** A caller who gives up is gone, as if a socket had been closed. */
-const abortOf = (signal: AbortSignal, leave: () => void): Promise<never> =>
+/** An abort of the request has the effect of a closed socket. */
+const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never> =>
   new Promise((_, reject) => {
     const abort = () => {
-      leave()
+      onAbort()
       reject(signal.reason)
     }
     signal.addEventListener('abort', abort, { once: true })
   })
 
-/** Whoever reads an answer no further is gone, as if a socket had been closed. */
-const endingWith = (stream: Readable, response: ServerResponse): Readable =>
+/** Cancelling the body of the response has the effect of a closed socket. */
+const destroyWith = (stream: Readable, response: ServerResponse): Readable =>
   stream.once('close', () => response.destroy())
 
 const headersOf = (headers: NodeJS.Dict<number | string | string[]>): Headers => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers))
-    for (const one of [value ?? []].flat()) all.append(name, String(one))
+    for (const item of [value ?? []].flat()) all.append(name, String(item))
   return all
 }

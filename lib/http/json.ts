@@ -30,53 +30,56 @@ export const recordOf = <S extends v.GenericSchema>(
   }
 }
 
-/** What a text of JSON holds. @throws AllotError invalid for what is none, or holds half a character. */
+/**
+ * Parses JSON. A number that is an integer only after rounding becomes Infinity, which no schema of an integer accepts.
+ * @throws AllotError invalid for text that is not JSON or contains a lone surrogate; the message begins with a verb
+ */
 export const parseJson = (text: string): unknown => {
-  const value = parsed(text)
-  // UTF-8 cannot hold half of a surrogate pair, but an escape can, and no URL could name it again.
-  if (/\\ud[89a-f]/i.test(text)) refuseHalfCharacters(value)
+  const value = parseNumbersExactly(text)
+  // Escapes can contain lone surrogates although UTF-8 cannot. A URL could never name such a resource.
+  if (/\\ud[89a-f]/i.test(text)) refuseLoneSurrogates(value)
   return value
 }
 
-/** A member that is null counts as absent, as Forgejo's clients send them. */
+/** Removes members that are null: Forgejo's clients send them for absent members. */
 export const withoutNulls = (value: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 
-const parsed = (text: string): unknown => {
+const parseNumbersExactly = (text: string): unknown => {
   try {
     const value = JSON.parse(text)
     return MAY_ROUND.test(text) ? JSON.parse(mapNumbers(text, withoutRounding)) : value
   } catch (cause) {
-    throw invalid(`is no JSON: ${(cause as Error).message}`)
+    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
   }
 }
 
-/** Some number has an exponent, or so many digits that JSON.parse rounds it. */
+/** Whether a number has an exponent, or so many digits that JSON.parse may round it. */
 const MAY_ROUND = /[\d.]{16}|\d[eE][-+]?\d/
 
 /**
- * 9007199254740990.6 and 1e-400 are integers once JSON.parse has rounded them. As an infinite number, such a number is refused
- * by every schema of an integer, and named.
+ * JSON.parse rounds 9007199254740990.6 and 1e-400 to integers. As Infinity, they fail validation with a message that names the
+ * member.
  */
 const withoutRounding = (number: string): string =>
   isFraction(number) && Number.isInteger(Number(number)) ? '1e999' : number
 
-/** Exact: whether any digit other than 0 is behind the decimal point once the exponent has moved it. */
+/** Whether a digit other than 0 follows the decimal point, after the exponent has moved it. */
 const isFraction = (number: string): boolean => {
   const [, whole = '', part = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(number) ?? []
   const digits = whole + part
-  const behind = part.length - Number(exponent)
-  return behind > 0 && /[1-9]/.test(behind >= digits.length ? digits : digits.slice(-behind))
+  const decimals = part.length - Number(exponent)
+  return decimals > 0 && /[1-9]/.test(decimals >= digits.length ? digits : digits.slice(-decimals))
 }
 
-/** Without recursion: what was parsed may be nested more deeply than the stack goes. */
-const refuseHalfCharacters = (whole: unknown): void => {
-  const waiting = [whole]
+/** Not recursive: parsed values may be nested deeper than the call stack. @throws AllotError invalid */
+const refuseLoneSurrogates = (root: unknown): void => {
+  const waiting = [root]
   while (waiting.length > 0) {
     const value = waiting.pop()
     if (typeof value === 'string' && !value.isWellFormed())
-      throw invalid('holds half a character (a lone surrogate)')
+      throw invalid('contains a lone surrogate, which is half a character')
     if (typeof value === 'object' && value !== null)
       for (const member of Object.values(value)) waiting.push(member)
   }

@@ -9,7 +9,10 @@ const HEADERS = [
   ...['Content-Type', 'application/x-ndjson'],
 ]
 
-/** Sends an answer as it is made, no faster than the client reads it. What fails before its first byte can still be said. */
+/**
+ * Sends lines as they are produced, no faster than the client reads them. The status is sent with the first bytes, so an
+ * error before that still gets an error response.
+ */
 export const sendStream = async (
   req: IncomingMessage,
   res: ServerResponse,
@@ -17,30 +20,30 @@ export const sendStream = async (
   produce: Produce,
 ): Promise<void> => {
   const begin = () => res.headersSent || res.writeHead(status, HEADERS)
-  const timeouts = patienceOf(res)
+  const idleTimeout = idleTimeoutOf(res)
   if (req.method !== 'HEAD') {
-    timeouts.withOurselves()
+    idleTimeout.pause()
     await produce(async (bytes) => {
-      if (res.destroyed) throw gone()
+      if (res.destroyed) throw disconnected()
       begin()
       if (res.write(bytes)) return
-      timeouts.withClient()
+      idleTimeout.resume()
       await drained(res)
-      timeouts.withOurselves()
+      idleTimeout.pause()
     })
-    timeouts.withClient()
+    idleTimeout.resume()
   }
   begin()
   res.end()
 }
 
-/** The server's limit for idle connections is one for clients that do not read: what takes long to make is no such thing. */
-const patienceOf = ({ socket }: ServerResponse) => {
+/** Idle timeout of the connection: it must cut off clients that do not read, and not a producer that takes long. */
+const idleTimeoutOf = ({ socket }: ServerResponse) => {
   const limit = socket instanceof Socket ? (socket.timeout ?? 0) : 0
   const set = (milliseconds: number) => {
     if (limit > 0) socket!.setTimeout(milliseconds)
   }
-  return { withClient: () => set(limit), withOurselves: () => set(0) }
+  return { pause: () => set(0), resume: () => set(limit) }
 }
 
 const drained = (res: ServerResponse): Promise<void> =>
@@ -50,8 +53,8 @@ const drained = (res: ServerResponse): Promise<void> =>
       settle()
     }
     const onDrain = end(resolve)
-    const onClose = end(() => reject(gone()))
+    const onClose = end(() => reject(disconnected()))
     res.once('drain', onDrain).once('close', onClose)
   })
 
-const gone = () => new ClientDisconnected('the client went away before its answer was whole')
+const disconnected = () => new ClientDisconnected('the client disconnected before the response was complete')

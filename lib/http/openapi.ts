@@ -8,20 +8,20 @@ import type { Route } from './route.ts'
 import { type FileField, isFileField } from './upload.ts'
 import { coercionOf } from './validate.ts'
 
-/** What the document says beyond the routes. */
+/** Parts of the document that do not follow from the routes. */
 export interface DocumentInfo {
   title: string
-  /** Of the interface. */
+  /** Version of the API. */
   version: string
-  /** Of the server. */
+  /** Version of the server. */
   serverVersion: string
-  /** Schemas that are written once and referred to by these names. */
+  /** Schemas that go to `components`, by the names that refer to them. */
   definitions: Record<string, v.GenericSchema>
 }
 
 type Json = Record<string, unknown>
 
-/** An OpenAPI 3.1 document of the routes, made from their declarations alone. */
+/** Generates an OpenAPI 3.1 document from the declarations of routes. */
 export const openApiDocument = <I extends Identity, S>(
   routes: readonly Route<I, S>[],
   apiUrl: string,
@@ -65,12 +65,12 @@ type Convert = (schema: v.GenericSchema, definition?: string) => Json
 const converter = (named: Record<string, v.GenericSchema>): Convert => {
   const config: ConversionConfig = {
     definitions: named,
-    // A request is described as it is sent.
+    // Describes requests as clients send them, before transformations.
     typeMode: 'input',
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
   return (schema, definition) => {
-    // The definition itself must be written out, and not refer to itself.
+    // A definition must not refer to itself.
     const others = { ...named }
     if (definition !== undefined) delete others[definition]
     const { $schema, $defs, ...json } = toJsonSchema(schema, { ...config, definitions: others }) as Json
@@ -152,13 +152,13 @@ const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
   return Object.fromEntries([...implied, ...declared])
 }
 
-type Implying = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging' | 'responses'>
+type ImplyingRoute = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging' | 'responses'>
 
-/** What any route may answer without declaring it, as its declaration lets one see. */
-export const impliedStatuses = (route: Implying): number[] => [
+/** Statuses that a route may respond with although it does not declare them. */
+export const impliedStatuses = (route: ImplyingRoute): number[] => [
   ...(404 in route.responses && namesRepository(route.path) ? [movedStatus(route.method)] : []),
   400,
-  // Credentials are checked wherever they are sent, and an account may be kept from signing in.
+  // Every route checks credentials when they are sent; 403 also means that the account may not sign in.
   401,
   403,
   ...(route.body === undefined ? [] : [413, 415, 422]),

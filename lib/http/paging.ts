@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 
-/** How a list takes nonsense for `page` and `limit`: as the default, or with a 422. */
+/** How a list treats an invalid `page` or `limit`: uses the default, or responds with 422. */
 export type Paging = 'lenient' | 'strict'
 
 export interface PageLimits {
@@ -20,18 +20,18 @@ export const pageRequest = (query: URLSearchParams, paging: Paging, limits: Page
   const read = paging === 'strict' ? strictNumber : lenientNumber
   const limit = Math.min(read(query, 'limit') || limits.default, limits.max)
   const number = read(query, 'page') || 1
-  // A page that is far past every end stays past it, without losing the exactness of its offset.
+  // Keeps the offset of a page far past the end exact.
   const offset = Math.min((number - 1) * limit, Number.MAX_SAFE_INTEGER - limits.max)
   return { number, limit, offset }
 }
 
-/** 0 stands for absent. */
+/** @returns 0 when the member is absent or invalid */
 const lenientNumber = (query: URLSearchParams, name: string): number => {
   const text = query.get(name) ?? ''
   return /^\d+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : 0
 }
 
-/** "A negative number or no integer is 422 on the quota lists." */
+/** "A negative number or no integer is 422 on the quota lists." @throws AllotError invalid */
 const strictNumber = (query: URLSearchParams, name: string): number => {
   const text = query.get(name)
   if (text !== null && !/^\d+$/.test(text)) throw invalid(`${name}: expected a whole number, not below 0`)
@@ -39,9 +39,12 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
 }
 
 /**
- * The headers of a page: `X-Total-Count`, and a `Link` to its neighbours.
- * @param query as it came, @param read what the route read of it. Invariant: `Link` carries what was read and nothing else,
- *   so that a client cannot make the headers longer than the declarations of the route allow.
+ * The headers of a page: `X-Total-Count`, and `Link` to the neighbouring pages. Invariant: links hold only members that the
+ * route reads, so that a client cannot make the headers longer than the route's declaration allows.
+ * @param total items of the whole list
+ * @param url URL of the list without its query string
+ * @param query the query string of the request
+ * @param read members of the query that the route has read, as its schema returned them
  */
 export const pageHeaders = (
   page: PageRequest,
@@ -50,13 +53,12 @@ export const pageHeaders = (
   query: URLSearchParams,
   read: unknown,
 ): string[] => {
-  const kept = keptMembers(query, read)
+  const members = linkMembers(query, read)
   const last = Math.max(1, Math.ceil(total / page.limit))
   const links: string[] = []
   const link = (rel: string, number: number) => {
-    kept.set('page', String(number))
-    const members = kept.toString()
-    links.push(`<${linkable(url)}?${members}>; rel="${rel}"`)
+    members.set('page', String(number))
+    links.push(`<${escapeUrl(url)}?${members}>; rel="${rel}"`)
   }
   if (page.number < last) {
     link('next', page.number + 1)
@@ -70,20 +72,20 @@ export const pageHeaders = (
   return links.length === 0 ? headers : [...headers, 'Link', links.join(', ')]
 }
 
-/** The members of the neighbours' addresses, sorted by name as a Forgejo sends them. */
-const keptMembers = (query: URLSearchParams, read: unknown): URLSearchParams => {
-  const kept: [string, string][] = [['page', '']]
+/** Members of the query string of links, sorted by name as Forgejo does. */
+const linkMembers = (query: URLSearchParams, read: unknown): URLSearchParams => {
+  const members: [string, string][] = [['page', '']]
   for (const [name, value] of Object.entries(read ?? {}))
-    if (value !== undefined) kept.push([name, String(value)])
+    if (value !== undefined) members.push([name, String(value)])
   for (const name of ['limit', 'sudo']) {
     const value = query.get(name)
-    if (value !== null && value.length <= LONGEST_KEPT) kept.push([name, value])
+    if (value !== null && value.length <= MAX_LINK_VALUE_LENGTH) members.push([name, value])
   }
-  return new URLSearchParams(kept.sort(([left], [right]) => (left < right ? -1 : 1)))
+  return new URLSearchParams(members.sort(([left], [right]) => (left < right ? -1 : 1)))
 }
 
-/** Characters: of a login, or of an integer of 64 bits. */
-const LONGEST_KEPT = 40
+/** Characters: enough for a login name or a 64-bit integer. */
+const MAX_LINK_VALUE_LENGTH = 40
 
-/** A path may hold what would end the address within the header too early; node:http lets it through. */
-const linkable = (url: string): string => url.replace(/[<>"]/g, encodeURIComponent)
+/** node:http accepts characters in a path that would end the URL in the header too early. */
+const escapeUrl = (url: string): string => url.replace(/[<>"]/g, encodeURIComponent)

@@ -4,18 +4,18 @@ import { createRequire } from 'node:module'
 import { parseRequestUrl } from './request-url.ts'
 import { sendFile } from './send.ts'
 
-/** The page that describes the API, which error bodies point to: the same on every server of this kind. */
+/** Page that describes the API; error bodies link to it. Gitea and Forgejo have theirs at the same path. */
 export const REFERENCE_PATH = '/api/swagger'
 
 const SCRIPT = `${REFERENCE_PATH}/rapidoc-min.js`
 
-/** The package carries the viewer with it, so that it drags in nothing; in a checkout it is a development dependency. */
+/** The package bundles the viewer's script; in a checkout it comes from a development dependency. */
 const scriptFile = (): URL | string =>
   import.meta.url.endsWith('.js')
     ? new URL('./rapidoc-min.js', import.meta.url)
     : createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
 
-/** Nothing but what this server sends may run or be loaded; the viewer styles its own shadow tree. */
+/** Allows scripts and connections of this origin only; the viewer needs inline styles for its shadow tree. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -38,7 +38,7 @@ const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html
 
 let script: Buffer | undefined
 
-/** Answers a GET of the page or of its script. @returns false for any other request */
+/** Responds to a GET of the page or of its script. @returns false for any other request */
 export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
   const url = parseRequestUrl(req, '')
   if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false

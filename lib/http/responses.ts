@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { jsonOf } from '../integers.ts'
 
-/** What a response can hold besides JSON that a schema describes. */
+/** Kinds of response bodies besides JSON, which a schema describes. */
 export const Html = { kind: 'html' } as const
 /** "204: empty body" */
 export const Empty = { kind: 'empty' } as const
-/** "notFound: empty, 404"; a dialect may want a body. */
+/** "notFound: empty, 404"; some dialects send a body. */
 export const NotFound = { kind: 'notFound' } as const
 
-/** Lines of JSON, sent as they are made. */
+/** Lines of JSON, sent as they are produced. */
 export const Ndjson = { kind: 'ndjson' } as const
 
-/** Makes an answer piece by piece. `write` resolves when more may come, and rejects when the client is gone. */
+/** Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after a disconnect. */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
 
 /** "error: `message` string, `url` string" */
@@ -23,7 +23,7 @@ export const ValidationError = ErrorBody
 export type ResponseKind = v.GenericSchema | typeof Html | typeof Ndjson | typeof Empty | typeof NotFound
 export type Responses = Readonly<Record<number, ResponseKind>>
 
-/** JSON that is serialised already; the type says what it holds. */
+/** JSON that is serialized already. `T` is the type of its value. */
 export class SerializedJson<T> {
   readonly bytes: Buffer
   declare readonly holds: T
@@ -32,7 +32,7 @@ export class SerializedJson<T> {
     this.bytes = Buffer.from(jsonOf(value))
   }
 
-  /** The entity tag of the content: the same for the same bytes, on every process. */
+  /** Entity tag; equal bytes have equal tags in every process. */
   get tag(): string {
     this.#tag ??= `"${createHash('sha1').update(this.bytes).digest('base64url')}"`
     return this.#tag
@@ -40,26 +40,26 @@ export class SerializedJson<T> {
 }
 
 /**
- * Serialises what is made of a thing once, and again only for another `variant` of it (the URL that links begin with, say):
- * for things that stay the same objects while they are what they are.
- * @param textOf tells variants apart
+ * Memoizes the JSON of objects that are never modified, by identity. Keeps the last variant of each object.
+ * @param make presents the object, for a variant such as the base URL of links
+ * @param textOf identifies variants
  */
 export const serializeOnce = <K extends object, T, V = string>(
-  make: (thing: K, variant: V) => T,
+  make: (source: K, variant: V) => T,
   textOf: (variant: V) => string = String,
-): ((thing: K, variant?: V) => SerializedJson<T>) => {
-  const kept = new WeakMap<K, { text: string; ready: SerializedJson<T> }>()
-  return (thing, variant = '' as V) => {
-    const known = kept.get(thing)
+): ((source: K, variant?: V) => SerializedJson<T>) => {
+  const memo = new WeakMap<K, { text: string; json: SerializedJson<T> }>()
+  return (source, variant = '' as V) => {
+    const last = memo.get(source)
     const text = textOf(variant)
-    if (known?.text === text) return known.ready
-    const ready = new SerializedJson(make(thing, variant))
-    kept.set(thing, { text, ready })
-    return ready
+    if (last?.text === text) return last.json
+    const json = new SerializedJson(make(source, variant))
+    memo.set(source, { text, json })
+    return json
   }
 }
 
-/** What may be sent several times is serialised once. */
+/** Serializes the body of a reply that may be sent several times. */
 export const serializeReply = (reply: Reply): Reply =>
   reply.body === undefined || reply.body instanceof SerializedJson
     ? reply
@@ -76,7 +76,7 @@ type BodyOf<K> = K extends v.GenericSchema
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S
   readonly body: B
-  /** Of a paged list: how many there are in all. */
+  /** Items of the whole list, in a reply with one page of it. */
   readonly total?: number
 }
 

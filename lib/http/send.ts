@@ -7,7 +7,7 @@ const JSON_TYPE = 'application/json;charset=utf-8'
 const HTML_TYPE = 'text/html;charset=utf-8'
 const NOTHING = Buffer.alloc(0)
 
-/** One `writeHead` with a flat array and one buffer: what node:http is fastest with. */
+/** Calls `writeHead` once with a flat array, and writes one buffer: the fastest way through node:http. */
 const send = (
   res: ServerResponse,
   status: number,
@@ -16,11 +16,11 @@ const send = (
   more: string[],
 ): void => {
   if (res.headersSent || res.destroyed) return void res.end()
-  // The rest of what is too large is not waited for, so the connection cannot be used again.
+  // The rest of a too large body is not read, so the connection cannot be used again.
   if (status === 413) res.shouldKeepAlive = false
-  // RFC 9110, 8.6: no Content-Length in a 204, nor in a 304 that does not know the one of a 200.
+  // RFC 9110 §8.6: a 204 has no Content-Length, and a 304 only the one that a 200 would have.
   res.writeHead(status, headersOf(type, status === 204 || status === 304 ? undefined : bytes, more))
-  // Node itself leaves the body out of an answer to HEAD, and keeps its Content-Length.
+  // Node omits the body of a response to HEAD, and keeps its Content-Length.
   endAfterDrain(res, bytes)
 }
 
@@ -40,10 +40,10 @@ const headersOf = (type: string | undefined, bytes: Buffer | undefined, more: st
 const bytesOf = (value: unknown): Buffer =>
   value instanceof SerializedJson ? value.bytes : Buffer.from(jsonOf(value))
 
-const readyOf = (value: unknown): SerializedJson<unknown> =>
+const serialized = (value: unknown): SerializedJson<unknown> =>
   value instanceof SerializedJson ? value : new SerializedJson(value)
 
-/** JSON with a tag of its content, or 304 for whoever has that content already. */
+/** Sends JSON with its entity tag, or 304 when the client has the same content already. */
 export const sendWithETag = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -51,21 +51,21 @@ export const sendWithETag = (
   value: unknown,
   more: string[] = [],
 ): void => {
-  const { bytes, tag } = readyOf(value)
+  const { bytes, tag } = serialized(value)
   const tagged = ['ETag', tag, ...more]
-  if (isHeld(req.headers['if-none-match'], tag)) send(res, 304, undefined, NOTHING, tagged)
+  if (matchesETag(req.headers['if-none-match'], tag)) send(res, 304, undefined, NOTHING, tagged)
   else send(res, status, JSON_TYPE, bytes, tagged)
 }
 
-/** Tags are compared weakly here, as RFC 9110 has it: a proxy may have put `W/` in front. */
-const isHeld = (held: string | undefined, tag: string): boolean =>
-  held !== undefined &&
-  (held.trim() === '*' || held.split(',').some((one) => one.trim().replace(/^W\//, '') === tag))
+/** Compares an If-None-Match header weakly (RFC 9110 §13.1.2), since a proxy may have added `W/`. */
+export const matchesETag = (header: string | undefined, tag: string): boolean =>
+  header !== undefined &&
+  (header.trim() === '*' || header.split(',').some((item) => item.trim().replace(/^W\//, '') === tag))
 
 export const sendJson = (res: ServerResponse, status: number, value: unknown, more: string[] = []): void =>
   send(res, status, JSON_TYPE, bytesOf(value), more)
 
-/** For programs that show it to people, as git does. */
+/** Sends plain text, for programs that print error responses, such as git. */
 export const sendText = (res: ServerResponse, status: number, text: string, more: string[] = []): void =>
   send(res, status, 'text/plain;charset=utf-8', Buffer.from(text), more)
 
@@ -75,7 +75,7 @@ export const sendHtml = (res: ServerResponse, status: number, html: string): voi
 export const sendEmpty = (res: ServerResponse, status: number, more: string[] = []): void =>
   send(res, status, undefined, NOTHING, more)
 
-/** Text, with every header that it is to have but its length. */
+/** Sends text with exactly these headers, `X-Content-Type-Options` and its length. */
 export const sendWithHeaders = (
   res: ServerResponse,
   status: number,
@@ -89,7 +89,7 @@ export const sendWithHeaders = (
   endAfterDrain(res, bytes)
 }
 
-/** What is no answer of the API: a page, a script. */
+/** Sends a page or a script. */
 export const sendFile = (res: ServerResponse, type: string, bytes: Buffer, more: string[]): void => {
   const headers = [
     'X-Content-Type-Options',

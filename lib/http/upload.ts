@@ -4,99 +4,101 @@ import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
 import { ClientDisconnected } from './failure.ts'
 
-/** A body of `multipart/form-data` with one file, as a route declares it. */
+/** Declares a `multipart/form-data` body with one file. */
 export interface FileField {
   readonly kind: 'file'
-  /** The name of the member that is the file. */
+  /** Name of the form field that holds the file. */
   readonly field: string
 }
+
 export const fileField = (field: string): FileField => ({ kind: 'file', field })
+
 export const isFileField = (body: unknown): body is FileField =>
   (body as FileField | undefined)?.kind === 'file'
 
-/** The same as a handler is given it: nothing of it is read before it is asked for. */
+/** A form with a file as a handler gets it. Invariant: nothing of the body is read before `file` is called. */
 export interface Upload {
-  /** Bytes of the whole body, where the client says so. */
+  /** Bytes of the whole body; undefined when the client does not declare them. */
   readonly size: number | undefined
-  /** To be asked once. @throws AllotError invalid when there is no such file. */
+  /** Starts to read the body; call it once. @throws AllotError invalid when the form has no such file */
   file(): Promise<UploadedFile>
 }
 
-/** A file as it comes. */
 export interface UploadedFile {
-  /** As the client calls it, without folders; empty when it calls it nothing. */
+  /** File name from the client, without folders; empty when absent. */
   readonly name: string
   /**
-   * Its bytes. They end when the whole body has come, is well formed and has no other file in it; else they fail, so that
-   * nobody takes them for the file.
+   * Bytes of the file. The stream ends only when the whole body has arrived, is well formed and has no second file; otherwise
+   * it fails, so that an incomplete file is never stored.
    */
   readonly content: Readable
 }
 
 export const readUpload = (req: IncomingMessage, { field }: FileField): Upload => {
   const length = req.headers['content-length']
-  return { size: length === undefined ? undefined : Number(length), file: () => fileIn(req, field) }
+  return { size: length === undefined ? undefined : Number(length), file: () => readFile(req, field) }
 }
 
-const fileIn = async (req: IncomingMessage, field: string): Promise<UploadedFile> => {
-  const parser = await parserFor(req)
+/** Resolves when the file begins, while the rest of the body is still arriving. */
+const readFile = async (req: IncomingMessage, field: string): Promise<UploadedFile> => {
+  const parser = await createParser(req)
   let file: BusboyFileStream | undefined
-  let whole: Promise<void> | undefined
+  let complete: Promise<void> | undefined
   const found = new Promise<UploadedFile>((resolve, reject) => {
-    whole = new Promise<void>((end, fail) => {
+    complete = new Promise<void>((end, fail) => {
       parser.on('file', (name, stream, filename) => {
-        // A body that ends too soon is told of by the parser.
+        // The parser reports a body that ends too early.
         stream.on('error', () => undefined)
-        if (name !== field) return fail(invalid(`${name}: a file is taken as ${field}`))
-        if (file !== undefined) return fail(invalid(`${field}: one file is taken at a time`))
+        if (name !== field) return fail(invalid(`${name}: unexpected file, send it in the field ${field}`))
+        if (file !== undefined) return fail(invalid(`${field}: expected one file, got several`))
         file = stream
-        resolve({
-          name: filename ?? '',
-          content: Readable.from(
-            bytesOf(stream, () => whole),
-            BINARY,
-          ),
-        })
+        const content = Readable.from(
+          bytesOf(stream, () => complete),
+          BINARY,
+        )
+        resolve({ name: filename ?? '', content })
       })
-      const tooMany = () => fail(invalid('the form has too many members'))
+      const tooMany = () => fail(invalid('the form has too many fields'))
       parser.on('partsLimit', tooMany).on('fieldsLimit', tooMany)
       parser.on('error', (cause: unknown) =>
-        fail(new AllotError('invalid', 'the body is no whole multipart/form-data', { cause })),
+        fail(new AllotError('invalid', 'the body is not complete multipart/form-data', { cause })),
       )
       parser.on('finish', () => (file === undefined ? fail(invalid(`${field}: a file is required`)) : end()))
-      const gone = () => fail(new ClientDisconnected('the request ended before its body did'))
-      req.once('error', gone).once('close', () => req.readableEnded || gone())
-      if (req.destroyed) gone()
+      const disconnect = () => fail(new ClientDisconnected('the request ended before its body was complete'))
+      req.once('error', disconnect).once('close', () => req.readableEnded || disconnect())
+      if (req.destroyed) disconnect()
     })
-    whole.catch(reject)
+    complete.catch(reject)
   })
-  whole!.catch((error: Error) => {
+  complete!.catch((error: Error) => {
     req.unpipe(parser)
     file?.destroy(error)
   })
   req.pipe(parser)
   return found
 }
+
 const BINARY = { objectMode: false, highWaterMark: 256 * 1024 }
 
+/** Yields the bytes of a file, and fails when the rest of the body does. */
 async function* bytesOf(
   file: BusboyFileStream,
-  whole: () => Promise<void> | undefined,
+  complete: () => Promise<void> | undefined,
 ): AsyncGenerator<Buffer> {
   try {
     yield* file
   } catch (error) {
-    await whole()
+    await complete()
     throw error
   }
-  await whole()
+  await complete()
 }
 
-/** Besides the file a form may have a few members, which say nothing here. */
+/** Clients may send a few other fields beside the file; they are ignored. */
 const LIMITS = { fields: 16, fieldSize: 1024, parts: 20, headerPairs: 64, headerSize: 16 * 1024 }
 
-const parserFor = async (req: IncomingMessage): Promise<BusboyInstance> => {
-  // Loaded when first used: a server starts sooner without it.
+const createParser = async (req: IncomingMessage): Promise<BusboyInstance> => {
+  // Loaded at the first upload, so that a server starts faster.
   const { Busboy } = await import('@fastify/busboy')
   try {
     return new Busboy({
@@ -105,6 +107,6 @@ const parserFor = async (req: IncomingMessage): Promise<BusboyInstance> => {
       isPartAFile: (_name, _type, filename) => filename !== undefined,
     })
   } catch (cause) {
-    throw new AllotError('invalid', 'the body has no boundary', { cause })
+    throw new AllotError('invalid', 'the content type has no multipart boundary', { cause })
   }
 }

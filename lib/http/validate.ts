@@ -2,21 +2,24 @@ import * as v from 'valibot'
 import { issuePath } from '../describe-issue.ts'
 import { AllotError, invalid } from '../errors.ts'
 
-/** What the schema describes, out of what came. @throws AllotError invalid naming the first member that does not fit. */
+/**
+ * Parses input from a client by a schema.
+ * @throws AllotError invalid that names the first wrong member
+ */
 export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, input, { abortEarly: true })
   if (result.success) return result.output
-  throw invalid(sentence(result.issues[0]))
+  throw invalid(messageOf(result.issues[0]))
 }
 
 /** "a body that is no JSON object, or whose member has the wrong type, gets 422 naming the member" */
-const sentence = (issue: v.BaseIssue<unknown>): string => {
+const messageOf = (issue: v.BaseIssue<unknown>): string => {
   const path = issuePath(issue)
-  if (path === '') return `expected ${expectation(issue)}, received ${described(issue.input)}`
-  if (issue.kind === 'schema' && issue.received === 'undefined') return `${capitalised(path)} is required`
+  if (path === '') return `expected ${expectation(issue)}, received ${describeValue(issue.input)}`
+  if (issue.kind === 'schema' && issue.received === 'undefined') return `${capitalize(path)} is required`
   if (issue.kind === 'schema')
-    return `${path}: expected ${expectation(issue)}, received ${described(issue.input)}`
-  return `${path}: ${wording(issue)}`
+    return `${path}: expected ${expectation(issue)}, received ${describeValue(issue.input)}`
+  return `${path}: ${requirementOf(issue)}`
 }
 
 const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
@@ -26,7 +29,7 @@ const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
   return `${/^[aeiou]/i.test(expected ?? '') ? 'an' : 'a'} ${expected?.toLowerCase()}`
 }
 
-const described = (input: unknown): string => {
+const describeValue = (input: unknown): string => {
   if (input === null) return 'null'
   if (Array.isArray(input)) return 'an array'
   if (typeof input === 'object') return 'an object'
@@ -34,8 +37,8 @@ const described = (input: unknown): string => {
   return `the ${typeof input} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
 
-/** What a check of a value wants, in words. */
-const wording = (issue: v.BaseIssue<unknown>): string => {
+/** Message of a failed check, such as `v.maxLength`. */
+const requirementOf = (issue: v.BaseIssue<unknown>): string => {
   const { requirement } = issue as { requirement?: unknown }
   switch (issue.type) {
     case 'min_length':
@@ -54,11 +57,11 @@ const wording = (issue: v.BaseIssue<unknown>): string => {
   }
 }
 
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
 type Kind = 'number' | 'boolean' | 'text'
 
-/** How to read each member of a query or a path: decided once, by looking at the schema. */
+/** How to read the members of a query string or a path; derived from a schema once. */
 export interface Coercion {
   readonly schema: v.GenericSchema
   readonly members: readonly { name: string; kind: Kind; optional: boolean }[]
@@ -80,7 +83,11 @@ const kindOf = (schema: v.GenericSchema): Kind => {
   return schema.type === 'number' || schema.type === 'boolean' ? schema.type : 'text'
 }
 
-/** The first value wins; text that is not an integer or a boolean counts as absent. */
+/**
+ * Reads members from text and validates them. Text that is not an integer or a boolean counts as absent when the member is
+ * optional.
+ * @throws AllotError invalid
+ */
 export const coerce = (
   { schema, members }: Coercion,
   read: (name: string) => string | null | undefined,
@@ -89,21 +96,21 @@ export const coerce = (
   for (const { name, kind, optional } of members) {
     const text = read(name)
     if (text === null || text === undefined) continue
-    const value = readAs(kind, text)
+    const value = parseAs(kind, text)
     if (value !== undefined) input[name] = value
     else if (!optional) input[name] = text
   }
   return validate(schema, input)
 }
 
-const readAs = (kind: Kind, text: string): unknown => {
+const parseAs = (kind: Kind, text: string): unknown => {
   if (kind === 'text') return text
   if (kind === 'boolean') return booleans.get(text)
-  return /^-?\d+$/.test(text) ? integerIn(text) : undefined
+  return /^-?\d+$/.test(text) ? parseInteger(text) : undefined
 }
 
-/** Beyond ±(2^53-1) an integer is rounded, but never to one below: it stays a number that no id, index or count can be. */
-const integerIn = (text: string): number => Math.min(Math.max(Number(text), -INT64), INT64)
+/** Integers beyond ±(2^53-1) are rounded to other unsafe integers, which are never an id, an index or a count. */
+const parseInteger = (text: string): number => Math.min(Math.max(Number(text), -INT64), INT64)
 const INT64 = 2 ** 63
 
 const booleans = new Map([
@@ -113,17 +120,17 @@ const booleans = new Map([
   ['0', false],
 ])
 
-/** A path whose parameter does not fit its schema is the path of nothing, and so is one of an integer beyond ±(2^53-1). */
+/** @throws AllotError not_found when a parameter is not valid or an integer beyond ±(2^53-1) */
 export const pathParams = (coercion: Coercion, params: Record<string, string | undefined>): unknown => {
   const notFound = (cause?: unknown) =>
     new AllotError('not_found', 'there is nothing at this path', { cause })
-  let read: object
+  let values: object
   try {
-    read = coerce(coercion, (name) => params[name]) as object
+    values = coerce(coercion, (name) => params[name]) as object
   } catch (cause) {
     throw notFound(cause)
   }
-  const isBeyond = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value)
-  if (Object.values(read).some(isBeyond)) throw notFound()
-  return read
+  const isUnsafe = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value)
+  if (Object.values(values).some(isUnsafe)) throw notFound()
+  return values
 }

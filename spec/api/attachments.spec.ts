@@ -243,7 +243,7 @@ const BAD: [
 ][] = [
   ['no file', 422, form(), /a file is required/],
   ['a member that is no file', 422, form(part('x', 'name="attachment"')), /a file is required/],
-  ['a file of another name', 422, form(part('x', 'name="file"; filename="a"')), /taken as attachment/],
+  ['a file of another name', 422, form(part('x', 'name="file"; filename="a"')), /send it in the field attachment/],
   ['two files', 422, form(part('hello'), part('again')), /one file/],
   ['two files, the first of them large', 422, form(part(Buffer.alloc(100_000)), part('again')), /one file/],
   ['a body that is cut short in the file', 422, part('hello').subarray(0, -3), /no whole/],

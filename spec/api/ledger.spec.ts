@@ -179,7 +179,7 @@ describe('POST /admin/ledger', () => {
   })
 
   const BAD: [what: string, text: string, message: RegExp][] = [
-    ['broken JSON', `${ndjson(put('x'))}\n{"op"`, /^line 2: is no JSON/],
+    ['broken JSON', `${ndjson(put('x'))}\n{"op"`, /^line 2: is not valid JSON/],
     ['an empty line within', `${ndjson(put('x'))}\n\n${ndjson(put('y'))}`, /^line 2: /],
     ['an unknown operation', ndjson(put('x'), { ...put('y'), op: 'move' }), /^line 2: op/],
     ['an unknown kind', ndjson(put('x'), put('y', { kind: 'wiki' })), /^line 2: kind/],

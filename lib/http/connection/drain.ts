@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Milliseconds that a client has to finish a request which is answered already. */
-const LINGER = 3000
+/** Milliseconds that a client has to finish a request that already has its response. */
+const DRAIN_TIMEOUT_MS = 3000
 
 /**
- * Ends an answer that may have been given before its request was over. What is left of the request is read and dropped,
- * but not for longer than a moment: node:http itself would go on until the time for a whole request is up.
- * Where the connection ends with the answer, to close at once would reset it under a client that still sends, and many
- * clients read nothing before they have sent all.
+ * Ends a response that may be sent before the request body was read completely. Reads and discards the rest of the body, for a
+ * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
+ * response only after they have sent everything.
  */
 export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
   const { req, shouldKeepAlive } = res
@@ -17,12 +16,12 @@ export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
     res.write(bytes)
     req.once('end', () => res.end())
   }
-  // Whoever was reading it has stopped.
+  // The handler no longer reads the body.
   req.unpipe()
-  const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), LINGER)
+  const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), DRAIN_TIMEOUT_MS)
   req.once('close', () => clearTimeout(timer)).resume()
 }
 
-/** A request without a body is over at once, although node:http says so only after its listener was called. */
+/** Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked. */
 export const isStillSending = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)

@@ -1,53 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-interface Turn {
+interface PendingRequest {
   readonly res: ServerResponse
   readonly begin: () => void
 }
 
-/** Requests of one connection, of which one is being answered. */
-interface Line {
-  busy: boolean
-  readonly waiting: Turn[]
+/** Requests of one connection, of which one at a time is handled. */
+interface Pipeline {
+  isBusy: boolean
+  readonly waiting: PendingRequest[]
 }
 
-/** Nobody who reads the answers needs to send so many requests ahead of them. */
-const LONGEST_LINE = 256
+/** Waiting requests of one connection; a connection with more is closed. */
+const MAX_WAITING = 256
 
-const lines = new WeakMap<Socket, Line>()
+const pipelines = new WeakMap<Socket, Pipeline>()
 
 /**
- * Requests that a client sends without waiting for answers (pipelining) are handled one after another, each when the
- * answer before it is out. Otherwise a few kilobytes of requests from a client that never reads would pile up as many
- * answers as there are requests.
+ * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
+ * client that never reads could fill the memory with responses by a few kilobytes of requests.
  */
 export const inPipelineOrder = (req: IncomingMessage, res: ServerResponse, begin: () => void): void => {
-  // Streams of HTTP/2 share a connection, and are bounded by its flow control.
+  // HTTP/2 multiplexes requests, and its flow control limits them.
   if (req.httpVersionMajor > 1) return begin()
-  let line = lines.get(req.socket)
-  if (line === undefined) {
-    line = { busy: false, waiting: [] }
-    lines.set(req.socket, line)
+  let pipeline = pipelines.get(req.socket)
+  if (pipeline === undefined) {
+    pipeline = { isBusy: false, waiting: [] }
+    pipelines.set(req.socket, pipeline)
   }
-  if (!line.busy) take(line, { res, begin })
-  else if (line.waiting.length < LONGEST_LINE) line.waiting.push({ res, begin })
+  if (!pipeline.isBusy) start(pipeline, { res, begin })
+  else if (pipeline.waiting.length < MAX_WAITING) pipeline.waiting.push({ res, begin })
   else req.socket.destroy()
 }
 
-const take = (line: Line, { res, begin }: Turn): void => {
-  line.busy = true
-  res.on('close', ended)
+const start = (pipeline: Pipeline, { res, begin }: PendingRequest): void => {
+  pipeline.isBusy = true
+  res.on('close', startNext)
   begin()
 }
 
-/** One function for all: to make one for each answer, and to take it off again, costs more than the whole line does. */
-function ended(this: ServerResponse): void {
+/** One listener for all responses: creating a closure for each one is measurably slower. */
+function startNext(this: ServerResponse): void {
   const { socket } = this.req
-  const line = lines.get(socket)!
-  line.busy = false
-  // A connection that is gone, or ends with this answer, answers nobody else: what waits on it is not even begun.
-  if (!this.shouldKeepAlive || socket.destroyed) line.waiting.length = 0
-  const next = line.waiting.shift()
-  if (next !== undefined) take(line, next)
+  const pipeline = pipelines.get(socket)!
+  pipeline.isBusy = false
+  // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
+  if (!this.shouldKeepAlive || socket.destroyed) pipeline.waiting.length = 0
+  const next = pipeline.waiting.shift()
+  if (next !== undefined) start(pipeline, next)
 }
