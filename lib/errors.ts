@@ -1,6 +1,6 @@
 /**
- * What can go wrong, in the words of the domain. Every floor throws this one class; `lib/http/failure.ts` holds the
- * table from code to status and is the only place that turns an error into an answer.
+ * Kinds of errors, independent of HTTP. All layers throw {@link AllotError} with one of these codes; `lib/http/failure.ts` maps
+ * codes to HTTP statuses, and nothing else does.
  */
 export type ErrorCode =
   | 'bad_request'
@@ -18,10 +18,10 @@ export type ErrorCode =
 export class AllotError extends Error {
   override readonly name: string = 'AllotError'
   readonly code: ErrorCode
-  /** Seconds after which it is worth trying again, where that is known. */
+  /** Seconds after which a retry may succeed; undefined when unknown. */
   readonly retryAfter: number | undefined
 
-  /** @param message one sentence for the caller: it is sent as it is, so it must not speak of the inside. */
+  /** @param message sentence for the client, which gets it unchanged: it must not reveal internals */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }) {
     super(message, options)
     this.code = code

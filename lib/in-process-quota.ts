@@ -13,47 +13,75 @@ import type { ThresholdEvent } from './quota/threshold-events.ts'
 import type { NamedDifferences, NamedPlan } from './repositories/named-plans.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
-/** The engine as a host has it in process: owners by their names. Every call throws `not_found` for an unknown one. */
+/**
+ * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a user or of an
+ * organization; sizes are bytes. Calls are not authorized: the host decides who may make them.
+ *
+ * Every method that takes an owner throws AllotError `not_found` when there is no account of that name.
+ *
+ * @example
+ * await allot.quota.rules.create({ name: 'small', limit: 2 ** 30, subjects: ['size:all'] })
+ * await allot.quota.groups.create({ name: 'free', rules: ['small'] })
+ * await allot.quota.groups.assign('team', 'free')
+ * await allot.quota.isOver('team', 'size:all')
+ */
 export interface HostQuota {
+  /** Rules: a limit in bytes (-1 is unlimited) for a set of subjects. */
   readonly rules: Rules
+  /** Groups of rules, and which owners they are assigned to. */
   readonly groups: Pick<Groups, 'list' | 'get' | 'create' | 'remove' | 'addRule' | 'removeRule'> & {
+    /** @throws AllotError not_found for an unknown owner or group; conflict when the group is assigned already */
     assign(owner: string, group: string): Promise<void>
+    /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
     unassign(owner: string, group: string): Promise<void>
-    /** Sets the whole list. */
+    /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated group */
     setFor(owner: string, groups: readonly string[]): Promise<void>
+    /** Names of the groups that are assigned to an owner. */
     assignedTo(owner: string): Promise<string[]>
   }
-  /** What `GET /user/quota` answers, with the names of groups and rules. */
+  /** Usage and groups of an owner: the body of `GET /user/quota`, with the names of groups and rules. */
   info(owner: string): Promise<QuotaInfo>
-  /** Whether the owner is over quota for the subject. */
+  /**
+   * Whether an owner is over quota for a subject.
+   * @throws AllotError invalid for an unknown subject
+   */
   isOver(owner: string, subject: Subject): Promise<boolean>
+  /**
+   * Why an owner is, or is not, over quota for a subject: the binding limit, and the usage by each group and rule.
+   * @throws AllotError invalid for an unknown subject
+   */
   explain(owner: string, subject: Subject): Promise<QuotaExplanation>
   /**
-   * What the owner used at the end of each day (of UTC) on which that changed, the oldest first and now the last; on the
-   * days between it was the same. It goes back 400 days.
+   * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
+   * present usage.
    */
   history(owner: string): Promise<DailyUsage[]>
   /**
-   * Makes rules, groups and assignments as the plan says, all or nothing, and answers what that changed.
-   * @throws AllotError invalid for an owner, a rule or a group that is not there, or is named twice.
+   * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
+   * @param options.dryRun returns what the plan would change, and changes nothing
+   * @returns the differences between the stored state and the plan
+   * @throws AllotError invalid for an unknown or repeated owner, rule or group
    */
   apply(plan: NamedPlan, options?: { dryRun?: boolean }): Promise<NamedDifferences>
 }
 
-/** Bytes. */
+/** Usage at the end of one day, in bytes. A sum beyond 2^53-1 is a bigint. */
 export interface DailyUsage {
-  /** Such as `2026-11-21`. */
+  /** Day in UTC, such as `2026-11-21`. */
   date: string
+  /** Usage of `size:all`. */
   all: Sum
+  /** Usage by category, as `GET /user/quota` has it. */
   size: QuotaInfo['used']['size']
 }
 
-/** What `allot.on('quota', …)` tells: an owner's usage passed a rule's limit, or the share of it that is near. */
+/** Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near. */
 export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
-  /** The name of the user or the organization. */
+  /** Name of the user or the organization. */
   owner: string
 }
 
+/** @param hosting finds accounts by name, and applies plans */
 export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota => {
   const missing = (owner: string) => new AllotError('not_found', `there is no account named ${owner}`)
   const idOf = async (owner: string): Promise<number> => {
@@ -61,7 +89,8 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     if (account === undefined) throw missing(owner)
     return account.id
   }
-  const named = (owner: string) => async (tx: ReadTransaction) => {
+  // Looked up within the transaction of the change, so that a deleted account gets no groups.
+  const find = (owner: string) => async (tx: ReadTransaction) => {
     const account = await accountByName(tx, owner)
     if (account === undefined) throw missing(owner)
     return account
@@ -76,20 +105,22 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       remove: groups.remove,
       addRule: groups.addRule,
       removeRule: groups.removeRule,
-      assign: (owner, group) => groups.assign(named(owner), group),
-      unassign: (owner, group) => groups.unassign(named(owner), group),
-      setFor: (owner, names) => groups.setFor(named(owner), names),
+      assign: (owner, group) => groups.assign(find(owner), group),
+      unassign: (owner, group) => groups.unassign(find(owner), group),
+      setFor: (owner, names) => groups.setFor(find(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => presentStatus(await quota.status(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
-    history: async (owner) =>
-      (await quota.history(await idOf(owner))).map((one) => ({
-        date: dateOf(one.day),
-        all: usedBy('size:all', one),
-        size: presentUsage(one),
-      })),
+    async history(owner) {
+      const days = await quota.history(await idOf(owner))
+      return days.map((usage) => ({
+        date: dateOf(usage.day),
+        all: usedBy('size:all', usage),
+        size: presentUsage(usage),
+      }))
+    },
     apply: hosting.plans.apply,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A sum of sizes: a number while that is exact, which is up to 2^53-1, and a bigint beyond. So equal sums are equal by `===`, and
- * `<` compares any two of them exactly.
+ * A sum of sizes in bytes: a number up to 2^53-1, and a bigint beyond. Invariant: equal sums are equal by `===`, and `<` compares
+ * any two sums exactly.
  */
 export type Sum = number | bigint
 
@@ -15,7 +15,7 @@ export const add = (left: Sum, right: Sum): Sum => {
 export const subtract = (left: Sum, right: Sum): Sum =>
   add(left, typeof right === 'number' ? 0 - right : -right)
 
-/** For sorting. */
+/** Comparison function for `Array.prototype.sort`. */
 export const compare = (left: string | Sum, right: string | Sum): number =>
   left < right ? -1 : left > right ? 1 : 0
 
@@ -25,11 +25,11 @@ const sumOf = (exact: bigint): Sum => {
 }
 
 /**
- * JSON, in which a bigint is an integer.
- * @param options.before goes before the text of a value that holds a bigint
+ * Serializes a value to JSON, with bigints as integers.
+ * @param options.before prefix of the result when the value contains a bigint
  */
 export const jsonOf = (value: unknown, { indent = 0, before = '' } = {}): string => {
-  // JSON.stringify throws at the first bigint, which nearly no value has, unless a host has taught bigints to become strings.
+  // Bigints are rare, and JSON.stringify throws for them, unless the host has defined BigInt.prototype.toJSON.
   if (!('toJSON' in BigInt.prototype))
     try {
       return JSON.stringify(value, undefined, indent)
@@ -38,20 +38,20 @@ export const jsonOf = (value: unknown, { indent = 0, before = '' } = {}): string
     }
   let isMarked = false
   const mark = function (this: Record<string, unknown>, key: string, member: unknown): unknown {
-    const given = this[key]
-    if (typeof given !== 'bigint') return member
+    const original = this[key]
+    if (typeof original !== 'bigint') return member
     isMarked = true
-    return MARK + given
+    return MARK + original
   }
   const text = JSON.stringify(value, mark, indent)
   return isMarked ? before + text.replace(MARKED, '$1') : text
 }
 
-/** Half a surrogate pair: texts that have one are refused where they come in, and no record with a sum has a text. */
+/** A lone surrogate, which no other text can contain: input with one is refused. */
 const MARK = '\ud800'
 const MARKED = /"\\ud800(-?\d+)"/g
 
-/** What a JSON text holds, in which an integer beyond 2^53-1 is a bigint. */
+/** Parses JSON, with integers beyond 2^53-1 as bigints. */
 export const parseExactly = (text: string): unknown => {
   if (!MAY_BE_LONG.test(text)) return JSON.parse(text)
   const marked = mapNumbers(text, (number) => (LONG.test(number) ? `"\\ud800${number}"` : number))
@@ -63,22 +63,22 @@ const MAY_BE_LONG = /\d{16}/
 const IS_MARKED = /^\ud800-?\d{16,}$/
 const LONG = /^-?[1-9]\d{15,}$/
 
-/** A JSON text whose numbers, but not what looks like one within a string, are replaced. */
+/** Replaces the numbers of a JSON text, and nothing within its strings. */
 export const mapNumbers = (text: string, change: (number: string) => string): string => {
   const token = /"|-?\d[\d.eE+-]*/g
   const parts: string[] = []
-  let done = 0
+  let copied = 0
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     if (match[0] === '"') token.lastIndex = endOfString(text, match.index + 1)
     else {
-      parts.push(text.slice(done, match.index), change(match[0]))
-      done = token.lastIndex
+      parts.push(text.slice(copied, match.index), change(match[0]))
+      copied = token.lastIndex
     }
   }
-  return parts.join('') + text.slice(done)
+  return parts.join('') + text.slice(copied)
 }
 
-/** The index behind the quote that ends the string which has begun before `start`. */
+/** Index after the closing quote of the string whose content begins at `start`. */
 const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0

@@ -11,17 +11,19 @@ import type { HostParts, Options } from './options.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { RepositoryFiles } from './repositories/storage.ts'
 
-/** What this server keeps on its own disk. */
+/** The data that this server stores on its own disk, besides records. */
 export interface LocalStorage {
-  /** Undefined when the host keeps the repositories itself, and reports their sizes. */
+  /** Undefined when the host stores the repositories, and reports their sizes. */
   readonly git: GitStore | undefined
+  /** Creates and removes the repositories of records; undefined as above. */
   readonly folders: RepositoryFiles | undefined
-  /** Undefined when nobody fetches or pushes here. */
+  /** Serves fetches and pushes over HTTP; undefined when that is turned off. */
   readonly transport: Transport | undefined
-  /** Everything but git data. */
+  /** Files other than git data: attachments, LFS objects, packages. */
   readonly files: FileStore
 }
 
+/** Called by `createAllot` with its options. */
 export const openLocalStorage = (options: Options, log: Log): LocalStorage => {
   const { repositories } = options
   const files = createFileStore(options.files)
@@ -59,13 +61,13 @@ const transportOf = (
 export const pushedTo =
   (onPush: HostParts['onPush'], log: Log) =>
   (push: Push): void => {
-    const failed = (error: unknown) => log.error({ err: error }, 'onPush failed')
-    new Promise((resolve) => resolve(onPush?.(push))).catch(failed)
+    const onError = (error: unknown) => log.error({ err: error }, 'onPush failed')
+    new Promise((resolve) => resolve(onPush?.(push))).catch(onError)
   }
 
 /**
- * Shares the creation of repositories among the users who ask for it: each runs several git processes. Somebody's own bulk
- * creation waits its turn and is not refused.
+ * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so that
+ * a bulk creation waits and is not refused.
  */
 const createCreationBudget = () =>
   createClientBudget({
@@ -94,7 +96,7 @@ const repositoryFiles = (
       license: init.license,
       author: {
         name: author.fullName || author.name,
-        // Whoever clones reads it, so it is never the account's own.
+        // Commits are readable by everyone who can clone, so the account's own address stays out of them.
         email: noreplyAddress(author.name, init.host ?? host),
       },
       when: new Date(now() * 1000),

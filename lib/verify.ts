@@ -30,7 +30,7 @@ const MAX_NAMED = 100
 const DOMAINS = [quotaIntegrity, accountsIntegrity, repositoriesIntegrity, contentIntegrity]
 
 /**
- * Checks an open store within one snapshot, so that others may read and write meanwhile (lib/integrity/index.ts).
+ * Checks an open store within one snapshot, while others may read and write (lib/integrity/index.ts).
  * @param disk to check the stored files against their records, and records against their files
  * @throws AllotError unavailable when the store does not have the layout of this version
  */
@@ -46,8 +46,8 @@ export const verify = async (
 }
 
 /**
- * Repairs what follows from records, removes files without a record, and forgets LFS objects without a file. All other
- * records stay as they are. Nothing else may write meanwhile.
+ * Repairs indexes and counters from the records, removes files without a record, and records of LFS objects without a file. All
+ * other records stay unchanged. Nothing else may write during a repair.
  */
 export const repair = async (
   driver: StorageDriver,
@@ -101,7 +101,7 @@ const verification = ({ records, entries, counters }: Totals, { total, named }: 
   named,
 })
 
-/** `3 records, 7 index entries, 2 counters: all agree` */
+/** Such as `3 records, 7 index entries, 2 counters: all agree`. */
 export const sentence = ({ records, indexEntries, counters, faults }: Verification): string =>
   [
     `${records} records, ${indexEntries} index entries, ${counters} counters`,

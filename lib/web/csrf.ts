@@ -3,20 +3,22 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 
 /**
- * One cookie tells visitors apart, signed in or not: 32 random bytes that scripts cannot read. Every form that is shown
- * to a visitor carries a token that follows from it, and nobody else can make one. Signing in gives another cookie, so
- * that one that somebody has planted is worth nothing.
+ * The session cookie and CSRF protection of the pages. The cookie identifies a browser, signed in or not: 32 random bytes that
+ * scripts cannot read. Every form carries a token derived from it. Signing in replaces the cookie, which prevents session
+ * fixation.
  */
+
 export interface BrowserSession {
   readonly secret: string
-  /** It is to be told to the browser with the answer. */
+  /** Whether the response must set the cookie. */
   readonly isNew: boolean
 }
 
 /** Where a cookie is valid. */
 export interface CookieScope {
+  /** Whether the pages are served over HTTPS. */
   isSecure: boolean
-  /** Where the pages are, without a slash at the end. */
+  /** Path at which the pages are mounted, without a slash at the end. */
   mount: string
 }
 
@@ -24,60 +26,62 @@ const SECRET = /^[\w-]{43}$/
 
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 
-export const browserSessionOf = (req: IncomingMessage, place: CookieScope): BrowserSession => {
-  const held = cookiesIn(req).find(([name, value]) => name === nameOf(place) && SECRET.test(value))
-  return held === undefined ? { secret: newSecret(), isNew: true } : { secret: held[1], isNew: false }
+/** The session of a request's browser; a new one when the request has no valid cookie. */
+export const browserSessionOf = (req: IncomingMessage, scope: CookieScope): BrowserSession => {
+  const cookie = parseCookies(req).find(([name, value]) => name === cookieName(scope) && SECRET.test(value))
+  return cookie === undefined ? { secret: newSecret(), isNew: true } : { secret: cookie[1], isNew: false }
 }
 
 /**
- * `SameSite=Lax` and not `Strict`: a link to a page from a mail or a chat is then followed as who one is signed in as.
- * It opens nothing, for a GET changes nothing, and what changes something needs the form's token besides.
- * @param seconds undefined: until the browser is closed
+ * The Set-Cookie header of a session. `SameSite=Lax` and not `Strict`, so that links from mails and chats open pages signed
+ * in. This is safe: a GET changes nothing, and a POST needs the token of a form.
+ * @param seconds lifetime; until the browser is closed when absent
  */
-export const sessionCookie = (place: CookieScope, secret: string, seconds?: number): string =>
+export const sessionCookie = (scope: CookieScope, secret: string, seconds?: number): string =>
   [
-    `${nameOf(place)}=${secret}`,
-    // `__Host-` is taken for the whole host only, and a browser that takes it takes it from nobody else.
-    `Path=${place.isSecure ? '/' : place.mount || '/'}`,
+    `${cookieName(scope)}=${secret}`,
+    // Browsers require this path for the `__Host-` prefix, which keeps subdomains from setting the cookie.
+    `Path=${scope.isSecure ? '/' : scope.mount || '/'}`,
     'HttpOnly',
     'SameSite=Lax',
-    ...(place.isSecure ? ['Secure'] : []),
+    ...(scope.isSecure ? ['Secure'] : []),
     ...(seconds === undefined ? [] : [`Max-Age=${seconds}`]),
   ].join('; ')
 
-const nameOf = ({ isSecure }: CookieScope): string => (isSecure ? '__Host-allot' : 'allot')
+const cookieName = ({ isSecure }: CookieScope): string => (isSecure ? '__Host-allot' : 'allot')
 
-const cookiesIn = ({ headers: { cookie = '' } }: IncomingMessage): [name: string, value: string][] =>
-  cookie.split(';').map((one) => {
-    const [name = '', ...value] = one.trim().split('=')
+const parseCookies = ({ headers: { cookie = '' } }: IncomingMessage): [name: string, value: string][] =>
+  cookie.split(';').map((pair) => {
+    const [name = '', ...value] = pair.trim().split('=')
     return [name, value.join('=')]
   })
 
+/** The token that every form of a session carries. */
 export const csrfToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
 /**
- * Refuses what another site has sent, or a form that was not shown to this visitor.
- * @param origin where the pages are, as the visitor's browser sees it
+ * Refuses a form that another site has sent, or that belongs to another session.
+ * @param origin origin of the pages as the browser sees it
  * @throws AllotError forbidden
  */
 export const checkCsrf = (req: IncomingMessage, secret: string, token: string, origin: string): void => {
-  const [given, right] = [Buffer.from(token), Buffer.from(csrfToken(secret))]
-  if (isFromElsewhere(req, origin)) throw new AllotError('forbidden', 'this form was sent by another site')
-  if (given.length !== right.length || !timingSafeEqual(given, right))
+  const [actual, expected] = [Buffer.from(token), Buffer.from(csrfToken(secret))]
+  if (isCrossSite(req, origin)) throw new AllotError('forbidden', 'this form was sent by another site')
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected))
     throw new AllotError(
       'forbidden',
       'this form has expired, or cookies are off: go back, reload the page and send it again',
     )
 }
 
-/** Browsers say where a form comes from; what says nothing is no browser of today, and has the token to show. */
-const isFromElsewhere = ({ headers }: IncomingMessage, origin: string): boolean => {
+/** Browsers declare the origin of a form. For clients that do not, the token must suffice. */
+const isCrossSite = ({ headers }: IncomingMessage, origin: string): boolean => {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site !== 'same-origin'
   return headers.origin !== undefined && hostOf(headers.origin) !== hostOf(origin)
 }
 
-/** Of an origin; a proxy that ends TLS has another scheme on either side. */
+/** Schemes are not compared: behind a proxy that terminates TLS they differ. */
 const hostOf = (origin: string): string | undefined =>
   URL.canParse(origin) ? new URL(origin).host : undefined

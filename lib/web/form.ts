@@ -3,15 +3,15 @@ import * as v from 'valibot'
 import { readBody } from '../http/body.ts'
 import { recordOf } from '../http/json.ts'
 
-/** What a form has sent. */
+/** The fields of a submitted form. */
 export interface Form {
-  /** The text of a field, without blanks around it; empty when there is none. */
+  /** Text of a field, trimmed; empty when absent. */
   text(name: string): string
-  /** As it was sent: for passwords. */
+  /** Text of a field, untrimmed, for passwords. */
   raw(name: string): string
-  /** Every value of a field that may be there more than once. */
+  /** Every value of a repeated field. */
   all(name: string): string[]
-  /** All of it, to show it again. */
+  /** All fields, to show the form again. */
   readonly entries: readonly (readonly [name: string, value: string])[]
 }
 
@@ -24,7 +24,7 @@ export const formOf = (fields: URLSearchParams): Form => ({
 
 const fields = {
   accepts: 'application/x-www-form-urlencoded',
-  // The text as it came, or what a body parser of the host has made of it.
+  // Text, or an object when a body parser of the host has read the body.
   body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
 } as const
 
@@ -32,6 +32,6 @@ const fields = {
 export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
   const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
   if (typeof body === 'string') return formOf(new URLSearchParams(body))
-  const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+  const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
   return formOf(new URLSearchParams(pairs))
 }

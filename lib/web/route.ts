@@ -8,7 +8,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
 import type { Form } from './form.ts'
 
-/** What every page may want to know. */
+/** Services that handlers of pages use. */
 export interface PageServices {
   readonly store: Store
   readonly hosting: Hosting
@@ -17,24 +17,24 @@ export interface PageServices {
 }
 
 export interface PageSettings {
-  /** The share of a limit, between 0 and 1, from which on an owner is near it. */
+  /** Share of a limit, between 0 and 1, from which an owner counts as near the limit. */
   readonly nearAt: number
-  /** Whether names link to their `html_url`, for hosts that show something there. */
+  /** Whether names link to their `html_url`, for hosts with pages there. */
   readonly links: boolean
-  /** Whether repositories are cloned from this server. */
+  /** Whether this server serves git over HTTP. */
   readonly clones: boolean
 }
 
-/** What a page says of where it is and to whom it is shown. */
+/** Where a page is mounted, and who views it. */
 export interface PageContext {
-  /** Where a path of the pages is, for links and forms. */
+  /** URL path of a page, with the mount point, for links and forms. */
   at(path: string): string
-  /** What every form has to send along. */
+  /** CSRF token that every form must send. */
   readonly formToken: string
   readonly user: Identity | null
-  /** False where the host has its own login. */
+  /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
-  /** Where the service itself is, without a slash at the end; undefined where that cannot be known. */
+  /** URL of the service, without a slash at the end; undefined when unknown. */
   readonly site: string | undefined
 }
 
@@ -45,7 +45,7 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   readonly query: URLSearchParams
   readonly form: Form
   readonly req: IncomingMessage
-  /** What the visitor's cookie holds. */
+  /** Secret in the session cookie. */
   readonly secret: string
 }
 
@@ -53,14 +53,14 @@ export interface View {
   readonly status?: number
   readonly title: string
   readonly body: VNode
-  /** Seconds after which it is worth trying again. */
+  /** Value of the Retry-After header, in seconds. */
   readonly retryAfter?: number | undefined
 }
 
-/** Onward to another path of the pages. */
+/** A redirect (303) to another page. */
 export interface Redirect {
   readonly to: string
-  /** A new secret for the visitor, and the seconds that it lasts. */
+  /** A new secret for the session cookie, and its lifetime. */
   readonly secret?: { readonly value: string; readonly seconds?: number }
 }
 

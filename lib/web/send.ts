@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endAfterDrain } from '../http/connection/drain.ts'
 
-/** Nothing runs, nothing is loaded but what this server sends, nothing is sent elsewhere, and nobody frames it. */
+/** No scripts; styles, images and form targets of this origin only; no framing. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-const GUARDED = [
+const SECURITY_HEADERS = [
   ['Content-Security-Policy', POLICY],
   ['X-Content-Type-Options', 'nosniff'],
   ['X-Frame-Options', 'DENY'],
-  // Browsers leave the Origin out of forms when they are told to send no referrer at all.
+  // With `no-referrer`, browsers would send forms without an Origin.
   ['Referrer-Policy', 'same-origin'],
   ['Cross-Origin-Opener-Policy', 'same-origin'],
   ['Cross-Origin-Resource-Policy', 'same-origin'],
@@ -21,11 +21,11 @@ const send = (res: ServerResponse, status: number, text: string, headers: readon
   const bytes = Buffer.from(text)
   if (status === 413) res.shouldKeepAlive = false
   const length = status === 304 ? [] : ['Content-Length', String(bytes.length)]
-  res.writeHead(status, [...GUARDED, ...headers, ...length])
+  res.writeHead(status, [...SECURITY_HEADERS, ...headers, ...length])
   endAfterDrain(res, bytes)
 }
 
-/** Pages say who one is and what one has: no cache keeps them. */
+/** Sends a page that must not be cached, since it shows data of its viewer. */
 export const sendPage = (
   res: ServerResponse,
   status: number,
@@ -37,7 +37,7 @@ export const sendPage = (
 export const sendRedirect = (res: ServerResponse, to: string, more: readonly string[] = []): void =>
   send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store', ...more])
 
-/** What is the same for everyone. */
+/** A file that is the same for all viewers. */
 export interface Asset {
   readonly type: string
   readonly text: string

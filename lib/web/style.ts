@@ -1,6 +1,6 @@
 import { asset } from './send.ts'
 
-/** Every text reaches WCAG AA contrast in the light and in the dark scheme; a color is never the only sign of a state. */
+/** Text has WCAG AA contrast in both color schemes. No state is shown by color alone. */
 const colors = `
 :root {
   color-scheme: light dark;

@@ -68,7 +68,7 @@ describe('POST /markdown', () => {
     ['a list for Mode', { Text: 'x', Mode: ['gfm'] }, /^Mode: /],
     ['a word for Wiki', { Text: 'x', Wiki: 'yes' }, /^Wiki: /],
     ['an array', [], /JSON object/],
-    ['broken JSON', '{"Text":', /no JSON/],
+    ['broken JSON', '{"Text":', /is not valid JSON/],
   ] as const)
     it(`answers 422 to ${what}`, async () => {
       const headers = { 'content-type': 'application/json' }

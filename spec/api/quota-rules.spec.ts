@@ -115,8 +115,8 @@ describe('POST /admin/quota/rules', () => {
     ['a string', '"x"', /JSON object/],
     ['null', 'null', /JSON object/],
     ['half a character', '{"name":"\\ud800","limit":1}', /half a character/],
-    ['broken JSON', '{"name":', /no JSON/],
-    ['JSON with something after it', '{"name":"bad","limit":1} x', /no JSON/],
+    ['broken JSON', '{"name":', /is not valid JSON/],
+    ['JSON with something after it', '{"name":"bad","limit":1} x', /is not valid JSON/],
     ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /UTF-8/],
   ]
   for (const [what, body, message] of BAD)

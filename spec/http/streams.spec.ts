@@ -106,7 +106,7 @@ describe('An answer that is sent as it is made', () => {
     const answer = await asked()
     answer.destroy()
     await until(() => outcome !== '')
-    assert.match(outcome, /went away/)
+    assert.match(outcome, /client disconnected/)
     await floor.idle()
     assert.deepEqual(floor.told, [])
   })
@@ -136,7 +136,7 @@ describe('An answer that is sent as it is made', () => {
     const answer = await asked(impatient)
     answer.on('error', () => undefined)
     await until(() => outcome !== '')
-    assert.match(outcome, /went away/)
+    assert.match(outcome, /client disconnected/)
     await impatient.idle()
   })
 
