@@ -1,4 +1,4 @@
-import { decodeKey, encodeKey, type KeyTuple } from '../records/key-codec.ts'
+import { decodeKeyIfValid } from '../records/key-codec.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
 /** One thing that is wrong. */
@@ -31,15 +31,4 @@ export const deleteAction = (key: Bytes): RepairAction => {
 export const describeKey = (key: Bytes): string => {
   const tuple = decodeKeyIfValid(key)
   return tuple === undefined ? `0x${Buffer.from(key).toString('hex')}` : JSON.stringify(tuple)
-}
-
-/** The parts of a key; undefined for bytes that {@link encodeKey} does not write. */
-export const decodeKeyIfValid = (key: Bytes): KeyTuple | undefined => {
-  try {
-    const tuple = decodeKey(new Uint8Array(key))
-    const isValid = tuple.every((part) => ['string', 'number', 'boolean'].includes(typeof part))
-    return isValid && Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -4,7 +4,7 @@ import { decodeValue, encodeValue } from '../records/codec.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { recordKey, sequenceKey } from '../records/keys.ts'
 import { collections, numbered } from '../records/schema/index.ts'
-import type { InvertedIndex, InvertedIndexOptions } from '../search/inverted-index.ts'
+import type { InvertedIndex, InvertedIndexOptions } from '../search/index.ts'
 import type { Bytes } from '../storage/index.ts'
 import { describeKey, type Fault, putAction } from './faults.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { encodeKey, rangeBelow } from '../records/key-codec.ts'
 import { counterName } from '../records/keys.ts'
-import { decodeVersionedCount } from '../search/inverted-index.ts'
+import { decodeVersionedCount } from '../search/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
 

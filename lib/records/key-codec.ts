@@ -142,6 +142,17 @@ export const decodeKey = (key: Bytes): KeyTuple => {
   return tuple
 }
 
+/** The parts of a key; undefined for bytes that {@link encodeKey} does not write. */
+export const decodeKeyIfValid = (key: Bytes): KeyTuple | undefined => {
+  try {
+    const tuple = decodeKey(new Uint8Array(key))
+    const isValid = tuple.every((part) => ['string', 'number', 'boolean'].includes(typeof part))
+    return isValid && Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether the last string of {@link endOfString} is ASCII without escapes, as most are. */
 let isPlain = true
 

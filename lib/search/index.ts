@@ -47,7 +47,16 @@
  * number of postings, and its version changes with every change of the list. lib/integrity checks all of them.
  */
 export { type Compactor, createCompactor } from './compactor.ts'
-export { type InvertedIndex, invertedIndex, type VersionedCount } from './inverted-index.ts'
+export {
+  decodeVersionedCount,
+  encodeVersionedCount,
+  type InvertedIndex,
+  type InvertedIndexOptions,
+  invertedIndex,
+  postingKeysOf,
+  type VersionedCount,
+} from './inverted-index.ts'
 export { type SearchResult, wordMatcher } from './posting-list.ts'
+export { type StoredPostings, storedPostings } from './stored-postings.ts'
 export { foldCase, tokenize } from './tokens.ts'
 export { type TrigramIndex, trigramIndex } from './trigram-index.ts'

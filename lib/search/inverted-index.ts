@@ -47,6 +47,27 @@ export const invertedIndex = <R extends { id: number }>(
   const { collection, name, source, isCompacted = false } = options
   const counter = counterName(collection, name)
 
+  const deletePostings = (
+    tx: WriteTransaction,
+    postings: readonly Posting[],
+    stored: readonly (Bytes | undefined)[],
+  ) => {
+    for (const [index, { key }] of postings.entries())
+      if (isCompacted) removePosting(tx, key, stored[index])
+      else tx.delete(key)
+  }
+
+  const putPostings = (
+    tx: WriteTransaction,
+    postings: readonly Posting[],
+    stored: readonly (Bytes | undefined)[],
+    recordKey: Bytes,
+  ) => {
+    for (const [index, { key }] of postings.entries())
+      if (isCompacted) addPosting(tx, key, stored[index], recordKey)
+      else tx.put(key, recordKey)
+  }
+
   const updateCounts = async (
     tx: WriteTransaction,
     changes: readonly CountChange[],
@@ -67,18 +88,14 @@ export const invertedIndex = <R extends { id: number }>(
     async update(tx, before, after, recordKey) {
       if (JSON.stringify(before && source(before)) === JSON.stringify(after && source(after))) return
       const [old, current] = [postingsByKey(options, before), postingsByKey(options, after)]
-      const removed = [...old].flatMap(([text, posting]) => (current.has(text) ? [] : [posting]))
-      const added = [...current].flatMap(([text, posting]) => (old.has(text) ? [] : [posting]))
+      const removed = postingsOnlyIn(old, current)
+      const added = postingsOnlyIn(current, old)
       const changes = countChanges(counter, removed, added)
       // What is stored at the key of a posting tells whether the posting is in a block.
       const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
       const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
-      for (const [index, { key }] of removed.entries())
-        if (isCompacted) removePosting(tx, key, found[index])
-        else tx.delete(key)
-      for (const [index, { key }] of added.entries())
-        if (isCompacted) addPosting(tx, key, found[removed.length + index], recordKey)
-        else tx.put(key, recordKey)
+      deletePostings(tx, removed, found)
+      putPostings(tx, added, found.slice(removed.length), recordKey)
       await updateCounts(tx, changes, found.slice(probed.length))
     },
     count: async (tx, list) => versionedCount(await tx.get(counterKey(counter, list, lookupKey))),
@@ -102,6 +119,11 @@ const postingsByKey = <R extends { id: number }>(
       return [keyText(key), { key, list: place.slice(0, options.listDepth) }]
     }),
   )
+
+const postingsOnlyIn = (
+  postings: ReadonlyMap<string, Posting>,
+  other: ReadonlyMap<string, Posting>,
+): Posting[] => [...postings].flatMap(([text, posting]) => (other.has(text) ? [] : [posting]))
 
 /** The keys of a record's postings, without its id. */
 export const postingKeysOf = <R>(

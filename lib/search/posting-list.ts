@@ -1,4 +1,3 @@
-import { endianness } from 'node:os'
 import type { IndexEntry } from '../records/indexes.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import {
@@ -8,6 +7,7 @@ import {
   type ReadTransaction,
   type WriteTransaction,
 } from '../storage/index.ts'
+import { ID_LENGTH, PostingBlock } from './posting-block.ts'
 
 /** Where the parts of one list of a compacted index are stored: see index.ts. */
 export interface PostingList {
@@ -46,9 +46,6 @@ export const COMPACTION_START: Bytes = new Uint8Array(0)
 const TOMBSTONE: Bytes = new Uint8Array(0)
 export const isTombstone = (value: Bytes): boolean => value.length === 0
 
-/** Bytes at the end of an order that are the id of the record: one number. */
-export const ID_LENGTH = encodeKey([1]).length
-
 export const recordKeyOf = (records: Bytes, order: Bytes): Bytes =>
   Buffer.concat([records, order.subarray(order.length - ID_LENGTH)])
 
@@ -78,25 +75,56 @@ export const removePosting = (tx: WriteTransaction, key: Bytes, stored: Bytes | 
 
 /** All postings of a list, in order: a merge of its blocks with its loose postings and tombstones. */
 export async function* postingsOf(tx: ReadTransaction, list: PostingList): AsyncGenerator<IndexEntry> {
-  const loose = tx.range(list.loose)[Symbol.asyncIterator]()
+  const loose = new LooseReader(tx, list)
   try {
-    let next = await loose.next()
+    await loose.advance()
     for await (const [, value] of tx.range(list.blocks))
       for (const order of new PostingBlock(value).orders()) {
-        let isRemoved = false
-        for (; !next.done; next = await loose.next()) {
-          const looseOrder = orderOf(list, next.value)
-          const difference = Buffer.compare(looseOrder, order)
-          if (difference > 0) break
-          if (difference === 0) isRemoved = true
-          else if (!isTombstone(next.value[1])) yield indexEntryOf(list, looseOrder)
+        let difference = loose.compareTo(order)
+        for (; difference < 0; difference = loose.compareTo(order)) {
+          if (!loose.isTombstone) yield indexEntryOf(list, loose.order!)
+          await loose.advance()
         }
-        if (!isRemoved) yield indexEntryOf(list, order)
+        if (difference === 0) await loose.advance()
+        else yield indexEntryOf(list, order)
       }
-    for (; !next.done; next = await loose.next())
-      if (!isTombstone(next.value[1])) yield indexEntryOf(list, orderOf(list, next.value))
+    yield* loose.remainingPostings()
   } finally {
-    await loose.return?.()
+    await loose.close()
+  }
+}
+
+/** Reads the loose postings and tombstones of a list one by one. */
+class LooseReader {
+  readonly #list: PostingList
+  readonly #entries: AsyncIterator<Entry>
+  /** The order of the current entry; undefined after the last one. */
+  order: Bytes | undefined
+  isTombstone = false
+
+  constructor(tx: ReadTransaction, list: PostingList) {
+    this.#list = list
+    this.#entries = tx.range(list.loose)[Symbol.asyncIterator]()
+  }
+
+  async advance(): Promise<void> {
+    const { done, value } = await this.#entries.next()
+    this.order = done ? undefined : orderOf(this.#list, value)
+    this.isTombstone = !done && isTombstone(value[1])
+  }
+
+  /** @returns a negative number when the current entry sorts before the order, and a positive one after the last entry */
+  compareTo(order: Bytes): number {
+    return this.order === undefined ? 1 : Buffer.compare(this.order, order)
+  }
+
+  async *remainingPostings(): AsyncGenerator<IndexEntry> {
+    for (; this.order !== undefined; await this.advance())
+      if (!this.isTombstone) yield indexEntryOf(this.#list, this.order)
+  }
+
+  async close(): Promise<void> {
+    await this.#entries.return?.()
   }
 }
 
@@ -177,73 +205,4 @@ const containsWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer): bool
 export const wordMatcher = (word: string): ((entry: IndexEntry) => boolean) => {
   const bytes = encodedWord(word)
   return ({ order }) => word === '' || containsWord(order, bytes)
-}
-
-const UINT32_LENGTH = 4
-
-/** The offset of the first order in a block of this size; also where the end of the order of this index is stored. */
-const bodyOffset = (size: number): number => UINT32_LENGTH + size * UINT32_LENGTH
-
-/** The stored form of a block: the number of orders, the end of each, and then the orders one after another. */
-export const encodeBlock = (orders: readonly Bytes[]): Bytes => {
-  const start = bodyOffset(orders.length)
-  const block = Buffer.allocUnsafe(orders.reduce((size, { length }) => size + length, start))
-  block.writeUInt32LE(orders.length)
-  let end = 0
-  for (const [index, order] of orders.entries()) {
-    block.set(order, start + end)
-    end += order.length
-    block.writeUInt32LE(end, bodyOffset(index))
-  }
-  return block
-}
-
-/** A block as it is read. */
-export class PostingBlock {
-  readonly size: number
-  readonly #bytes: Buffer
-  /** Offset of the orders, and the end of each, counted from there. */
-  readonly #start: number
-  readonly #ends: Uint32Array
-
-  /** @throws RangeError when the bytes are not a block */
-  constructor({ buffer, byteOffset, byteLength }: Bytes) {
-    this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
-    this.size = this.#bytes.readUInt32LE()
-    this.#start = bodyOffset(this.size)
-    if (this.size === 0 || this.#start > byteLength) throw new RangeError('the bytes are not a posting block')
-    // Copied, since a Uint32Array must begin at a multiple of four bytes.
-    const ends = Buffer.from(new Uint8Array(this.#bytes.subarray(UINT32_LENGTH, this.#start)).buffer)
-    if (endianness() === 'BE') ends.swap32()
-    this.#ends = new Uint32Array(ends.buffer)
-    if (this.#start + this.#ends.at(-1)! !== byteLength)
-      throw new RangeError('the posting block is truncated')
-  }
-
-  /** The order of this index, counted from 0; it shares the memory of the block. */
-  order(index: number): Bytes {
-    const start = index === 0 ? 0 : this.#ends[index - 1]!
-    return this.#bytes.subarray(this.#start + start, this.#start + this.#ends[index]!)
-  }
-
-  *orders(): Generator<Bytes> {
-    for (let index = 0; index < this.size; index++) yield this.order(index)
-  }
-
-  /**
-   * The indexes of the orders whose texts contain the word.
-   * @param word one character per byte
-   */
-  search(word: string): number[] {
-    const matches: number[] = []
-    const text = this.#bytes.toString('latin1', this.#start)
-    let index = 0
-    for (let found = text.indexOf(word); found !== -1; ) {
-      while (this.#ends[index]! <= found) index++
-      const isInTexts = found + word.length <= this.#ends[index]! - ID_LENGTH
-      if (isInTexts) matches.push(index)
-      found = text.indexOf(word, isInTexts ? this.#ends[index]! : found + 1)
-    }
-    return matches
-  }
 }

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { decodeKeyIfValid } from '../../lib/integrity/faults.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { decodeKey } from '../../lib/records/key-codec.ts'
-import { decodeVersionedCount } from '../../lib/search/inverted-index.ts'
+import { decodeKey, decodeKeyIfValid } from '../../lib/records/key-codec.ts'
+import { decodeVersionedCount } from '../../lib/search/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** Everything in a store as texts that can be compared: [key, value], both in hex. */
