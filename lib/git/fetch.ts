@@ -74,7 +74,6 @@ interface CheckedRequest {
  * protocol git acts on a want only after such a packet.
  */
 const checkWants = (request: Readable, findUnreachable: FindUnreachable): CheckedRequest => {
-  const wants = createWants(findUnreachable)
   let settle: (refused: string | undefined) => void = () => undefined
   let fail: (error: unknown) => void = () => undefined
   const refused = new Promise<string | undefined>((resolve, reject) => {
@@ -84,26 +83,9 @@ const checkWants = (request: Readable, findUnreachable: FindUnreachable): Checke
   // The body fails with the same error.
   refused.catch(() => undefined)
 
-  async function* checked(): AsyncGenerator<Buffer> {
-    const parser = createPktLineParser({ hasDelimiters: true })
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      const passed: Buffer[] = []
-      for (const line of parser.add(chunk as Buffer)) {
-        const unreachable = await wants.add(line)
-        if (unreachable !== undefined) {
-          request.resume()
-          return settle(unreachable)
-        }
-        if (line.bytes.toString('latin1') === '0000') settle(undefined)
-        passed.push(line.bytes)
-      }
-      if (passed.length > 0) yield Buffer.concat(passed)
-    }
-  }
-
   async function* guarded(): AsyncGenerator<Buffer> {
     try {
-      yield* checked()
+      yield* checkedPackets(request, createWants(findUnreachable), settle)
       settle(undefined)
     } catch (error) {
       request.resume()
@@ -114,6 +96,28 @@ const checkWants = (request: Readable, findUnreachable: FindUnreachable): Checke
   return { body: Readable.from(guarded(), { objectMode: false }), refused }
 }
 
+/** The packets that git may read. Ends at the first want of an unreachable object. */
+async function* checkedPackets(
+  request: Readable,
+  wants: Wants,
+  settle: (refused: string | undefined) => void,
+): AsyncGenerator<Buffer> {
+  const parser = createPktLineParser({ hasDelimiters: true })
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    const passed: Buffer[] = []
+    for (const line of parser.add(chunk as Buffer)) {
+      const unreachable = await wants.add(line)
+      if (unreachable !== undefined) {
+        request.resume()
+        return settle(unreachable)
+      }
+      if (line.bytes.toString('latin1') === '0000') settle(undefined)
+      passed.push(line.bytes)
+    }
+    if (passed.length > 0) yield Buffer.concat(passed)
+  }
+}
+
 /** For one request. A partial clone asks for all files of a checkout at once. */
 const MAX_WANTS = 250_000
 
@@ -121,11 +125,15 @@ const MAX_WANTS = 250_000
 const WANT = /^want ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?![0-9a-f])/i
 
 /** Collects the wants of a section, and checks them at its end. */
-const createWants = (findUnreachable: FindUnreachable) => {
+interface Wants {
+  /** @returns an unreachable object, when the packet ends a section that asks for one */
+  add(line: PktLine): Promise<string | undefined>
+}
+
+const createWants = (findUnreachable: FindUnreachable): Wants => {
   const wants = new Set<string>()
   return {
-    /** @returns an unreachable object, when the packet ends a section that asks for one */
-    async add({ payload }: PktLine): Promise<string | undefined> {
+    async add({ payload }) {
       const [, id] = WANT.exec(payload?.toString('latin1', 0, 80) ?? '') ?? []
       if (id !== undefined) wants.add(id.toLowerCase())
       if (wants.size > MAX_WANTS)
@@ -160,21 +168,34 @@ export const createReachability =
     const unknown = [...wants].filter((id) => !tips.has(id))
     if (unknown.length === 0) return undefined
     const { commits, others } = await typesOf(options, unknown)
-    if (commits.size > 0) {
-      const args = ['rev-list', '--max-count=1', '--stdin', '--not', '--all']
-      for await (const id of linesOf(options, args, [...commits]))
-        return commits.has(id) ? id : [...commits][0]
-    }
-    for (const walk of ['--no-walk', '--use-bitmap-index']) {
-      if (others.size === 0) return undefined
-      const args = ['rev-list', '--objects', '--no-object-names', walk, '--all']
-      for await (const id of linesOf(options, args, [])) {
-        others.delete(id)
-        if (others.size === 0) return undefined
-      }
-    }
-    return [...others][0]
+    return (await findUnreachableCommit(options, commits)) ?? (await findUnreachableObject(options, others))
   }
+
+const findUnreachableCommit = async (
+  options: ReachabilityOptions,
+  commits: ReadonlySet<string>,
+): Promise<string | undefined> => {
+  if (commits.size === 0) return undefined
+  const args = ['rev-list', '--max-count=1', '--stdin', '--not', '--all']
+  for await (const id of linesOf(options, args, [...commits])) return commits.has(id) ? id : [...commits][0]
+  return undefined
+}
+
+const findUnreachableObject = async (
+  options: ReachabilityOptions,
+  ids: ReadonlySet<string>,
+): Promise<string | undefined> => {
+  const unseen = new Set(ids)
+  for (const walk of ['--no-walk', '--use-bitmap-index']) {
+    if (unseen.size === 0) return undefined
+    const args = ['rev-list', '--objects', '--no-object-names', walk, '--all']
+    for await (const id of linesOf(options, args, [])) {
+      unseen.delete(id)
+      if (unseen.size === 0) return undefined
+    }
+  }
+  return [...unseen][0]
+}
 
 /** Leaves out objects that do not exist: git refuses those itself. */
 const typesOf = async (options: ReachabilityOptions, ids: readonly string[]) => {

@@ -24,7 +24,8 @@ export const renderGfm = (input: MarkdownInput, references: References): string 
   const marked = new Marked({ gfm: true, breaks: input.mode === 'comment', async: false })
   marked.use(footnotes.extension, { extensions: [REFERENCE_HTML] }, { renderer: rendererOf(references) })
   const tokens = marked.lexer(input.text)
-  decorate(tokens, references)
+  const decorator = new Decorator(references)
+  for (const token of tokens) decorator.decorate(token, '')
   const html = marked.parser(tokens)
   return html + footnotes.html((body) => marked.parser(body))
 }
@@ -77,7 +78,7 @@ const rendererOf = (references: References): RendererObject => {
 const escapeRawText = (html: string): string =>
   html.replace(/<(?=\/?(?:title|textarea|xmp|noembed|noframes|plaintext)\b)/gi, '&lt;')
 
-/** Members that `decorate` adds to tokens. */
+/** Members that {@link Decorator} adds to tokens. */
 type AlertQuote = Tokens.Blockquote & { alert?: Alert }
 type MarkedImage = Token & { isOutsideLinks?: boolean }
 
@@ -86,29 +87,34 @@ type MarkedImage = Token & { isOutsideLinks?: boolean }
  * and images outside links are marked. Texts in code, in links and in certain raw HTML elements are not searched. Raw HTML
  * is followed in document order, because an element may begin in one token and end in another.
  */
-const decorate = (tokens: Token[], references: References): void => {
-  const openElements = new Map<string, number>()
+class Decorator {
+  readonly #references: References
+  readonly #openElements = new Map<string, number>()
 
-  const decorateSiblings = (siblings: Token[]): Token[] => {
+  constructor(references: References) {
+    this.#references = references
+  }
+
+  /** @returns the tokens to put in place of the token */
+  decorate(token: Token, before: string): Token | Token[] {
+    if (token.type === 'html') countElements(token.raw, this.#openElements)
+    if (token.type === 'image' && !this.#openElements.has('a')) (token as MarkedImage).isOutsideLinks = true
+    if (token.type === 'blockquote') markAlert(token as AlertQuote)
+    if (isPlainText(token))
+      return this.#openElements.size > 0 ? token : splitReferences(token, before, this.#references)
+    if (token.type !== 'link' && token.type !== 'image')
+      for (const part of partsOf(token)) part.tokens = this.#decorateSiblings(part.tokens ?? [])
+    return token
+  }
+
+  #decorateSiblings(siblings: readonly Token[]): Token[] {
     let before = ''
     return siblings.flatMap((token) => {
       const previous = before
       before = token.raw
-      return decorateToken(token, previous)
+      return this.decorate(token, previous)
     })
   }
-
-  const decorateToken = (token: Token, before: string): Token | Token[] => {
-    if (token.type === 'html') countElements(token.raw, openElements)
-    if (token.type === 'image' && !openElements.has('a')) (token as MarkedImage).isOutsideLinks = true
-    if (token.type === 'blockquote') markAlert(token as AlertQuote)
-    if (isPlainText(token)) return openElements.size > 0 ? token : splitReferences(token, before, references)
-    if (token.type !== 'link' && token.type !== 'image')
-      for (const part of partsOf(token)) part.tokens = decorateSiblings(part.tokens ?? [])
-    return token
-  }
-
-  for (const token of tokens) decorateToken(token, '')
 }
 
 /** The parts of a token that contain tokens: itself, the items of a list, the cells of a table. */

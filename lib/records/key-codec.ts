@@ -85,15 +85,22 @@ const writeString = (text: string, start: number): number => {
       target[offset++] = 0x80 | (unit & 0x3f)
     } else {
       const point = text.codePointAt(index)!
-      if (point > 0xffff) {
-        index++
-        target[offset++] = 0xf0 | (point >> 18)
-        target[offset++] = 0x80 | ((point >> 12) & 0x3f)
-      } else target[offset++] = 0xe0 | (point >> 12)
-      target[offset++] = 0x80 | ((point >> 6) & 0x3f)
-      target[offset++] = 0x80 | (point & 0x3f)
+      if (point > 0xffff) index++
+      offset = writeLongPoint(point, offset)
     }
   }
+  return offset
+}
+
+/** Writes a code point that has three or four bytes. */
+const writeLongPoint = (point: number, start: number): number => {
+  let offset = start
+  if (point > 0xffff) {
+    target[offset++] = 0xf0 | (point >> 18)
+    target[offset++] = 0x80 | ((point >> 12) & 0x3f)
+  } else target[offset++] = 0xe0 | (point >> 12)
+  target[offset++] = 0x80 | ((point >> 6) & 0x3f)
+  target[offset++] = 0x80 | (point & 0x3f)
   return offset
 }
 

@@ -60,15 +60,8 @@ export class RangeIndex {
   /** The names of all ranges that contain the key. */
   namesAt(key: string): string[] {
     const found: string[] = []
-    const buckets = key.length < PREFIX_LENGTH ? [SHORT_PREFIX] : [SHORT_PREFIX, bucketOf(key)]
-    for (const bucket of buckets) {
-      const { prefixes, lengths } = this.#buckets.get(bucket) ?? EMPTY_BUCKET
-      for (const length of lengths.keys()) {
-        if (length > key.length) continue
-        for (const { start, end, names } of prefixes.get(key.slice(0, length))?.values() ?? [])
-          if (start <= key && key < end) found.push(...names)
-      }
-    }
+    addNamesAt(key, this.#buckets.get(SHORT_PREFIX), found)
+    if (key.length >= PREFIX_LENGTH) addNamesAt(key, this.#buckets.get(bucketOf(key)), found)
     return found
   }
 
@@ -90,6 +83,15 @@ const SHORT_PREFIX = ''
 
 const bucketOf = (prefix: string): string =>
   prefix.length < PREFIX_LENGTH ? SHORT_PREFIX : prefix.slice(0, PREFIX_LENGTH)
+
+/** Adds the names of the bucket's ranges that contain the key. */
+const addNamesAt = (key: string, { prefixes, lengths }: Bucket = EMPTY_BUCKET, found: string[]): void => {
+  for (const length of lengths.keys()) {
+    if (length > key.length) continue
+    for (const { start, end, names } of prefixes.get(key.slice(0, length))?.values() ?? [])
+      if (start <= key && key < end) found.push(...names)
+  }
+}
 
 const commonPrefix = (start: string, end: string): string => {
   let length = 0

@@ -98,13 +98,9 @@ export class ReadCache {
   }
 
   /** Whether no write during the read has changed what it depends on. */
-  #isCurrent({ startedAt, keys, ranges }: ActiveRead): boolean {
-    for (const write of this.#writes) {
-      if (write.endedAt < startedAt) continue
-      for (const key of keys) if (write.keys.has(key)) return false
-      for (const { start, end } of ranges.values())
-        for (const key of write.keys) if (start <= key && key < end) return false
-    }
+  #isCurrent(reading: ActiveRead): boolean {
+    for (const write of this.#writes)
+      if (write.endedAt >= reading.startedAt && isAffected(reading, write)) return false
     return true
   }
 
@@ -133,6 +129,14 @@ export class ReadCache {
     const startedAt = oldest?.startedAt ?? Number.MAX_SAFE_INTEGER
     for (const write of this.#writes) if (write.endedAt < startedAt) this.#writes.delete(write)
   }
+}
+
+/** Whether the write changes a key that the read depends on. */
+const isAffected = ({ keys, ranges }: ActiveRead, write: ActiveWrite): boolean => {
+  for (const key of keys) if (write.keys.has(key)) return true
+  for (const { start, end } of ranges.values())
+    for (const key of write.keys) if (start <= key && key < end) return true
+  return false
 }
 
 const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {

@@ -93,15 +93,28 @@ async function* interleave(
 ): AsyncIterable<Entry> {
   let index = 0
   for await (const entry of older) {
-    let isHidden = false
-    for (; index < changes.length; index++) {
+    const next = firstChangeAfter(entry[0], changes, index, reverse)
+    const isHidden = next > index && compareKeys(changes[next - 1]![0], entry[0]) === 0
+    for (; index < next; index++) {
       const [key, value] = changes[index]!
-      const order = reverse ? compareKeys(entry[0], key) : compareKeys(key, entry[0])
-      if (order > 0) break
-      if (order === 0) isHidden = true
       if (value !== undefined) yield [key, value]
     }
     if (!isHidden) yield entry
   }
   for (const [key, value] of changes.slice(index)) if (value !== undefined) yield [key, value]
+}
+
+/** The index of the first change, counted from `index`, that the range has after the key. */
+const firstChangeAfter = (
+  key: Bytes,
+  changes: readonly PendingChange[],
+  index: number,
+  reverse: boolean,
+): number => {
+  let next = index
+  for (; next < changes.length; next++) {
+    const order = compareKeys(changes[next]![0], key)
+    if (reverse ? order < 0 : order > 0) break
+  }
+  return next
 }
