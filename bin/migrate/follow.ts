@@ -56,26 +56,37 @@ export const follow = async (
   wanted: readonly SourceThing[],
   isComplete = true,
 ): Promise<void> => {
-  const { history, report } = migration
+  const { history } = migration
   const { kind, scope } = things
-  const label = LABELS[kind].many
   const known = new Map((await history.list(kind, scope)).map((record) => [record.name, record]))
   const missing: SourceThing[] = []
-  for (const thing of wanted) {
-    const [before, ids] = [known.get(thing.name), await things.find(thing.name)]
-    if (ids !== undefined) {
-      report.found(label)
-      // The migration that created it ended before it could save the ids.
-      if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: thing.grants ?? [] }])
-    } else if (before !== undefined && (await wasRemovedHere(things, before)))
-      report.differs(`${label} that were removed here, and stay removed`, `${thing.label} (${scope})`)
-    else missing.push(thing)
-  }
+  for (const thing of wanted)
+    if (await isToBeCreated(migration, things, thing, known.get(thing.name))) missing.push(thing)
   await history.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
   for (const thing of missing) await createThing(migration, things, thing)
   if (!isComplete) return
   const names = new Set(wanted.map(({ name }) => name))
   for (const [name, record] of known) if (!names.has(name)) await removeThing(migration, things, record)
+}
+
+/** Reports a thing that exists here, or that was removed here after it was copied. */
+const isToBeCreated = async (
+  { history, report }: Migration,
+  things: Things,
+  thing: SourceThing,
+  before: Migrated | undefined,
+): Promise<boolean> => {
+  const label = LABELS[things.kind].many
+  const ids = await things.find(thing.name)
+  if (ids !== undefined) {
+    report.found(label)
+    // The migration that created it ended before it could save the ids.
+    if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: thing.grants ?? [] }])
+    return false
+  }
+  if (before === undefined || !(await wasRemovedHere(things, before))) return true
+  report.differs(`${label} that were removed here, and stay removed`, `${thing.label} (${things.scope})`)
+  return false
 }
 
 /** Whether everything that the thing connected still exists. Otherwise it was removed together with one of these. */

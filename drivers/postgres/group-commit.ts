@@ -79,24 +79,32 @@ export class GroupCommit {
     this.#isRunning = true
     try {
       for (;;) {
-        const failures = this.#failures
-        const attempt = new OptimisticTransaction(this.#cache, (query) => this.#lookup(query), 'abort')
-        const layers = this.#waiting === undefined ? [] : [this.#waiting.changes]
-        const { tx, end, buffer } = buffered(readTransaction(attempt.read), layers)
-        const outcome = await outcomeOf(body, tx)
-        end()
-        if (failures !== this.#failures) continue
-        if (attempt.abort !== undefined) return attempt.abort.reason === 'miss' ? 'miss' : 'too large'
-        if (buffer.size + attempt.readSet.size > MAX_READ_SET) return 'too large'
-        const changes = outcome.status === 'fulfilled' ? buffer : new WriteBuffer()
-        this.#waiting ??= new Batch(this.#connections, this.#cache)
-        this.#waiting.add(attempt.readSet, changes)
-        return { outcome, batch: this.#waiting }
+        const joined = await this.#tryToJoin(body)
+        if (joined !== 'outdated') return joined
       }
     } finally {
       this.#isRunning = false
       if (this.#inFlight === undefined) setImmediate(() => this.#send())
     }
+  }
+
+  /** @returns 'outdated' when the transaction may have read changes of a batch that has failed */
+  async #tryToJoin<T>(
+    body: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
+    const failures = this.#failures
+    const attempt = new OptimisticTransaction(this.#cache, (query) => this.#lookup(query), 'abort')
+    const layers = this.#waiting === undefined ? [] : [this.#waiting.changes]
+    const { tx, end, buffer } = buffered(readTransaction(attempt.read), layers)
+    const outcome = await outcomeOf(body, tx)
+    end()
+    if (failures !== this.#failures) return 'outdated'
+    if (attempt.abort !== undefined) return attempt.abort.reason === 'miss' ? 'miss' : 'too large'
+    if (buffer.size + attempt.readSet.size > MAX_READ_SET) return 'too large'
+    const changes = outcome.status === 'fulfilled' ? buffer : new WriteBuffer()
+    this.#waiting ??= new Batch(this.#connections, this.#cache)
+    this.#waiting.add(attempt.readSet, changes)
+    return { outcome, batch: this.#waiting }
   }
 
   /** The batch in flight will be committed when a later batch arrives, so its changes are read like committed ones. */
