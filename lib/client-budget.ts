@@ -20,7 +20,7 @@ export interface ClientBudgetOptions {
  * go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
  * Invariant: however many tasks one client starts, other clients wait only for tasks that are already running.
  */
-export interface ClientBudget {
+interface ClientBudget {
   /**
    * Waits for a slot.
    * @param client a signed-in user or an address, as `RouteRequest.client` names it

@@ -24,7 +24,7 @@ export const isUnchangedFor = async (path: string, seconds: number): Promise<boo
 }
 
 /** Defers removals while a reader, such as an export, needs what existed when it started. */
-export interface DeletionHold {
+interface DeletionHold {
   /** Defers removals from now on. @returns ends the hold; the last one to end runs the deferred removals */
   hold(): () => Promise<void>
   /** Runs a removal, or defers it while there is a hold. @returns whether the removal was deferred */

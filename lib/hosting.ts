@@ -78,7 +78,7 @@ export interface Hosting {
   close(): Promise<void>
 }
 
-export interface HostingOptions {
+interface HostingOptions {
   store: Store
   quota: QuotaEngine
   jobs: Jobs

@@ -4,7 +4,7 @@ import { type Api, createApi } from './api-client.ts'
 import { fetchErrorReason, parseAddress, readToken } from './remote-address.ts'
 
 /** Options that name a running server to use instead of the store. */
-export interface RemoteFlags {
+interface RemoteFlags {
   url?: string
   token?: string
 }

@@ -2,9 +2,9 @@ import { parseExactly } from '../../lib/integers.ts'
 import { UsageError } from '../errors.ts'
 
 /** Sends a request over the network, or to an API in this process. */
-export type SendRequest = (url: string, request: RequestInit) => Promise<Response>
+type SendRequest = (url: string, request: RequestInit) => Promise<Response>
 
-export interface Page<T> {
+interface Page<T> {
   items: T[]
   /** Number of items on all pages. */
   total: number
@@ -31,7 +31,7 @@ export class NotFoundError extends Error {}
 
 const PAGE_SIZE = 50
 
-export interface Connection {
+interface Connection {
   /** URL of the API, without a slash at the end. */
   base: string
   /** Sent with every request, such as credentials. */

@@ -10,7 +10,7 @@ export interface Column<T> {
   cell: (item: T) => string | number
 }
 
-export interface List<T> {
+interface List<T> {
   path: string
   columns: readonly Column<T>[]
   /** Printed instead of a table without rows. */

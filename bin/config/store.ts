@@ -71,7 +71,7 @@ export const foldersIn = ({ config, data }: StoreLocation): Pick<Config, 'reposi
   }
 }
 
-export interface Opened {
+interface Opened {
   allot: OpenAllot
   config: Config
   /** The data folder. */

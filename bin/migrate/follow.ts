@@ -125,7 +125,7 @@ const removeThing = async (
 }
 
 /** Rights that belong to a record here, such as `administrator` to a user. */
-export interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
   id: number
   /** Its name in the report. */
   label: string

@@ -16,7 +16,7 @@ import type { Page, Slice } from './visible-page.ts'
  * does; a key that only hidden accounts have is added again. The account that added a key first owns it: a login by key
  * must take the first entry of the index `fingerprint`, so that adding a stranger's key does not take it over.
  */
-export interface Keys<K, New> {
+interface Keys<K, New> {
   /**
    * @param client client whose budget parsing the key counts against; by default the account's own
    * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see has already,

@@ -94,7 +94,7 @@ export interface LoginLimits {
   wrongTokens: number
 }
 
-export interface LoginAttempt {
+interface LoginAttempt {
   /** The name or email as it was sent. Counting by account would reveal which account an email belongs to. */
   readonly login: string
   readonly address: string

@@ -73,7 +73,7 @@ export interface Organizations {
   remove(organization: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }
 
-export interface OwnedOrganization {
+interface OwnedOrganization {
   readonly organization: Account
   readonly owners: number
 }

@@ -22,13 +22,13 @@ export const readAndLearn = async <R>(
 }
 
 /** Entries in the order of their texts, with their number when it is known without counting. */
-export interface OrderedListing {
+interface OrderedListing {
   entries: AsyncIterable<IndexEntry>
   total?: number | undefined
 }
 
 /** Entries that a search finds. */
-export interface SearchedListing {
+interface SearchedListing {
   find: Find
   /** The total that an earlier search counted. */
   total: number | undefined

@@ -25,7 +25,7 @@ import { releaseIn } from './releases.ts'
 export type AttachmentTargetName = { issue: number } | { comment: number } | { release: number }
 
 /** What an attachment belongs to, as it was read. */
-export interface FoundTarget {
+interface FoundTarget {
   readonly on: Attachment['on']
   readonly id: number
   readonly author: number

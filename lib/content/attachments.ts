@@ -19,7 +19,7 @@ import {
   writableTarget,
 } from './attachment-targets.ts'
 
-export interface NewAttachment {
+interface NewAttachment {
   /** Name to show; it is not used on the disk. */
   name: string
   content: Readable

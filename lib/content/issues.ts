@@ -22,13 +22,13 @@ import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
 
-export interface NewIssue {
+interface NewIssue {
   title: string
   body?: string | undefined
   closed?: boolean | undefined
 }
 
-export interface IssueEdit {
+interface IssueEdit {
   title?: string | undefined
   body?: string | undefined
   state?: Issue['state'] | undefined
@@ -177,7 +177,7 @@ const nextNumber = async (tx: WriteContext, { id: repository }: Repository): Pro
 export const countOpenIssues = (tx: ReadTransaction, repository: number): Promise<number> =>
   issues.count(tx, 'state', [repository, 'open'])
 
-export interface IssueQuery {
+interface IssueQuery {
   state: Issue['state'] | 'all'
   /** Words that the title contains, in any order, case-insensitive; 16 different words at most. */
   q?: string | undefined
@@ -192,7 +192,7 @@ const MAX_WORDS = 16
  * Whether the query intersects several indexes, which reads all of their entries.
  * @throws AllotError invalid for too many words
  */
-export const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
+const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
   const { length } = tokenize(q)
   if (length > MAX_WORDS) throw invalid(`q: expected at most ${MAX_WORDS} different words, got ${length}`)
   return length + (author === undefined ? 0 : 1) > 1
@@ -210,7 +210,7 @@ interface Condition {
  * Every condition is an index that is ordered by issue number, so several of them are intersected without loading records;
  * only those of the page are loaded.
  */
-export const listIssues = async (
+const listIssues = async (
   tx: ReadTransaction,
   repository: number,
   { state, q = '', author }: IssueQuery,

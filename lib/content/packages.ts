@@ -53,7 +53,7 @@ export interface Packages {
   ): Promise<WithOwner<{ page: Page<PackageVersion> }> | undefined>
 }
 
-export interface PackageParts {
+interface PackageParts {
   quota: QuotaEngine
   jobs: Jobs
   files: HostedFiles

@@ -20,7 +20,7 @@ export interface ReleaseEdit {
   prerelease?: boolean | undefined
 }
 
-export interface ReleaseQuery {
+interface ReleaseQuery {
   draft?: boolean | undefined
   prerelease?: boolean | undefined
 }

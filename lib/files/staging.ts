@@ -16,7 +16,7 @@ export interface ExpectedContent {
 }
 
 /** Hashes that old clients of package registries ask for. */
-export type Digest = 'md5' | 'sha1' | 'sha512'
+type Digest = 'md5' | 'sha1' | 'sha512'
 
 /** Size and hashes of a content, once it was read. */
 export interface ContentInfo {

@@ -36,7 +36,7 @@ export const bufferStart = async (body: Readable): Promise<Readable> => {
 }
 
 /** @returns an object that no reference reaches; undefined when all are reachable or do not exist */
-export type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>
+type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>
 
 /**
  * Pipes a fetch request to git, and stops git when the request asks for an unreachable object.
@@ -146,7 +146,7 @@ const createWants = (findUnreachable: FindUnreachable): Wants => {
   }
 }
 
-export interface ReachabilityOptions {
+interface ReachabilityOptions {
   git: string
   folder: string
   timeouts: Timeouts

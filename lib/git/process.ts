@@ -34,7 +34,7 @@ export interface GitProcess {
   stop(cause?: ExitResult['cause']): void
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   git: string
   env: Record<string, string | undefined>
   timeouts: Timeouts

@@ -11,7 +11,7 @@ export interface RefUpdate {
 }
 
 /** The commands of a push, which precede its pack. */
-export interface PushRequest {
+interface PushRequest {
   readonly updates: readonly RefUpdate[]
   /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean

@@ -2,13 +2,13 @@ import { folderOf } from './disk.ts'
 import { type ExitResult, startProcess } from './process.ts'
 import { configuration, ENVIRONMENT, runGit } from './run.ts'
 
-export interface RemoteOrigin {
+interface RemoteOrigin {
   url: string
   /** An `Authorization` header. Passed in the environment, because every user of the machine can read command lines. */
   authorization: string
 }
 
-export interface RemoteFetch {
+interface RemoteFetch {
   directory: string
   git: string
   /** Called before git may change anything. @param pid of the git that will */

@@ -18,7 +18,7 @@ import { createPushCheck, type PushCheck } from './push-check.ts'
 import { configuration } from './run.ts'
 
 /** A request with a body for one of git's programs. */
-export interface GitRequest extends ProcessClient {
+interface GitRequest extends ProcessClient {
   readonly body: Readable
 }
 
@@ -50,7 +50,7 @@ export interface Transport {
   close(): Promise<void>
 }
 
-export interface TransportOptions extends ProcessesOptions {
+interface TransportOptions extends ProcessesOptions {
   /** Limit of a push in bytes, packed and unpacked; undefined: none. */
   maxPushBytes: number | undefined
 }

@@ -57,7 +57,7 @@ export interface Endpoints<
 
 export type Next = (error?: unknown) => void
 
-export interface DispatcherOptions<I extends Identity> {
+interface DispatcherOptions<I extends Identity> {
   /** The first that matches a request answers it. */
   endpoints: readonly Endpoints<I>[]
   /** URL of the service, when it does not follow from the Host header. */

@@ -56,7 +56,7 @@ export interface Failure {
 }
 
 /** The fields of a log line about a failed request. */
-export interface FailedRequest {
+interface FailedRequest {
   method: string
   /** Without the query string, which may hold secrets. */
   path: string

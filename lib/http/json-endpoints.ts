@@ -14,7 +14,7 @@ import { createRouter, type Match, type Router } from './router.ts'
 import { sendEmpty, sendHtml, sendJson, sendWithETag } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
-export interface JsonEndpointsOptions<I extends Identity, S> {
+interface JsonEndpointsOptions<I extends Identity, S> {
   routes: readonly Route<I, S>[]
   services: S
   /** @throws AllotError unauthenticated for wrong credentials */

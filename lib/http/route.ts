@@ -12,7 +12,7 @@ import type { FileField, Upload } from './upload.ts'
  * the checks, the OpenAPI document and the specs are all made from them. Routes of pages are in `lib/web/route.ts`.
  */
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Names of the parameters in a path template such as `/repos/{owner}/{repo}`. */
 export type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -22,7 +22,7 @@ export type SegmentsOf<Path extends string> = Path extends `${string}{${infer Na
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
 /** What a JSON route declares besides its schemas and its handler. */
-export interface RouteDeclaration extends AccessRule {
+interface RouteDeclaration extends AccessRule {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */
   path: string
@@ -82,7 +82,7 @@ type Output<Schema, Otherwise> = Schema extends v.GenericSchema
     : Otherwise
 
 /** A request as the handler of a declared route gets it. */
-export interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> extends RouteRequest {
+interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> extends RouteRequest {
   readonly user: (A extends 'optional' ? I | null : I) & (Identity | null)
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>

@@ -19,7 +19,7 @@ export interface Router<R> {
   allowed(path: string): string[] | 'malformed'
 }
 
-export interface RouterOptions {
+interface RouterOptions {
   /** Whether `/a//b/` is the same path as `/a/b`. */
   readonly ignoreExtraSlashes: boolean
   /** Characters; a path with a longer parameter is unknown. */

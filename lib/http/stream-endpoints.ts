@@ -9,7 +9,7 @@ import type { StreamReply, StreamRoute } from './route.ts'
 import { createRouter, type Match, type Router } from './router.ts'
 import { sendEmpty, sendText, sendWithHeaders } from './send.ts'
 
-export interface StreamEndpointsOptions<I extends Identity, S> {
+interface StreamEndpointsOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   /** @throws AllotError unauthenticated for wrong credentials */

@@ -17,7 +17,7 @@ export interface IntegrityChecks {
 export type Report = (message: string, repair?: RepairAction) => void
 
 /** Checks each record of a collection against what is remembered of others. */
-export interface Check {
+interface Check {
   readonly collection: string
   run(record: unknown, find: Find, report: Report): void
 }
@@ -31,7 +31,7 @@ export const check = <R>(
 })
 
 /** Adds to the amount of a key. */
-export type Add = (key: KeyTuple, amount: Sum) => void
+type Add = (key: KeyTuple, amount: Sum) => void
 
 export interface AmountSource {
   readonly collection: string

@@ -17,14 +17,14 @@ export interface Derivation {
 }
 
 /** What the records of a collection contribute to one side. */
-export interface RecordSource {
+interface RecordSource {
   readonly collection: string
   readonly side: 'expected' | 'actual'
   emitFrom(record: unknown, recordKey: Bytes, emit: Emit, find: Find): void
 }
 
 /** Where the actual side is stored, unless it is in records. */
-export interface StoredRange {
+interface StoredRange {
   readonly prefix: readonly string[]
   /** What an entry is called in messages. */
   readonly entry: string
@@ -33,7 +33,7 @@ export interface StoredRange {
 }
 
 /** @returns how many entries or counters the value holds; undefined when it is malformed */
-export type EntryReader = (key: Bytes, value: Bytes) => number | undefined
+type EntryReader = (key: Bytes, value: Bytes) => number | undefined
 
 export const recountDerivation = (recount: Recount): Derivation => ({
   kind: 'recount',

@@ -15,7 +15,7 @@ const MAX_REMEMBERED = 100_000
 /** Repairs may reveal further faults, each round on a higher level, so that few rounds are needed. */
 const MAX_ROUNDS = 20
 
-export interface RepairOptions {
+interface RepairOptions {
   onRepaired: (fault: Fault) => void
   /** Called before each round, for a listener to what the round finds. */
   onRound: () => OnFault

@@ -6,7 +6,7 @@ import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
 
 /** @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned */
-export type Visit = (key: Bytes, value: Bytes) => unknown
+type Visit = (key: Bytes, value: Bytes) => unknown
 
 /** A range of keys and what is done with each of its entries. */
 export interface Section {

@@ -20,7 +20,7 @@ export interface Totals {
 /** @param isOwn whether the fault is one of the record layer, on whose indexes and counters all others rely */
 export type OnFault = (fault: Fault, isOwn: boolean) => void
 
-export interface VerifyOptions {
+interface VerifyOptions {
   onFault: OnFault
   onProgress?: OnProgress | undefined
   /** Awaited after each fault of an exact comparison: there may be millions, and repairs need not wait for the last. */

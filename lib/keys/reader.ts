@@ -32,7 +32,7 @@ export interface OpenPgpPart extends Capabilities {
   expiresAt: Date | null
 }
 
-export interface OpenPgpSubkey extends OpenPgpPart {
+interface OpenPgpSubkey extends OpenPgpPart {
   primaryKeyId: string
 }
 

@@ -9,7 +9,7 @@ import type { OpenPgpLibrary } from './armor.ts'
  */
 const MAX_CHECKS = 128
 
-export interface CertifiedUser {
+interface CertifiedUser {
   user: User
   /** The self-signature on the user id. */
   certification: SignaturePacket

@@ -8,7 +8,7 @@ const REFERENCE =
   /(?<![\w/.@#&-])(?:@([A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?)(?![A-Za-z0-9])|#(\d{1,15})(?![\w-])|([\w.-]{1,100})\/([\w.-]{1,100})(?:#(\d{1,15})|@([0-9a-f]{7,64}))(?![\w-]))/g
 
 /** A token of HTML that replaces a part of a text. */
-export interface HtmlToken extends Tokens.Generic {
+interface HtmlToken extends Tokens.Generic {
   type: 'referenceHtml'
   html: string
 }

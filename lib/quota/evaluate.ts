@@ -21,15 +21,15 @@ export const measure = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
 /** "A rule stands when the sum of the usage of all its subjects is below its limit." */
-export const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
+const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
   rule.limit === UNLIMITED || measure(rule, usage) < rule.limit
 
 /** Whether the rule lists the subject or a subject that includes it. */
-export const covers = (rule: QuotaRule, subject: Subject): boolean =>
+const covers = (rule: QuotaRule, subject: Subject): boolean =>
   withAncestors(subject).some((ancestor) => rule.subjects.includes(ancestor))
 
 /** "A group stands when ALL of its rules stand": only rules that cover the subject count. */
-export const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
+const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
   group.rules.every((rule) => !covers(rule, subject) || isRuleWithin(rule, usage))
 
 /** "A group list stands when ANY of its groups stands"; an owner without groups has no limit. */
@@ -76,7 +76,7 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
   return tightest
 }
 
-export interface RuleExplanation {
+interface RuleExplanation {
   name: string
   /** Bytes; -1 is unlimited. */
   limit: number
@@ -89,7 +89,7 @@ export interface RuleExplanation {
   left: Sum | null
 }
 
-export interface GroupExplanation {
+interface GroupExplanation {
   name: string
   stands: boolean
   rules: RuleExplanation[]

@@ -7,7 +7,7 @@ import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
-export type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
+type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
 
 /** Quota groups, and which owners they are assigned to. */
 export interface Groups {
@@ -35,7 +35,7 @@ export interface Groups {
   ): Promise<{ items: number[]; total: number } | undefined>
 }
 
-export interface NewGroup {
+interface NewGroup {
   name: string
   /** Names of existing rules, or whole rules, which are created unless a rule of that name exists. */
   rules?: readonly (string | NewRule)[] | undefined

@@ -58,7 +58,7 @@ export interface QuotaEngine {
   idle(): Promise<void>
 }
 
-export interface QuotaOptions {
+interface QuotaOptions {
   defaults: QuotaDefaults
   /** Ids of all owners in ascending order, for reports about every owner. */
   owners: OwnerIds

@@ -48,7 +48,7 @@ export interface Plans {
   ): Promise<{ items: ChangedOwner[]; total: number }>
 }
 
-export interface PlanNumbers {
+interface PlanNumbers {
   rules: ReadonlyMap<string, number>
   groups: ReadonlyMap<string, number>
 }

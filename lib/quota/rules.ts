@@ -17,7 +17,7 @@ export interface Rules {
   remove(name: string): Promise<boolean>
 }
 
-export interface RuleEdit {
+interface RuleEdit {
   limit?: number | undefined
   subjects?: readonly Subject[] | undefined
 }
@@ -127,7 +127,7 @@ export const refuseRepeated = (member: string, names: readonly string[] = []): v
   if (repeated !== undefined) throw invalid(`${member}: ${repeated} is named twice`)
 }
 
-export const checkLimit = (limit: number | undefined): void => {
+const checkLimit = (limit: number | undefined): void => {
   if (limit !== undefined && !Number.isSafeInteger(limit))
     throw invalid(`limit: must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${limit}`)
 }

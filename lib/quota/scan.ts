@@ -8,7 +8,7 @@ import { usageIn } from './usage.ts'
 /** Reads the ids of all owners in ascending order. */
 export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
 
-export interface ScannedOwner {
+interface ScannedOwner {
   owner: number
   usage: Usage
   /** Names of the groups that are assigned to the owner. */

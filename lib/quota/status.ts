@@ -24,7 +24,7 @@ export interface QuotaDefaults {
   total?: number | undefined
 }
 
-export interface QuotaStatusCache {
+interface QuotaStatusCache {
   of(owner: number): Promise<QuotaStatus>
   drop(owner: number): void
   dropAll(): void

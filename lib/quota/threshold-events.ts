@@ -31,7 +31,7 @@ export interface ThresholdListener {
 }
 
 /** Events of one change of usage, in the order in which the usage crossed the thresholds. */
-export const thresholdEventsBetween = (
+const thresholdEventsBetween = (
   groups: readonly QuotaGroup[],
   before: Usage,
   after: Usage,
@@ -61,7 +61,7 @@ const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number
     }))
 }
 
-export interface ThresholdEvents {
+interface ThresholdEvents {
   /** Evaluates a durable change; returns before the listener is called. */
   usageChanged(owner: number, before: Usage, after: Usage): void
   /** Resolves when the listener has been called for every change so far. */

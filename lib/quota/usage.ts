@@ -20,7 +20,7 @@ export interface UsageCounters {
  * Called once per owner and transaction, after the commit.
  * @param isKnown false when the outcome of the commit is not known
  */
-export type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
+type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
 
 interface Change {
   readonly before: Usage

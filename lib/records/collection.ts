@@ -17,7 +17,7 @@ import { counterName, orderedKey, recordKey, uniqueKey } from './keys.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
-export interface CollectionOptions<R, U extends string, O extends string, C extends string> {
+interface CollectionOptions<R, U extends string, O extends string, C extends string> {
   /** Name of the collection, as it is in keys. */
   name: string
   schema: v.GenericSchema<R>

@@ -14,7 +14,7 @@ export interface MaintainedIndex<R> {
 }
 
 /** The key of a record in an index; undefined keeps the record out of the index. */
-export type IndexKey<R> = (record: R) => KeyTuple | undefined
+type IndexKey<R> = (record: R) => KeyTuple | undefined
 export type IndexKeys<R, Name extends string = string> = Readonly<Record<Name, IndexKey<R>>>
 
 /** Indexes in which each key has at most one record. */

@@ -19,7 +19,7 @@ export async function* merge(listings: readonly Entries[], reverse = false): Asy
 }
 
 /** A listing that has no entry before `from`. */
-export interface DeferredListing {
+interface DeferredListing {
   from: Bytes
   entries: Entries
 }

@@ -3,7 +3,7 @@ import { decodeValue, encodeValue } from './codec.ts'
 import { encodeKey, rangeBelow } from './key-codec.ts'
 
 /** A fact about the store itself, which is neither exported nor part of its contents. */
-export interface MetadataEntry<T> {
+interface MetadataEntry<T> {
   readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
   set(tx: WriteTransaction, value: T): void

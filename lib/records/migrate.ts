@@ -33,7 +33,7 @@ export interface MigrationStep {
 }
 
 /** Visits each entry of a range exactly once, in batches, including when the process is killed in between. */
-export interface BatchScan {
+interface BatchScan {
   /** All keys that begin with a tuple, or those between two keys. */
   range: KeyTuple | KeyBounds
   visit(tx: WriteTransaction, key: Bytes, value: Bytes): unknown

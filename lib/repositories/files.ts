@@ -53,7 +53,7 @@ export interface HostedFiles {
   sweep(): Promise<void>
 }
 
-export interface HostedFilesOptions {
+interface HostedFilesOptions {
   store: Store
   disk: FileStore
   onError: (error: unknown, fields: object) => void

@@ -42,7 +42,7 @@ export interface PushJournal {
   resume(): Promise<void>
 }
 
-export interface PushJournalOptions {
+interface PushJournalOptions {
   store: Store
   quota: QuotaEngine
   disk: RepositoryDisk | undefined

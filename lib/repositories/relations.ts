@@ -46,7 +46,7 @@ export interface RepositoryRelation {
   list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>>
 }
 
-export interface Follows {
+interface Follows {
   /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
   follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
   unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>

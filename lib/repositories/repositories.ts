@@ -23,7 +23,7 @@ import { redirect, removeRedirects, takeName } from './redirects.ts'
 import { addWatch } from './relations.ts'
 import { confirmFolder, type NewRepository, type RepositoryFiles, type RepositoryStorage } from './storage.ts'
 
-export interface RepositoryEdit {
+interface RepositoryEdit {
   name?: string | undefined
   description?: string | undefined
   website?: string | undefined

@@ -27,7 +27,7 @@ export interface RepositoryFilter {
 }
 
 export const SEARCH_MODES = ['source', 'fork', 'mirror', 'collaborative'] as const
-export type SearchMode = (typeof SEARCH_MODES)[number]
+type SearchMode = (typeof SEARCH_MODES)[number]
 
 /** Sort keys; among equal keys the older repository comes first, in both directions. */
 const SORTS = {
@@ -41,7 +41,7 @@ const SORTS = {
   stars: ({ stars }: Repository) => stars,
   forks: ({ forks }: Repository) => forks,
 } as const satisfies Record<string, (repository: Repository) => string | Sum>
-export type SearchSort = keyof typeof SORTS
+type SearchSort = keyof typeof SORTS
 export const SEARCH_SORTS = Object.keys(SORTS) as SearchSort[]
 
 export const MAX_MATCHES = 10_000

@@ -39,7 +39,7 @@ import { foldCase, type TrigramIndex, wordMatcher } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
-export interface RepositoryQuery {
+interface RepositoryQuery {
   /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
   q?: string | undefined
   /** "owner to search within" */
@@ -47,7 +47,7 @@ export interface RepositoryQuery {
   filter?: RepositoryFilter | undefined
 }
 
-export interface UserQuery {
+interface UserQuery {
   /** Part of the login or of the full name, case-insensitive. */
   q?: string | undefined
   id?: number | undefined

@@ -16,7 +16,7 @@ export interface Compactor {
   stop(): Promise<void>
 }
 
-export interface CompactionLimits {
+interface CompactionLimits {
   /** A list with fewer loose postings is not compacted. */
   minLoose: number
   /** Loose postings that one step moves, at most. */

@@ -54,7 +54,6 @@ export {
   type InvertedIndexOptions,
   invertedIndex,
   postingKeysOf,
-  type VersionedCount,
 } from './inverted-index.ts'
 export { type SearchResult, wordMatcher } from './posting-list.ts'
 export { type StoredPostings, storedPostings } from './stored-postings.ts'

@@ -134,7 +134,7 @@ export interface SearchResult {
   total: number
 }
 
-export interface PostingQuery {
+interface PostingQuery {
   /** In the case of the indexed texts. */
   word: string
   /** Matches to return. */

@@ -16,7 +16,7 @@ export interface StoredPostings {
   remove(tx: WriteTransaction, key: Bytes): Promise<void>
 }
 
-export interface PostingRange {
+interface PostingRange {
   readonly prefix: readonly string[]
   /** What an entry is called in messages. */
   readonly entry: string

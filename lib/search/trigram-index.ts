@@ -11,7 +11,7 @@ import {
 } from './posting-list.ts'
 import { foldCase, isTrigram, queryTrigrams, trigramsOf } from './tokens.ts'
 
-export interface TrigramIndexOptions<R> {
+interface TrigramIndexOptions<R> {
   collection: string
   name: string
   /**
@@ -22,7 +22,7 @@ export interface TrigramIndexOptions<R> {
 }
 
 /** The shortest list that holds every record of a partition whose texts contain a word. */
-export interface Candidates extends VersionedCount {
+interface Candidates extends VersionedCount {
   /** Whether each posting of the list contains the word, so that `count` is the number of matches. */
   isExact: boolean
   /** The postings of the list, in the order of the texts. */

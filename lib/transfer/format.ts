@@ -114,7 +114,7 @@ export interface Line {
   text: Buffer
 }
 
-export interface ExportReader {
+interface ExportReader {
   /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
   push(chunk: Uint8Array): Line[]
   /** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */

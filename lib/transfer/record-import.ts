@@ -11,7 +11,7 @@ import type { ContentLine } from './content-import.ts'
 import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
 
 /** A record or a sequence, for the store. */
-export interface StoredLine {
+interface StoredLine {
   kind: 'stored'
   save(tx: WriteTransaction): Promise<void>
 }

@@ -17,7 +17,7 @@ import { simulationView } from './simulation.tsx'
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
 
 /** What a form of an administrator does. */
-export interface AdminAction {
+interface AdminAction {
   /** The change as a plan, to preview which owners it affects. */
   plan(): NamedPlan | Promise<NamedPlan>
   /** Makes the change. @returns the path to redirect to */

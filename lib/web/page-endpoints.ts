@@ -8,7 +8,7 @@ import { type Form, formOf, readForm } from './form.ts'
 import type { PageContext, PageReply, PageRoute, PageServices, View } from './route.ts'
 import { type Asset, sendAsset, sendPage, sendRedirect } from './send.ts'
 
-export interface PageEndpointsOptions {
+interface PageEndpointsOptions {
   services: PageServices
   routes: readonly PageRoute[]
   /** By their paths. */

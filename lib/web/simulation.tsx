@@ -3,7 +3,7 @@ import type { ChangedAnswer } from '../quota/plans.ts'
 import { formatCount, Notice, Post, Size, SizeCell, SubjectCode, Table } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 
-export interface SimulationData {
+interface SimulationData {
   /** Path that the form posts to. */
   readonly path: string
   /** Fields of the form, to submit it after all. */

@@ -2,7 +2,7 @@ import { createClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
 import { startThread, type Thread, type ThreadOptions } from './thread.ts'
 
-export interface PoolOptions extends ThreadOptions {
+interface PoolOptions extends ThreadOptions {
   /** How many threads run at once. */
   threads: number
   /** How many of them one client uses at most; by default half. */
@@ -13,7 +13,7 @@ export interface PoolOptions extends ThreadOptions {
 }
 
 /** Worker threads that parse untrusted input, so that no input can block the event loop of the server. */
-export interface Pool<Input, Output> {
+interface Pool<Input, Output> {
   /**
    * @param client whose budget the task counts against: see lib/client-budget.ts
    * @param prepare makes the input, once a thread is free

@@ -68,7 +68,7 @@ export const collections = [
 ] as const
 
 /** A sequence and the records that its numbers were given to. */
-export interface NumberedRecords {
+interface NumberedRecords {
   readonly sequence: string
   readonly collection: string
   numbersOf(record: unknown): readonly number[]

@@ -12,7 +12,7 @@ import { collections } from './index.ts'
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
  * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
  */
-export const steps: readonly MigrationStep[] = []
+const steps: readonly MigrationStep[] = []
 
 export const migrationPlan: MigrationPlan = { steps, collections, batchSize: 256 }
 
