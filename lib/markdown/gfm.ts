@@ -83,7 +83,7 @@ type AlertQuote = Tokens.Blockquote & { alert?: Alert }
 type MarkedImage = Token & { isOutsideLinks?: boolean }
 
 /**
- * Adds to the tokens, in place, what marked does not parse: references and emoji become HTML, block quotes become alerts,
+ * Adds to tokens, in place, what marked does not parse: references and emoji become HTML, block quotes become alerts,
  * and images outside links are marked. Texts in code, in links and in certain raw HTML elements are not searched. Raw HTML
  * is followed in document order, because an element may begin in one token and end in another.
  */

@@ -87,6 +87,17 @@ describe('Imports', () => {
     assert.deepEqual(wrong, [])
   })
 
+  it('form no cycle', () => {
+    const done = new Set<string>()
+    const visit = (file: string, path: readonly string[]): void => {
+      assert.ok(!path.includes(file), `import cycle: ${[...path, file].join(' → ')}`)
+      if (done.has(file)) return
+      for (const to of importsOf(file)) if (/\.tsx?$/.test(to)) visit(to, [...path, file])
+      done.add(file)
+    }
+    for (const file of files) visit(file, [])
+  })
+
   it('of storage, search and integrity from outside are their public modules', () => {
     const closed = ['lib/storage', 'lib/search', 'lib/integrity']
     const wrong = files.flatMap((file) =>
