@@ -102,7 +102,7 @@ const parseText = (text: string): unknown => {
 }
 
 /** A request body that a stream route reads. */
-export interface Body {
+interface Body {
   readonly body: Readable
   /** Bytes; undefined when the client does not declare them, or compresses the body. */
   readonly size: number | undefined

@@ -4,7 +4,7 @@ import type { StreamReply } from './route.ts'
 import { matchesETag } from './send.ts'
 
 /** A file to send. Invariant: two files with the same tag have the same content. */
-export interface FileContent {
+interface FileContent {
   /** Bytes */
   readonly size: number
   /** Entity tag of the content, without quotes. */

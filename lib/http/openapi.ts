@@ -9,7 +9,7 @@ import { type FileField, isFileField } from './upload.ts'
 import { coercionOf } from './validate.ts'
 
 /** Parts of the document that do not follow from the routes. */
-export interface DocumentInfo {
+interface DocumentInfo {
   title: string
   /** Version of the API. */
   version: string

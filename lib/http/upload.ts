@@ -24,7 +24,7 @@ export interface Upload {
   file(): Promise<UploadedFile>
 }
 
-export interface UploadedFile {
+interface UploadedFile {
   /** File name from the client, without folders; empty when absent. */
   readonly name: string
   /**

@@ -15,7 +15,7 @@ export interface BrowserSession {
 }
 
 /** Where a cookie is valid. */
-export interface CookieScope {
+interface CookieScope {
   /** Whether the pages are served over HTTPS. */
   isSecure: boolean
   /** Path at which the pages are mounted, without a slash at the end. */

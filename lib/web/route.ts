@@ -16,7 +16,7 @@ export interface PageServices {
   readonly settings: PageSettings
 }
 
-export interface PageSettings {
+interface PageSettings {
   /** Share of a limit, between 0 and 1, from which an owner counts as near the limit. */
   readonly nearAt: number
   /** Whether names link to their `html_url`, for hosts with pages there. */
@@ -58,7 +58,7 @@ export interface View {
 }
 
 /** A redirect (303) to another page. */
-export interface Redirect {
+interface Redirect {
   readonly to: string
   /** A new secret for the session cookie, and its lifetime. */
   readonly secret?: { readonly value: string; readonly seconds?: number }
