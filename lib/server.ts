@@ -11,7 +11,7 @@ import { isStillSending } from './http/connection/drain.ts'
 import { count, HOUR, milliseconds, Size } from './option-types.ts'
 import { checked } from './options.ts'
 
-/** Limits on what clients can take of a server. Times are milliseconds. */
+/** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({
   maxHeaderSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
@@ -67,16 +67,16 @@ export type ServerLimits = v.InferInput<typeof ServerLimits> & {
   trustedProxies?: number
 }
 
-const Given = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
+const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
 
 /**
- * A node:http server with limits on its clients, for hosts that have no server of their own.
- * @throws AllotError invalid for an unknown or wrong limit.
+ * Creates a node:http server with limits on its clients, for hosts that have no server of their own.
+ * @throws AllotError invalid that names every unknown or wrong limit
  */
-export const createLimitedServer = (listener: RequestListener, given: ServerLimits = {}): Server => {
-  const limits = checked(Given, given)
+export const createLimitedServer = (listener: RequestListener, options: ServerLimits = {}): Server => {
+  const limits = checked(CheckedLimits, options)
   const { requestTimeout } = limits
-  const connections = connectionsIn(limits)
+  const connections = connectionLimits(limits)
   const headersTimeout = Math.min(limits.headersTimeout, requestTimeout)
   const server = createServer(
     {
@@ -88,7 +88,7 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
       // Node checks every 30 seconds by default, later than these timeouts.
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
     },
-    boundHeaders(limitRequests(watchBodies(listener, limits), connections), limits.maxHeaders),
+    limitHeaders(limitRequests(watchBodies(listener, limits), connections), limits.maxHeaders),
   )
   // One more than the limit: Node silently drops further headers, which may include Authorization.
   server.maxHeadersCount = limits.maxHeaders + 1
@@ -97,13 +97,14 @@ export const createLimitedServer = (listener: RequestListener, given: ServerLimi
   return server
 }
 
-const connectionsIn = (limits: v.InferOutput<typeof Given>): ConnectionLimits => ({
+const connectionLimits = (limits: v.InferOutput<typeof CheckedLimits>): ConnectionLimits => ({
   max: limits.maxConnections,
   maxPerAddress: limits.maxConnectionsPerAddress ?? Math.ceil(limits.maxConnections / 4),
   proxies: limits.trustedProxies,
 })
 
-const boundHeaders =
+/** Responds with 431 to requests with too many header lines. */
+const limitHeaders =
   (listener: RequestListener, maxHeaders: number): RequestListener =>
   (req, res) => {
     if (req.rawHeaders.length <= 2 * maxHeaders) return listener(req, res)
@@ -130,25 +131,25 @@ const watchBody = (
   { requestTimeout, bodyRate, bodyIdleTimeout }: BodyLimits,
 ): void => {
   const { socket } = req
-  const [begun, before] = [performance.now(), socket.bytesRead]
-  let [seen, moved] = [before, begun]
-  const look = () => {
-    const [now, read] = [performance.now(), socket.bytesRead]
-    if (read !== seen || isFull(req)) [seen, moved] = [read, now]
-    const slow = begun + requestTimeout + ((read - before) * 1000) / bodyRate - now
-    const left = Math.min(slow, moved + bodyIdleTimeout - now)
-    if (left > 0) timer = setTimeout(look, Math.min(left, bodyIdleTimeout / 4))
-    else if (!req.complete) giveUp(req, res)
+  const [startedAt, bytesAtStart] = [performance.now(), socket.bytesRead]
+  let [lastBytes, progressAt] = [bytesAtStart, startedAt]
+  const check = () => {
+    const [now, bytes] = [performance.now(), socket.bytesRead]
+    if (bytes !== lastBytes || isFull(req)) [lastBytes, progressAt] = [bytes, now]
+    const untilTooSlow = startedAt + requestTimeout + ((bytes - bytesAtStart) * 1000) / bodyRate - now
+    const left = Math.min(untilTooSlow, progressAt + bodyIdleTimeout - now)
+    if (left > 0) timer = setTimeout(check, Math.min(left, bodyIdleTimeout / 4))
+    else if (!req.complete) timeOut(req, res)
   }
-  let timer = setTimeout(look, Math.min(requestTimeout, bodyIdleTimeout / 4))
+  let timer = setTimeout(check, Math.min(requestTimeout, bodyIdleTimeout / 4))
   req.once('close', () => clearTimeout(timer))
 }
 
-/** Whether the client waits for the server to read. */
+/** Whether the server's buffer is full, so that the client has to wait. */
 const isFull = (req: IncomingMessage): boolean => req.readableLength >= req.readableHighWaterMark
 
-/** Responds as Node does to a request that takes too long. */
-const giveUp = ({ socket }: IncomingMessage, res: ServerResponse): void => {
+/** Responds with 408 as Node does, and closes the connection. */
+const timeOut = ({ socket }: IncomingMessage, res: ServerResponse): void => {
   if (!res.headersSent && res.socket === socket)
     socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroy()

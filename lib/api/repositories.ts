@@ -14,7 +14,7 @@ import type { NewRepository } from '../repositories/storage.ts'
 import { acceptedBooleans, shortText } from './fields.ts'
 import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
-import { accountGone, hostOf } from './users.ts'
+import { accountDeleted, hostOf } from './users.ts'
 
 const description = v.pipe(v.string(), v.maxLength(2048))
 const template = v.pipe(v.string(), v.maxLength(100))
@@ -86,7 +86,7 @@ const create = async (
 ) => {
   const { accounts, repositories } = services.hosting
   const creator = await accounts.byId(request.user.id)
-  if (creator === undefined) throw accountGone()
+  if (creator === undefined) throw accountDeleted()
   const record = await repositories.create(
     owner ?? creator,
     creator,

@@ -74,7 +74,7 @@ const presentProfile = serializeOnce(
 )
 
 /** The signed-in account was deleted after the request was authenticated. */
-export const accountGone = () => new AllotError('unauthenticated', 'the signed-in account is gone')
+export const accountDeleted = () => new AllotError('unauthenticated', 'the signed-in account was deleted')
 
 export const userRoutes = [
   route({
@@ -89,7 +89,7 @@ export const userRoutes = [
     responses: { 200: User },
     handle: async ({ user, baseUrl }, { hosting }) => {
       const profile = await hosting.profiles.byId(user, user.id)
-      if (profile === undefined) throw accountGone()
+      if (profile === undefined) throw accountDeleted()
       return reply(200, presentProfile(profile, baseUrl))
     },
   }),

@@ -58,26 +58,26 @@ export interface Endpoints<
 export type Next = (error?: unknown) => void
 
 interface DispatcherOptions<I extends Identity> {
-  /** The first that matches a request answers it. */
+  /** In order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
   /** URL of the service, when it does not follow from the Host header. */
   baseUrl: string | undefined
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
-  /** Runs what only reads, in one snapshot, and again if need be. */
+  /** Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. */
   readTogether: <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
-  /** Whether requests are authenticated outside of the snapshot, since the host's own login may create an account. */
+  /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
-  /** Where repositories that have moved are now. */
+  /** Finds the new place of a repository that was renamed or transferred. */
   findMoved?: FindMoved<I>
-  /** Answers requests that no endpoints match. */
+  /** Handles requests that no endpoints match. */
   unmatched: (req: IncomingMessage, res: ServerResponse, next: Next | undefined) => void
 }
 
 export interface Dispatcher {
   /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
   readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
-  /** Resolves when the requests in flight are answered. */
+  /** Resolves when all responses in flight have ended. */
   idle(): Promise<void>
 }
 
@@ -115,7 +115,7 @@ class RequestPipeline<I extends Identity> implements Dispatcher {
     if (fault === undefined) return void this.#serve(endpoints, context)
     // Nothing else on this connection can be trusted.
     res.shouldKeepAlive = false
-    // node:http may be about to refuse the same request, and then answers itself.
+    // node:http may be about to respond to the same request with an error of its own.
     setImmediate(() => endpoints.fail(context, fault))
   }
 

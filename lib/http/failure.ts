@@ -70,8 +70,7 @@ export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: s
 }
 
 /**
- * Translates an error into a response; the only place that does. An unexpected error becomes a 500 that tells nothing but
- * the id of its line in the log.
+ * Translates an error into a response. An unexpected error becomes a 500 that reveals only the id of its line in the log.
  */
 export const toFailure = (error: unknown, log: Log, request: FailedRequest): Failure => {
   if (error instanceof AllotError) {

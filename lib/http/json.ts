@@ -79,7 +79,7 @@ const refuseLoneSurrogates = (root: unknown): void => {
   while (waiting.length > 0) {
     const value = waiting.pop()
     if (typeof value === 'string' && !value.isWellFormed())
-      throw invalid('contains a lone surrogate, which is half a character')
+      throw invalid('contains half a character (a lone surrogate)')
     if (typeof value === 'object' && value !== null)
       for (const member of Object.values(value)) waiting.push(member)
   }

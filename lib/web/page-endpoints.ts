@@ -64,7 +64,7 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   readonly basePath = ''
   readonly accessMessages = {
     unauthenticated: 'sign in first',
-    notAdmin: 'this page is for administrators alone',
+    notAdmin: 'only administrators can open this page',
   }
   readonly readsAreShared = true
   readonly #options: PageEndpointsOptions

@@ -21,7 +21,7 @@ interface PageSettings {
   readonly nearAt: number
   /** Whether names link to their `html_url`, for hosts with pages there. */
   readonly links: boolean
-  /** Whether this server serves git over HTTP. */
+  /** Whether repositories can be cloned from this server. */
   readonly clones: boolean
 }
 
