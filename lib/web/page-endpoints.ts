@@ -183,9 +183,9 @@ const assetRoute = (path: string, asset: Asset): AssetRoute => ({ method: 'GET',
 /** @throws AllotError bad_request for a malformed Host header */
 const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {
   const origin = baseUrl === undefined ? baseUrlOf(req, '') : new URL(baseUrl).origin
-  const place = { mount, origin, isSecure: origin.startsWith('https:') }
+  const address = { mount, origin, isSecure: origin.startsWith('https:') }
   const site = baseUrl ?? (mount === '' ? origin : undefined)
-  return { ...place, site, browser: browserSessionOf(req, place) }
+  return { ...address, site, browser: browserSessionOf(req, address) }
 }
 
 /** Signing in leads back to the page of a GET; a form cannot be sent again. */

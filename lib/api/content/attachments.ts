@@ -60,8 +60,8 @@ const sharedBy = (target: Target) => {
   })
   return {
     params,
-    where: (given: v.InferOutput<typeof params>) =>
-      [repositoryNameOf(given), target.nameOf(given[target.param])] as const,
+    where: (values: v.InferOutput<typeof params>) =>
+      [repositoryNameOf(values), target.nameOf(values[target.param])] as const,
     path: `/repos/{owner}/{repo}/${target.path}/assets` as const,
     read: { auth: 'optional', scope: `read:${target.scope}`, tag: target.scope } as const,
     write: { auth: 'required', scope: `write:${target.scope}`, tag: target.scope } as const,

@@ -103,8 +103,8 @@ export const commentRoutes = [
     responses: { 201: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const at = repositoryNameOf(params)
-      const created = await services.hosting.comments.create(user, at, params.index, body.body)
+      const repository = repositoryNameOf(params)
+      const created = await services.hosting.comments.create(user, repository, params.index, body.body)
       return replyComment(services, request, 201, created)
     },
   }),
@@ -133,8 +133,8 @@ export const commentRoutes = [
     responses: { 200: Comment, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const at = repositoryNameOf(params)
-      const edited = await services.hosting.comments.edit(user, at, params.id, body.body)
+      const repository = repositoryNameOf(params)
+      const edited = await services.hosting.comments.edit(user, repository, params.id, body.body)
       return replyComment(services, request, 200, edited)
     },
   }),

@@ -196,8 +196,8 @@ export const releaseRoutes = [
     responses: { 200: Release, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
-      const at = repositoryNameOf(params)
-      const edited = await services.hosting.releases.edit(user, at, params.id, editIn(body))
+      const repository = repositoryNameOf(params)
+      const edited = await services.hosting.releases.edit(user, repository, params.id, editIn(body))
       return replyRelease(services, request, 200, edited)
     },
   }),
