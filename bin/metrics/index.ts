@@ -85,14 +85,14 @@ const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
   LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
 
 const measureQuota = (registry: Registry, allot: OpenAllot): void => {
-  const crossings = new Counter({
+  const thresholdEvents = new Counter({
     name: 'allot_quota_crossings_total',
     help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
     labelNames: ['at', 'direction'],
     registers: [registry],
   })
   allot.on('quota', ({ share, reached }) =>
-    crossings.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
+    thresholdEvents.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
   )
 }
 

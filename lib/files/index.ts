@@ -16,7 +16,7 @@ export interface ByteRange {
 
 /**
  * LFS objects, package files and attachments on disk. Contents are read and written as streams; a whole file is never held
- * in memory. The store knows no records: lib/hosting/files.ts keeps files and records consistent.
+ * in memory. The store knows no records: lib/repositories/files.ts keeps files and records consistent.
  */
 export interface FileStore {
   /** Writes a content to a temporary file; `put` or `discard` must follow. @throws AllotError as `stage` does */
