@@ -18,7 +18,7 @@ import { searchIndexes } from './records/schema/index.ts'
 import { migrateStore } from './records/schema/migrations.ts'
 import { createStore, type Store } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-ledger.ts'
-import { keepLfs } from './repositories/repositories.ts'
+import { saveLfsSize } from './repositories/repositories.ts'
 import { type Compactor, createCompactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
@@ -208,7 +208,7 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
     defaults: { groups, total },
     owners: accountIds,
     listener,
-    lfsChanged: keepLfs,
+    lfsChanged: saveLfsSize,
   })
   const hosting = createHosting({
     ...{ store, quota, jobs },

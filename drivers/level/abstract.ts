@@ -91,7 +91,8 @@ export const overAbstractLevel = (
     name,
     shared: false,
     open: () => lifecycle.open(),
-    read: (body, { as } = {}) => lifecycle.use((store) => readNamed(store, body, as)).catch(translate),
+    read: (body, { cacheKey } = {}) =>
+      lifecycle.use((store) => readNamed(store, body, cacheKey)).catch(translate),
     write: (body) => lifecycle.use(({ commits }) => commits.run(body)).catch(translate),
     close: () => lifecycle.close(),
   }

@@ -84,8 +84,8 @@ const optimisticEngine = (connections: Connections, plain: PlainEngine, settings
   const outcomes = new OutcomeCache(settings.readCache / 2)
   const commits = new GroupCommit(connections, cache, plain, settings.retries)
   return {
-    async read(body, { again = false, as } = {}) {
-      const outcome = again ? await readOptimistic(cache, outcomes, body, as) : undefined
+    async read(body, { repeatable = false, cacheKey } = {}) {
+      const outcome = repeatable ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined
       return outcome === undefined ? plain.read(body) : unwrap(outcome)
     },
     write: (body) => commits.write(body),

@@ -12,7 +12,7 @@ interface SearchPage<R> {
 }
 
 /** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
-export const readAndLearn = async <R>(
+export const readAndCacheTotals = async <R>(
   store: Store,
   search: (tx: ReadTransaction) => Promise<SearchPage<R>>,
 ): Promise<Page<R>> => {

@@ -22,11 +22,11 @@ export const checkFiles = async (
   disk: FileStore,
   found: (fault: FileFault) => void,
 ): Promise<void> => {
-  const letGo = disk.holdDeletions()
+  const resumeDeletions = disk.holdDeletions()
   try {
     await driver.read(async (tx) => {
       for await (const json of files.allJson(tx)) {
-        const file = soundIn(json)
+        const file = validFileIn(json)
         if (file?.state !== 'kept') continue
         const size = await disk.size(file)
         if (size !== file.size && (await recordOf(driver, file))?.state === 'kept')
@@ -37,16 +37,16 @@ export const checkFiles = async (
       if ((await recordOf(driver, place)) === undefined && (await disk.size(place)) !== undefined)
         found(stray(disk, place))
   } finally {
-    await letGo()
+    await resumeDeletions()
   }
 }
 
 const idOf = ({ area, ownerId, name }: FilePlace): [string, number, string] => [area, ownerId, name]
 
-const wordsFor = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
+const describePlace = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
 
 /** Undefined for a broken record, which the integrity check reports. */
-const soundIn = (json: Uint8Array): StoredFile | undefined => {
+const validFileIn = (json: Uint8Array): StoredFile | undefined => {
   try {
     const result = v.safeParse(files.options.schema, decodeValue(json))
     return result.success ? result.output : undefined
@@ -61,7 +61,7 @@ const recordOf = async (driver: StorageDriver, place: FilePlace): Promise<{ stat
 }
 
 const stray = (disk: FileStore, place: FilePlace): FileFault => ({
-  message: `${wordsFor(place)} is on the disk and belongs to nothing`,
+  message: `${describePlace(place)} is on the disk and belongs to nothing`,
   async repair() {
     await disk.remove(place)
     return true
@@ -75,7 +75,7 @@ const missing = (
   file: StoredFile,
   size: number | undefined,
 ): FileFault => ({
-  message: `${wordsFor(file)} must have ${file.size} bytes, and ${size === undefined ? 'is not on the disk' : `has ${size}`}`,
+  message: `${describePlace(file)} must have ${file.size} bytes, and ${size === undefined ? 'is not on the disk' : `has ${size}`}`,
   async repair() {
     if (file.area !== 'lfs') return false
     await driver.write(async (tx) => {

@@ -34,10 +34,12 @@ export const createStore = (driver: StorageDriver): Store => {
     sequences: createSequences(driver),
     read(work, as) {
       const tx = outer?.getStore()
-      return tx === undefined ? driver.read(work, { again: true, as }) : work(tx)
+      return tx === undefined ? driver.read(work, { repeatable: true, cacheKey: as }) : work(tx)
     },
     readTogether: (work, as) =>
-      outer === undefined ? work() : driver.read((tx) => outer.run(tx, work), { again: true, as }),
+      outer === undefined
+        ? work()
+        : driver.read((tx) => outer.run(tx, work), { repeatable: true, cacheKey: as }),
     async write(work) {
       if (outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
       let actions: Action[] = []

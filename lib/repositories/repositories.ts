@@ -189,7 +189,7 @@ const authorFor = (owner: Account, creator: Account): Account =>
   audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
 
 /** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */
-export const keepLfs: LfsChanged = async (tx, id, lfs) => {
+export const saveLfsSize: LfsChanged = async (tx, id, lfs) => {
   const repository = await repositories.get(tx, [id])
   if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
 }

@@ -12,7 +12,7 @@ import {
 import {
   pageOfListings,
   pageOfOne,
-  readAndLearn,
+  readAndCacheTotals,
   type SearchListing,
   without,
 } from '../accounts/search-page.ts'
@@ -85,7 +85,7 @@ export const createSearch = (store: Store): Search => {
       const parts = partsOf(q)
       const readsAll = isFiltered(filter) || parts.length > 1
       const search = () =>
-        readAndLearn(store, async (tx) => {
+        readAndCacheTotals(store, async (tx) => {
           const listings = (
             await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
           ).flat()
@@ -96,7 +96,7 @@ export const createSearch = (store: Store): Search => {
       return readsAll ? searches.run(client, search) : search()
     },
     users: (viewer, { q = '', id }, slice) =>
-      readAndLearn(store, async (tx) => {
+      readAndCacheTotals(store, async (tx) => {
         if (id !== undefined)
           return { page: pageOfOne(await userById(tx, viewer, id, q), slice), learned: [] }
         const listings = await openListings(tx, accountNames, totals, viewer, q, noneDeleted)

@@ -46,12 +46,12 @@ export interface ReadOptions {
    * Whether the callback may run again, so it must have no side effects. A driver with a remote database can then begin with
    * values that it read before, and run the callback again when they turn out to be outdated. False by default.
    */
-  again?: boolean
+  repeatable?: boolean
   /**
    * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver may return the
    * result of an earlier read with the same key, as the same object, while nothing that it read has changed.
    */
-  as?: string | undefined
+  cacheKey?: string | undefined
 }
 
 /**
@@ -67,13 +67,13 @@ export interface StorageDriver {
    * Runs `work` on a snapshot of durable data. The snapshot is taken before `work` begins; if `work` may run again, it may
    * be taken as late as when `work` ends.
    */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
+  read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
    * Runs `work` in a serialisable transaction, and resolves when its changes are durable. The driver may run `work` again.
    * Nothing is written when `work` rejects. `work` must not wait for another `write` of the same driver: drivers that run
    * writes one at a time would wait for ever.
    */
-  write<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
   /** Waits for running transactions, so it must not be awaited within one. */
   close(): Promise<void>
 }

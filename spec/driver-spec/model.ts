@@ -113,7 +113,7 @@ const run = async (
       async (tx) => {
         for (const step of steps) await read(tx, step, stored)
       },
-      { again: kind === 'repeatable read' },
+      { repeatable: kind === 'repeatable read' },
     )
   let changed = stored.entries
   const writing = driver.write(async (tx) => {

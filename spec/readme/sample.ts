@@ -14,7 +14,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.writers': '8',
   'storage.connectTimeout': '5000',
   'storage.statementTimeout': '30000',
-  'storage.retries': '20',
+  'storage.retries': '30',
   'api.baseUrl': '"https://git.example.org"',
   'quota.defaultTotal': '"20 GiB"',
   'git.maxConcurrentPerClient': '8',

@@ -8,7 +8,7 @@ import { createJobRunner, type JobRunner } from '../../lib/records/job-runner.ts
 import { createJobs, type JobLimits } from '../../lib/records/jobs.ts'
 import { migrateStore } from '../../lib/records/schema/migrations.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
-import { keepLfs } from '../../lib/repositories/repositories.ts'
+import { saveLfsSize } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
@@ -35,7 +35,7 @@ export const openFixture = async (
   const quota = createQuota(store, jobs, {
     defaults: { groups: [] },
     owners: accountIds,
-    lfsChanged: keepLfs,
+    lfsChanged: saveLfsSize,
   })
   const hosting = createHosting({
     store,
