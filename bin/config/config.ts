@@ -43,7 +43,7 @@ export const ServerOptions = v.strictObject({
 const positive = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
 
 /** Options of the PostgreSQL driver. */
-const StorageOptions = v.strictObject({
+export const StorageOptions = v.strictObject({
   schema: v.pipe(v.optional(v.string()), v.description('Schema of the tables.')),
   readers: v.pipe(positive, v.description('Connections for reads.')),
   writers: v.pipe(positive, v.description('Connections for writes.')),

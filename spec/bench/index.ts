@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { replaceSection } from '../readme/documents.ts'
 import { clone } from './clone.ts'
 import { hot } from './hot.ts'
 import { instanceOf } from './instance.ts'
@@ -20,9 +21,8 @@ import { writes } from './writes.ts'
  * Measures each operation and its reference in turns, and prints medians and ratios.
  * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
  * instance has (a tenth when absent); `--peer URL --peer-token T` asks another server of the same API the same, in turns;
- * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME,NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--readme`
- * puts the table into the README,
- * and the picture beside it.
+ * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME,NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--docs`
+ * writes the table into docs/performance.md, and the picture beside it.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const { values: flags } = parseArgs({
     peer: { type: 'string' },
     'peer-token': { type: 'string' },
     scale: { type: 'string', default: '0.1' },
-    readme: { type: 'boolean' },
+    docs: { type: 'boolean' },
   },
 })
 
@@ -91,16 +91,6 @@ const json = (all: readonly Measurement[]): string =>
 
 const withRatio = (measurement: Measurement) => ({ ...measurement, ratio: ratioOf(measurement) })
 
-const intoReadme = (text: string): void => {
-  const file = fileURLToPath(new URL('../../README.md', import.meta.url))
-  const readme = readFileSync(file, 'utf8')
-  const what = flags.storage === 'level' ? 'bench' : `bench of ${flags.storage}`
-  const [begin, end] = [`<!-- ${what} -->`, `<!-- end of ${what} -->`]
-  if (!readme.includes(begin) || !readme.includes(end)) fail(`README.md has no ${begin} and ${end}`)
-  const before = readme.slice(0, readme.indexOf(begin) + begin.length)
-  writeFileSync(file, `${before}\n${text}\n${readme.slice(readme.indexOf(end))}`)
-}
-
 const measured: Measurement[] = []
 for (const bench of benches) measured.push(...(await bench.run({ rounds, say })))
 
@@ -109,8 +99,9 @@ process.stdout.write(
 )
 if (flags.svg !== undefined) writeFileSync(flags.svg, pictureOf(measured))
 if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
-if (flags.readme) {
-  intoReadme(table(measured))
+if (flags.docs) {
+  const section = storage === 'level' ? 'bench' : `bench of ${storage}`
+  replaceSection('docs/performance.md', section, table(measured))
   if (storage === 'level')
     writeFileSync(fileURLToPath(new URL('../../docs/bench.svg', import.meta.url)), pictureOf(measured))
 }

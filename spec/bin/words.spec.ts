@@ -9,7 +9,7 @@ import { completionScript } from '../../bin/commands/completion.ts'
 import { createProgram, forEachCommand } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
-const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+const page = readFileSync(fileURLToPath(new URL('../../docs/administration.md', import.meta.url)), 'utf8')
 
 interface Known {
   path: string
@@ -77,9 +77,9 @@ describe('The commands', () => {
       }
   })
 
-  it('are all in the README', () => {
+  it('are all in docs/administration.md', () => {
     for (const { path } of leaves)
-      assert.ok(readme.includes(path.replace(/ list$/, '')), `the README does not speak of ${path}`)
+      assert.ok(page.includes(path.replace(/ list$/, '')), `docs/administration.md does not name ${path}`)
   })
 })
 

@@ -5,7 +5,7 @@ import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Served } from '../bin/program.ts'
-import { replaceSection } from '../readme/section.ts'
+import { replaceSection } from '../readme/documents.ts'
 import { buildProgram } from '../support/build.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
@@ -142,5 +142,5 @@ for (const attack of selected) {
 }
 const table = [...HEAD, ...rows.map(rowOf), '', `${footer}.`].join('\n')
 process.stdout.write(`${table}\n`)
-if (flags.security) replaceSection('hostile', table, 'SECURITY.md')
+if (flags.security) replaceSection('SECURITY.md', 'hostile', table)
 process.exit(rows.every(isReached) ? 0 : 1)

@@ -19,7 +19,7 @@ type Mount = (allot: Pick<Allot, 'handler' | 'fetch'>) => Mounted | Promise<Moun
 const listenerOf = (server: { listeners(event: 'request'): unknown[] }): RequestListener =>
   server.listeners('request')[0] as RequestListener
 
-/** Every way that the README shows to mount Allot in a host. */
+/** Every way that docs/embedding.md shows to mount Allot in a host. */
 export const mounts: Readonly<Record<string, Mount>> = {
   'node:http under a prefix': ({ handler }) => ({
     prefix: '/code',

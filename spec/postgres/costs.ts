@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { replaceSection } from '../readme/section.ts'
+import { replaceSection } from '../readme/documents.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { startCluster } from './cluster.ts'
 
@@ -100,4 +100,4 @@ const table = [
   ),
 ].join('\n')
 process.stdout.write(`${table}\n`)
-if (process.argv.includes('--docs')) replaceSection('costs', table, 'docs/scale.md')
+if (process.argv.includes('--docs')) replaceSection('docs/scale.md', 'costs', table)

@@ -1,7 +1,7 @@
-import { replaceSection } from '../readme/section.ts'
+import { replaceSection } from '../readme/documents.ts'
 import { type Fault, type FaultOutcome, faults, runFault } from './faults.ts'
 
-/** `npm run faults`: runs each fault and prints the outcomes as a table; `--readme` writes the table into the README. */
+/** `npm run faults`: runs each fault and prints the outcomes as a table; `--docs` writes the table into docs/operations.md. */
 const CALM_MS = 2000
 
 const rowOf = (
@@ -28,5 +28,5 @@ const table = [
   ...rows,
 ].join('\n')
 process.stdout.write(`${table}\n`)
-if (process.argv.includes('--readme')) replaceSection('faults', table)
+if (process.argv.includes('--docs')) replaceSection('docs/operations.md', 'faults', table)
 process.exitCode = isCorrect ? 0 : 1

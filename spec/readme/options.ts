@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
-import { ServerOptions } from '../../bin/config/config.ts'
+import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
 import { Options } from '../../lib/options.ts'
-import { replaceSection } from './section.ts'
+import { replaceSection } from './documents.ts'
 
-const file = fileURLToPath(new URL('../../README.md', import.meta.url))
+/** The document with the tables. */
+export const CONFIGURATION = 'docs/configuration.md'
 
 export interface Row {
   option: string
@@ -49,7 +49,7 @@ const tableOf = (titles: readonly string[], rows: readonly (readonly string[])[]
     ...rows.map((row) => `| ${row.join(' | ')} |`),
   ].join('\n')
 
-/** The tables of the README, written from the schemas, by the name of their section. */
+/** The tables of {@link CONFIGURATION}, written from the schemas, by the name of their section. */
 export const tables: Readonly<Record<string, () => string>> = {
   options: () =>
     tableOf(
@@ -70,16 +70,19 @@ export const tables: Readonly<Record<string, () => string>> = {
         row.description,
       ]),
     ),
+  'storage options': () =>
+    tableOf(
+      ['in code', 'in the file', 'what it does'],
+      rowsOf(membersOf(StorageOptions), 'storage').map((row) => [
+        `\`${row.option.replace('storage.', '')}\``,
+        `\`${row.key}\``,
+        row.description,
+      ]),
+    ),
 }
 
 export const membersOf = (schema: { entries: object }) => schema.entries as unknown as Record<string, Member>
 
-export const tableInReadme = (name: string): string => {
-  const text = readFileSync(file, 'utf8')
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
-  return text.slice(text.indexOf(begin) + begin.length, text.indexOf(end)).trim()
-}
-
 // `npx tsx spec/readme/options.ts` updates the tables.
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [name, table] of Object.entries(tables)) replaceSection(name, table())
+  for (const [name, table] of Object.entries(tables)) replaceSection(CONFIGURATION, name, table())

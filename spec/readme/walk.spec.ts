@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { it } from 'node:test'
@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createSender } from '../support/test-server.ts'
 import { createPageClient } from '../web/browser.ts'
+import { readDocument } from './documents.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const section = /## The first five minutes\n([\s\S]*?)\n## /.exec(readme)![1]!
-const [startLine, usageScript] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
+const section = /## From a checkout\n([\s\S]*?)\n## /.exec(readDocument('docs/getting-started.md'))![1]!
+const [startLine, usageScript] = [...section.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code]) => code!)
 
 /** ALLOT_SPEC_WALK=all also runs `npm ci`, which needs a registry and time; otherwise the installed packages are used. */
 const installs = process.env.ALLOT_SPEC_WALK === 'all'
@@ -34,10 +34,10 @@ const copyCheckout = (): string => {
   return folder
 }
 
-/** Uses a free port instead of the README's, which may be in use. */
+/** Uses a free port instead of port 3000, which may be in use. */
 const onFreePort = (line: string): string => line.replace('npm start', 'npm start -- --port 0')
 
-it('The first five minutes of the README lead from a checkout to a storage page with real usage', async () => {
+it('Getting started leads from a checkout to a storage page with real usage', async () => {
   const folder = copyCheckout()
   const line = onFreePort(startLine!.trim().replace(/ +#.*/, ''))
   assert.match(line, /^npm ci && npm start/)

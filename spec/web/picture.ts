@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { PASSWORD, startFixture } from './fixture.ts'
 
-/** Takes the screenshot in the README again: `npx tsx spec/web/picture.ts`. */
+/** Takes the screenshot in docs/administration.md again: `npx tsx spec/web/picture.ts`. */
 const folder = fileURLToPath(new URL('../../docs/', import.meta.url))
 const allot = await startFixture()
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
