@@ -15,50 +15,52 @@ import { checked } from './options.ts'
 export const ServerLimits = v.strictObject({
   maxHeaderSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
-    v.description('The largest request line and headers together: bytes, or `"16 KiB"`. More is 431.'),
+    v.description(
+      'Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431.',
+    ),
   ),
   maxHeaders: v.pipe(
     v.optional(count(2000), 100),
-    v.description('The most header lines of a request. More is 431.'),
+    v.description('Maximum number of header lines of a request. Requests with more get 431.'),
   ),
   headersTimeout: v.pipe(
     milliseconds(HOUR, 10_000),
-    v.description('Milliseconds in which the headers of a request must have arrived; then 408.'),
+    v.description('Milliseconds in which the headers of a request must arrive. Slower requests get 408.'),
   ),
   requestTimeout: v.pipe(
     milliseconds(HOUR, 60_000),
     v.description(
-      'The same for a request with its body; a larger body has a second more for each `bodyRate`.',
+      'Milliseconds in which a request with its body must arrive, plus one second for each `bodyRate` bytes. Slower requests get 408.',
     ),
   ),
   bodyRate: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1)), 1024),
     v.description(
-      'Bytes a second that a body must come with when it takes longer: a push may be large, not slow.',
+      'Minimum speed of a body in bytes per second, once `requestTimeout` has passed: a push may be large, but not slow.',
     ),
   ),
   bodyIdleTimeout: v.pipe(
     milliseconds(HOUR, 15_000),
-    v.description('Milliseconds for which a body that the server waits for may bring nothing; then 408.'),
+    v.description(
+      'Milliseconds without a byte after which the server stops waiting for a body and responds with 408.',
+    ),
   ),
   idleTimeout: v.pipe(
     milliseconds(HOUR, 60_000),
-    v.description(
-      'Milliseconds after which a connection on which nothing moves is cut, in either direction.',
-    ),
+    v.description('Milliseconds without traffic in either direction after which a connection is closed.'),
   ),
   keepAliveTimeout: v.pipe(
     milliseconds(HOUR, 5_000),
-    v.description('Milliseconds that a connection is kept open for the next request.'),
+    v.description('Milliseconds for which an idle connection stays open for the next request.'),
   ),
   maxConnections: v.pipe(
     v.optional(count(1_000_000), 1000),
-    v.description('The most open connections. More are told 503 and closed.'),
+    v.description('Maximum number of open connections. Further connections get 503 and are closed.'),
   ),
   maxConnectionsPerAddress: v.pipe(
     v.optional(count(1_000_000)),
     v.description(
-      'The same of one address (of IPv6: one /64); a quarter of all when absent. Behind proxies it bounds the requests of an address that are not answered yet.',
+      'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of `maxConnections` when absent. Behind proxies, the maximum number of unanswered requests of one address.',
     ),
   ),
 })
