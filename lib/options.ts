@@ -9,18 +9,16 @@ import type { StorageDriver } from './storage/index.ts'
 const QuotaOptions = v.strictObject({
   defaultGroups: v.pipe(
     v.optional(v.array(v.string()), []),
-    v.description('Names of the quota groups for users and organizations without an explicit one.'),
+    v.description('Names of the quota groups of users and organizations that have no assigned group.'),
   ),
   defaultTotal: v.pipe(
     v.optional(Size),
-    v.description(
-      'Bytes over everything for owners with no group at all: a number, or `"2 GiB"`. -1 is unlimited.',
-    ),
+    v.description('Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited.'),
   ),
   warnAt: v.pipe(
     v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
     v.description(
-      "The share of a rule's limit at which hosts are told that an owner is near it; 1 is never.",
+      "Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.",
     ),
   ),
 })
@@ -28,22 +26,22 @@ const QuotaOptions = v.strictObject({
 const RepositoryOptions = v.strictObject({
   directory: v.pipe(
     v.optional(v.string(), 'data/repositories'),
-    v.description('The folder of the bare repositories.'),
+    v.description('Folder of the bare repositories.'),
   ),
-  git: v.pipe(v.optional(v.string(), 'git'), v.description('The `git` command.')),
+  git: v.pipe(v.optional(v.string(), 'git'), v.description('Name or path of the `git` command.')),
 })
 
 const FileOptions = v.strictObject({
   directory: v.pipe(
     v.optional(v.string(), 'data/files'),
-    v.description('The folder of the files that are no git data.'),
+    v.description('Folder of LFS objects, packages and attachments.'),
   ),
 })
 
 const AttachmentOptions = v.strictObject({
   maxSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
-    v.description('Bytes that one attachment may have: a number, or `"100 MiB"`. More is 413.'),
+    v.description('Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.'),
   ),
 })
 
@@ -52,16 +50,14 @@ const maxFileSize = v.optional(v.pipe(Size, v.minValue(1)))
 const LfsOptions = v.strictObject({
   maxSize: v.pipe(
     maxFileSize,
-    v.description('Bytes that one LFS object may have: a number, or `"2 GiB"`. Any number when absent.'),
+    v.description('Maximum size of an LFS object: bytes, or `"2 GiB"`; unlimited when absent.'),
   ),
 })
 
 const PackageOptions = v.strictObject({
   maxSize: v.pipe(
     maxFileSize,
-    v.description(
-      'Bytes that one file of a package may have: a number, or `"2 GiB"`. Any number when absent.',
-    ),
+    v.description('Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent.'),
   ),
 })
 
@@ -72,32 +68,34 @@ const GitOptions = v.strictObject({
   ),
   maxConcurrent: v.pipe(
     v.optional(count(10_000), 32),
-    v.description('How many of them at once; what waits longer than 1.5 seconds for its turn gets 503.'),
+    v.description(
+      'Maximum number of concurrent git requests. A request that waits longer than 1.5 seconds gets 503.',
+    ),
   ),
   maxConcurrentPerClient: v.pipe(
     v.optional(count(10_000)),
     v.description(
-      'How many of them one account or address has at once; a quarter of `maxConcurrent` when absent.',
+      'Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent.',
     ),
   ),
   idleTimeout: v.pipe(
     milliseconds(DAY, 60_000),
-    v.description('Milliseconds without a byte in either direction after which one is given up.'),
+    v.description('Milliseconds without traffic in either direction after which a git request is ended.'),
   ),
   timeout: v.pipe(
     milliseconds(DAY, HOUR),
-    v.description('Milliseconds after which one is given up whatever it does.'),
+    v.description('Milliseconds after which a git request is ended in any case.'),
   ),
   maxPushSize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1))),
     v.description(
-      'Bytes that one push may bring, as it is sent and when it is unpacked (deltas count as deltas): a number, or `"2 GiB"`. Any number when absent.',
+      'Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`; unlimited when absent.',
     ),
   ),
   maxMemory: v.pipe(
     v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
     v.description(
-      'Bytes of memory that each git process may take, where the system can limit it: a number, or `"1 GiB"`. Repositories of many million objects need more.',
+      'Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many million objects need more.',
     ),
   ),
 })
@@ -105,7 +103,7 @@ const GitOptions = v.strictObject({
 const MarkdownOptions = v.strictObject({
   timeout: v.pipe(
     v.optional(count(60_000), 2000),
-    v.description('Milliseconds after which a text that is still being rendered is given up with 422.'),
+    v.description('Milliseconds after which rendering a text is ended with 422.'),
   ),
 })
 
@@ -113,7 +111,7 @@ const CorsOptions = v.strictObject({
   origins: v.pipe(
     v.optional(v.array(v.string()), []),
     v.description(
-      'Origins whose pages may read the answers, such as `https://app.example.org`; `*` is every one.',
+      'Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.',
     ),
   ),
 })
@@ -121,32 +119,34 @@ const CorsOptions = v.strictObject({
 const LoginOptions = v.strictObject({
   failures: v.pipe(
     v.optional(count(1_000_000), 20),
-    v.description('Failed logins that are taken for one name from one address within the window; then 429.'),
+    v.description(
+      'Failed logins for one name from one address within the window, after which logins get 429.',
+    ),
   ),
   failuresFromAddress: v.pipe(
     v.optional(count(1_000_000), 100),
-    v.description('The same from one address (of IPv6: one /64) for whatever names.'),
+    v.description('Failed logins from one address (for IPv6: one /64) for any names within the window.'),
   ),
   failuresForName: v.pipe(
     v.optional(count(1_000_000), 100),
     v.description(
-      'The same for one name from everywhere: above it each address has one try at a time, and no one is locked out.',
+      'Failed logins for one name from all addresses within the window. Beyond it, each address has one try at a time, so an attack cannot lock the user out.',
     ),
   ),
   wrongTokens: v.pipe(
     v.optional(count(1_000_000), 1000),
-    v.description('Wrong tokens that are taken from one address; a right one always is.'),
+    v.description('Wrong tokens from one address within the window. Correct tokens are always accepted.'),
   ),
   window: v.pipe(
     milliseconds(DAY, 15 * 60_000),
-    v.description('Milliseconds in which all failures are forgotten, one after another.'),
+    v.description('Milliseconds in which all failures expire, one after another.'),
   ),
 })
 
 const PageOptions = v.strictObject({
   sessionLifetime: v.pipe(
     milliseconds(90 * DAY, 12 * HOUR),
-    v.description('Milliseconds after which whoever is signed in to the pages signs in again.'),
+    v.description('Milliseconds after which a user of the pages must sign in again.'),
   ),
   links: v.pipe(
     v.optional(v.boolean(), false),
@@ -160,7 +160,7 @@ const PageOptions = v.strictObject({
 export const Options = v.strictObject({
   basePath: v.pipe(
     v.optional(v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')), '/api/v1'),
-    v.description('The path that every route is below.'),
+    v.description('Path below which all routes are.'),
   ),
   baseUrl: v.pipe(
     v.optional(
@@ -170,29 +170,34 @@ export const Options = v.strictObject({
       ),
     ),
     v.description(
-      'Where the service is reached, for the links in answers; taken from the Host header when absent.',
+      'Public URL of the service, for links in responses; taken from the Host header when absent.',
     ),
   ),
   dialect: v.pipe(
     v.optional(v.picklist(['document', 'forgejo']), 'document'),
-    v.description('`forgejo` answers as a real Forgejo does where the API document differs.'),
+    v.description(
+      'With `forgejo`, responses are those of a Forgejo where they differ from the API document.',
+    ),
   ),
   maxBodySize: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
-    v.description('The largest request body: bytes, or `"1 MiB"`. More is 413.'),
+    v.description(
+      'Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get 413.',
+    ),
   ),
-  pageSize: v.pipe(v.optional(count(1000), 30), v.description('Items on a page when `limit` is absent.')),
-  maxPageSize: v.pipe(v.optional(count(1000), 50), v.description('The largest `limit`.')),
+  pageSize: v.pipe(
+    v.optional(count(1000), 30),
+    v.description('Number of items on a page when `limit` is absent.'),
+  ),
+  maxPageSize: v.pipe(v.optional(count(1000), 50), v.description('Maximum value of `limit`.')),
   trustedProxies: v.pipe(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
-    v.description(
-      'How many reverse proxies stand in front, whose word in `X-Forwarded-For` on where a request comes from is taken.',
-    ),
+    v.description('Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted.'),
   ),
   issues: v.pipe(
     v.optional(v.boolean(), true),
     v.description(
-      'Issues, comments, releases and their attachments; `false` is for hosts that keep these themselves.',
+      'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
     ),
   ),
   quota: v.optional(QuotaOptions, {}),

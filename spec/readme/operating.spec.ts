@@ -45,7 +45,7 @@ describe('The sample configuration', () => {
     assert.deepEqual(server, readConfig(undefined).server)
     assert.match(storage!, /^postgres:/)
     assert.equal(maxConnectionsPerAddress, 250)
-    assert.equal(config.storage.retries, 20)
+    assert.equal(config.storage.retries, 30)
   })
 })
 
