@@ -185,8 +185,8 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
   await batch.write({ sync: true })
 }
 
-/** Deletions are counted by the first bytes of their keys. */
-const PREFIX_BYTES = 24
+/** Deletions are counted by this prefix of their keys, which covers collection, index and the start of what follows. */
+const PREFIX_BYTES = 27
 /** Deletions below a prefix from which compaction pays off. */
 const MIN_DELETIONS = 20_000
 /** Prefixes that are counted at once. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, it } from 'node:test'
-import { filesIn, importsOf, inRoot, sourceOf } from './source.ts'
+import { filesIn, inRoot, sourceOf } from './source.ts'
 
 const sources = ['lib', 'drivers', 'bin'].flatMap(filesIn)
 const everything = [...sources, ...['spec', 'examples'].flatMap(filesIn)]
@@ -25,24 +25,7 @@ const wordsOf = (source: string): Set<string> => {
   return new Set(identifiers.flatMap((name) => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase())))
 }
 
-/** @returns a cycle of imports as a list of files, the first of which is also the last */
-const cycleFrom = (file: string, path: readonly string[], done: Set<string>): string[] | undefined => {
-  if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
-  if (done.has(file)) return undefined
-  for (const imported of importsOf(file)) {
-    const cycle = existsSync(inRoot(imported)) ? cycleFrom(imported, [...path, file], done) : undefined
-    if (cycle !== undefined) return cycle
-  }
-  done.add(file)
-  return undefined
-}
-
 describe('The source files', () => {
-  it('import each other without cycles', () => {
-    const done = new Set<string>()
-    for (const file of sources) assert.deepEqual(cycleFrom(file, [], done) ?? [], [])
-  })
-
   it(`have at most ${MAX_LINES} lines`, () => {
     const long = sources.filter((file) => sourceOf(file).trimEnd().split('\n').length > MAX_LINES)
     assert.deepEqual(long, [])
