@@ -12,8 +12,8 @@ export const Size = v.pipe(
   }),
 )
 
-export const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
+export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 
-export const milliseconds = (most: number, fallback: number) => v.optional(count(most), fallback)
+export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)
 export const HOUR = 60 * 60 * 1000
 export const DAY = 24 * HOUR

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/host-identity.ts'
+import { issuePath } from './describe-issue.ts'
 import { AllotError } from './errors.ts'
 import type { Log } from './http/index.ts'
 import { count, DAY, HOUR, milliseconds, Size } from './option-types.ts'
@@ -214,15 +215,15 @@ export const Options = v.strictObject({
 })
 export type Options = v.InferOutput<typeof Options>
 
-/** What a host gives besides data. */
+/** Options of a host that are not data. */
 export interface HostParts {
-  /** Where the records are kept, such as `level('./data')`. */
+  /** Where the records are stored, such as `level('./data')`. */
   driver: StorageDriver
-  /** The host's own login in the place of tokens and passwords. */
+  /** The host's own login, instead of tokens and passwords. */
   authenticate?: HostAuthenticate
-  /** Told of every push that changed something, when it is durable and counted. What it throws is logged. */
+  /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */
   onPush?: (push: Push) => void | Promise<void>
-  /** Where failures are told; standard error when absent. */
+  /** Receives log lines; standard error when absent. */
   log?: Log
 }
 
@@ -232,17 +233,16 @@ export type AllotOptions = HostParts & v.InferInput<typeof Options>
 export const checked = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
-  throw new AllotError('invalid', result.issues.map(describeIssue).join('\n'))
+  throw new AllotError('invalid', result.issues.map(describeOptionIssue).join('\n'))
 }
 
-/** `quota.defaultGroups[0]: expected a string` */
-export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
-  const path = (issue.path ?? []).reduce(
-    (text, { key }) =>
-      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${key}`,
-    '',
-  )
+/** Such as `quota.defaultGroups[0]: expected a string`. */
+export const describeOptionIssue = (issue: v.BaseIssue<unknown>): string => {
+  const path = issuePath(issue)
   if (issue.type === 'strict_object' && issue.expected === 'never') return `${path}: there is no such option`
   if (issue.kind !== 'schema') return `${path}: ${issue.message}`
-  return `${path}: expected ${issue.expected?.startsWith('(') ? `one of ${issue.expected.slice(1, -1)}` : `a ${issue.expected?.toLowerCase()}`}`
+  const expected = issue.expected ?? ''
+  return expected.startsWith('(')
+    ? `${path}: expected one of ${expected.slice(1, -1)}`
+    : `${path}: expected a ${expected.toLowerCase()}`
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
-import { describeIssue, Options } from '../../lib/options.ts'
+import { describeOptionIssue, Options } from '../../lib/options.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
 const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, pages, ...api } =
@@ -107,7 +107,9 @@ export const checkFile = <S extends v.GenericSchema>(
 ): v.InferOutput<S> => {
   const { success, output, issues } = v.safeParse(schema, content)
   if (success) return output
-  throw new Error(`${file}:\n  ${issues.map((issue) => formatIssue(describeIssue(issue))).join('\n  ')}`)
+  throw new Error(
+    `${file}:\n  ${issues.map((issue) => formatIssue(describeOptionIssue(issue))).join('\n  ')}`,
+  )
 }
 
 /** A key with capitals must stay unknown (`defaultGroups` isn't `default_groups`): a space keeps it apart. */

@@ -11,8 +11,7 @@ import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { HOST, hashPassword } from './passwords.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
-export interface NewAccount {
-  name: string
+export interface AccountEdit {
   email?: string | undefined
   fullName?: string | undefined
   password?: string | undefined
@@ -24,16 +23,8 @@ export interface NewAccount {
   visibility?: Visibility | undefined
 }
 
-export interface AccountEdit {
-  email?: string | undefined
-  fullName?: string | undefined
-  password?: string | undefined
-  website?: string | undefined
-  description?: string | undefined
-  location?: string | undefined
-  admin?: boolean | undefined
-  active?: boolean | undefined
-  visibility?: Visibility | undefined
+export interface NewAccount extends AccountEdit {
+  name: string
 }
 
 export interface RemovalOptions {
