@@ -157,6 +157,7 @@ const unsettledIn = (store: Store): Promise<PushJournalEntry[]> =>
     for await (const entry of pushJournal.all(tx)) if (entry.since <= last) entries.push(entry)
     return entries
   })
+/** Seconds. A push takes at most this long: it is the maximum of the option `git.timeout`. */
 const MIN_AGE_SHARED = 24 * 3600
 
 /** Event of a push that is durable and counted. */
