@@ -24,7 +24,7 @@ export const ServerOptions = v.strictObject({
       'Where records are stored: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.',
     ),
   ),
-  page: v.pipe(v.optional(v.boolean(), true), v.description('Whether the web pages are served, at `/`.')),
+  pages: v.pipe(v.optional(v.boolean(), true), v.description('Whether the web pages are served, at `/`.')),
   metrics: v.pipe(
     v.optional(v.picklist(['off', 'token', 'loopback']), 'off'),
     v.description(
@@ -76,7 +76,7 @@ export type Config = v.InferOutput<typeof Config>
 
 /** The limits that `createLimitedServer` takes. */
 export const limitsIn = ({ server, api }: Config): ServerLimits => {
-  const { host, port, data, storage, page, metrics, log, ...limits } = server
+  const { host, port, data, storage, pages, metrics, log, ...limits } = server
   return { ...limits, trustedProxies: api.trustedProxies }
 }
 

@@ -89,7 +89,7 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
     if (worker === undefined) printStarted(started)
     // Only one of several workers creates the administrator.
     if (worker === undefined || worker === 1)
-      await prepareFirstUser(allot, started.url, config.server.page ? `${origin}/` : undefined)
+      await prepareFirstUser(allot, started.url, config.server.pages ? `${origin}/` : undefined)
     notifyStarted(started)
   } catch (error) {
     await stop()
@@ -113,7 +113,7 @@ const createListener = (
 ): RequestListener => {
   const { pages, handler } = allot
   const withPages: RequestListener = (req, res) => pages(req, res, () => handler(req, res))
-  const checked = withHealthChecks(allot, server.page ? withPages : handler)
+  const checked = withHealthChecks(allot, server.pages ? withPages : handler)
   const measured = metrics === undefined ? checked : metrics.measureListener(allot, checked)
   return server.log === 'requests' ? withRequestLog(log, measured) : measured
 }
