@@ -134,7 +134,7 @@ describe('allot serve', () => {
 
   it('serves the web pages at / unless the configuration turns them off', async () => {
     const config = join(temporaryDirectory(), 'allot.toml')
-    writeFileSync(config, '[server]\npage = false\n')
+    writeFileSync(config, '[server]\npages = false\n')
     for (const [flags, status] of [
       [[], 303],
       [['--config', config], 404],
