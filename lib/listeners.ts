@@ -22,9 +22,11 @@ import type { Store } from './records/store.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/lazy.ts'
 
-/** The two listeners of a running Allot, `handler` and `page`: routes and their services, put on the dispatcher. */
+/*
+ * The two listeners of a running Allot, `handler` and `pages`: routes and their services, on the dispatcher.
+ */
 
-/** What the host gave besides data. */
+/** The options of the host that are not data. */
 export interface Host {
   readonly driver: HostParts['driver']
   readonly authenticate: HostParts['authenticate'] | undefined

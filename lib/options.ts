@@ -217,7 +217,7 @@ export type Options = v.InferOutput<typeof Options>
 
 /** Options of a host that are not data. */
 export interface HostParts {
-  /** Where the records are stored, such as `level('./data')`. */
+  /** Where the records are stored, such as `level('./data/store')`. */
   driver: StorageDriver
   /** The host's own login, instead of tokens and passwords. */
   authenticate?: HostAuthenticate

@@ -154,7 +154,7 @@ interface NamedOutcome {
   readonly readSet: readonly CachedResult[]
 }
 
-/** Outcomes of reads with a name (`ReadOptions.as`). Like cached results, they are validated before each use. */
+/** Outcomes of reads with a `cacheKey`. Like cached results, they are validated before each use. */
 export class OutcomeCache extends LRUCache<string, NamedOutcome> {
   /** @param maxBytes size of the outcomes; an outcome takes about as much as its read set. */
   constructor(maxBytes: number) {

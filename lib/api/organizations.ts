@@ -158,7 +158,7 @@ export const organizationRoutes = [
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgIsMember',
     summary:
-      'Whether a user is a member of an organization: 204 when so, 404 otherwise and to whoever is no member',
+      'Whether a user is a member of an organization: 204 when so; 404 otherwise, and for viewers who are neither members nor administrators',
     responses: { 204: Empty, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
       replyEmpty(await hosting.organizations.hasMember(user, params.org, params.username)),

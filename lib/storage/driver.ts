@@ -64,13 +64,13 @@ export interface StorageDriver {
   readonly shared: boolean
   open(): Promise<void>
   /**
-   * Runs `work` on a snapshot of durable data. The snapshot is taken before `work` begins; if `work` may run again, it may
-   * be taken as late as when `work` ends.
+   * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run again, it may
+   * be taken as late as when `body` ends.
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
-   * Runs `work` in a serialisable transaction, and resolves when its changes are durable. The driver may run `work` again.
-   * Nothing is written when `work` rejects. `work` must not wait for another `write` of the same driver: drivers that run
+   * Runs `body` in a serialisable transaction, and resolves when its changes are durable. The driver may run `body` again.
+   * Nothing is written when `body` rejects. `body` must not wait for another `write` of the same driver: drivers that run
    * writes one at a time would wait for ever.
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
