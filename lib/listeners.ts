@@ -117,7 +117,7 @@ export const createPages = ({ options, host, storage, store, hosting, quota }: L
     services: {
       ...{ store, hosting, quota },
       settings: {
-        nearAt: options.quota.warnAt,
+        warnAt: options.quota.warnAt,
         links: options.pages.links,
         clones: storage.transport !== undefined,
       },

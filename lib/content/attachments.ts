@@ -24,7 +24,7 @@ interface NewAttachment {
   name: string
   content: Readable
   /** Largest accepted size in bytes. */
-  largest: number
+  maxSize: number
 }
 
 /**
@@ -115,13 +115,13 @@ const attachmentChanges = (
 ): Pick<Attachments, 'add' | 'rename' | 'remove' | 'downloaded'> => {
   const { store, files } = parts
   return {
-    async add(viewer, path, on, { name, content, largest }) {
+    async add(viewer, path, on, { name, content, maxSize }) {
       checkFileName(name)
       const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
       if (target === undefined) throw targetDeleted()
       const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
       const place = filePlaceOf({ uuid, repository: target.repository.id })
-      return files.add(place, content, { largest }, async (tx, { size }) => {
+      return files.add(place, content, { maxSize }, async (tx, { size }) => {
         const still = await writableTarget(tx, viewer, path, on)
         if (still?.id !== target.id) throw targetDeleted()
         await refuseFull(tx, still, limit)

@@ -24,16 +24,16 @@ export interface Lfs {
    * Stores an object; storing one that exists already changes nothing.
    * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was deleted
    */
-  add(repository: number, object: LfsObject, content: Readable, largest: number | undefined): Promise<void>
+  add(repository: number, object: LfsObject, content: Readable, maxSize: number | undefined): Promise<void>
 }
 
 export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles): Lfs => ({
   find: (repository, oids) =>
     store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid)))),
-  async add(id, { oid, size }, content, largest) {
+  async add(id, { oid, size }, content, maxSize) {
     // Concurrent uploads of one object write a file each; the first one that is saved is kept.
     const place = { area: 'lfs' as const, ownerId: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
-    const expected = { largest, size, sha256: oid }
+    const expected = { maxSize, size, sha256: oid }
     await hosted
       .add(place, content, expected, async (tx) => {
         const repository = await repositoryById(tx, id)

@@ -36,7 +36,7 @@ export interface Packages {
     path: PackageName,
     file: string,
     content: Readable,
-    largest: number | undefined,
+    maxSize: number | undefined,
   ): Promise<PackageFile | undefined>
   file(viewer: Viewer, path: PackageName, file: string): Promise<PackageFile | undefined>
   /** Removes a file, and its version with the last file. */
@@ -132,7 +132,7 @@ const packageChanges = (
 const addFile = async (
   store: Store,
   { quota, files }: PackageParts,
-  ...[viewer, path, name, content, largest]: Parameters<Packages['add']>
+  ...[viewer, path, name, content, maxSize]: Parameters<Packages['add']>
 ): Promise<PackageFile | undefined> => {
   const owner = await store.read(async (tx) => {
     const found = await writableBy(tx, viewer, path.owner)
@@ -144,7 +144,7 @@ const addFile = async (
   const versionId = await store.sequences.next('packageVersion')
   const id = await store.sequences.next('packageFile')
   const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
-  const expected = { largest, digests: ['md5', 'sha1', 'sha512'] as const }
+  const expected = { maxSize, digests: ['md5', 'sha1', 'sha512'] as const }
   return files.add(place, content, expected, async (tx, contentInfo) => {
     const current = await writableBy(tx, viewer, path.owner)
     if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')

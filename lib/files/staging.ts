@@ -7,7 +7,7 @@ import { AllotError, invalid } from '../errors.ts'
 /** What is known of a content before its bytes arrive. */
 export interface ExpectedContent {
   /** Limit in bytes; without it there is none. */
-  readonly largest?: number | undefined
+  readonly maxSize?: number | undefined
   readonly size?: number | undefined
   /** Lower-case hexadecimal digits. */
   readonly sha256?: string | undefined
@@ -89,8 +89,8 @@ const writeContent = async (
 
 /** Called for each chunk: refuses a content that is too large before the rest of it arrives. */
 const checkSize = (size: number, expected: ExpectedContent): void => {
-  if (expected.largest !== undefined && size > expected.largest)
-    throw new AllotError('too_large', `a file must not be larger than ${expected.largest} bytes`)
+  if (expected.maxSize !== undefined && size > expected.maxSize)
+    throw new AllotError('too_large', `a file must not be larger than ${expected.maxSize} bytes`)
   if (expected.size !== undefined && size > expected.size)
     throw invalid(`the content must have ${expected.size} bytes, got more`)
 }

@@ -18,7 +18,7 @@ export interface PageServices {
 
 interface PageSettings {
   /** Share of a limit, between 0 and 1, from which an owner counts as near the limit. */
-  readonly nearAt: number
+  readonly warnAt: number
   /** Whether names link to their `html_url`, for hosts with pages there. */
   readonly links: boolean
   /** Whether repositories can be cloned from this server. */

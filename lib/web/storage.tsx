@@ -74,7 +74,7 @@ interface OwnerStorage {
 
 const readOwner = async ({ quota, settings }: PageServices, account: Account): Promise<OwnerStorage> => {
   const status = await quota.status(account.id)
-  const statusOf = (subject: Subject) => subjectStatus(status, subject, settings.nearAt)
+  const statusOf = (subject: Subject) => subjectStatus(status, subject, settings.warnAt)
   return {
     account,
     usage: status.usage,

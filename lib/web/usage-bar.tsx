@@ -29,20 +29,20 @@ export interface SubjectStatus {
   readonly state: 'over' | 'near' | 'within' | 'unlimited'
 }
 
-/** @param nearAt the share of a limit, between 0 and 1, that counts as near it. */
+/** @param warnAt the share of a limit, between 0 and 1, that counts as near it. */
 export const subjectStatus = (
   { groups, usage }: QuotaStatus,
   subject: Subject,
-  nearAt: number,
+  warnAt: number,
 ): SubjectStatus => {
   const binding = bindingLimit(groups, subject, usage)
-  return { used: usedBy(subject, usage), binding, state: stateOf(binding, nearAt) }
+  return { used: usedBy(subject, usage), binding, state: stateOf(binding, warnAt) }
 }
 
-const stateOf = (binding: LimitStatus | undefined, nearAt: number): SubjectStatus['state'] => {
+const stateOf = (binding: LimitStatus | undefined, warnAt: number): SubjectStatus['state'] => {
   if (binding === undefined) return 'unlimited'
   if (binding.remaining <= 0) return 'over'
-  return measured(binding) >= binding.limit * nearAt ? 'near' : 'within'
+  return measured(binding) >= binding.limit * warnAt ? 'near' : 'within'
 }
 
 /** Bytes that the binding rule counts; it can have other subjects besides the one in question. */

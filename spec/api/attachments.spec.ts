@@ -348,7 +348,7 @@ describe('POST …/assets', () => {
     const { Readable } = await import('node:stream')
     const add = (n: number) =>
       hosting.attachments.add({ id: ann!.id, admin: false }, place, which, {
-        ...{ name: `${n}`, content: Readable.from([Buffer.from('x')], { objectMode: false }), largest: 10 },
+        ...{ name: `${n}`, content: Readable.from([Buffer.from('x')], { objectMode: false }), maxSize: 10 },
       })
     for (let n = 0; n < 500; n += 50) await Promise.all(Array.from({ length: 50 }, (_, at) => add(n + at)))
     assertError(await send(`${holders.release.path}/assets`, form(part('x'))), 422, /500 attachments/)

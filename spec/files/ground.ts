@@ -46,7 +46,7 @@ export const fill = async ({ hosting }: OpenAllot, name = 'alice'): Promise<numb
     await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]), undefined)
   const demo = { owner: name, name: 'demo' }
   const { release } = (await hosting.releases.create(viewer, demo, { tag: 'v1' }))!
-  const attached = { name: 'notes', content: Readable.from([Buffer.from('notes')]), largest: 100 }
+  const attached = { name: 'notes', content: Readable.from([Buffer.from('notes')]), maxSize: 100 }
   await hosting.attachments.add(viewer, demo, { release: release.id }, attached)
   return id
 }

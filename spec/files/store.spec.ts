@@ -44,7 +44,7 @@ describe('A file', () => {
     await fc.assert(
       fc.asyncProperty(pieces, async (chunks) => {
         const whole = Buffer.concat(chunks)
-        const expected = { size: whole.length, sha256: sha256(whole), largest: whole.length }
+        const expected = { size: whole.length, sha256: sha256(whole), maxSize: whole.length }
         await store.put(await store.stage(stream(...chunks), expected), place)
         assert.ok((await buffer(await store.read(place))).equals(whole))
       }),
@@ -89,10 +89,10 @@ describe('A file', () => {
 
 describe('The file store leaves nothing of', () => {
   const wrong = [
-    { what: 'a content over the limit', expected: { largest: 3 }, error: { code: 'too_large' } },
+    { what: 'a content over the limit', expected: { maxSize: 3 }, error: { code: 'too_large' } },
     {
       what: 'a content whose declared size is over the limit',
-      expected: { largest: 3, size: 4 },
+      expected: { maxSize: 3, size: 4 },
       error: { code: 'too_large' },
     },
     { what: 'a content with more bytes than expected', expected: { size: 3 }, error: { code: 'invalid' } },

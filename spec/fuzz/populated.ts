@@ -102,7 +102,7 @@ const discuss = async (
   await releases.create(alice, demo, { tag: 'v2', draft: true })
   for (const on of [{ issue: 1 }, { comment: 1 }, { release: 1 }]) {
     const content = Readable.from([Buffer.from('content')], { objectMode: false })
-    await attachments.add(alice, demo, on, { name: 'a.txt', content, largest: 100 })
+    await attachments.add(alice, demo, on, { name: 'a.txt', content, maxSize: 100 })
   }
 }
 

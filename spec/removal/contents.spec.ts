@@ -30,7 +30,7 @@ const attach = ({ fixture, ann }: Filled, on: AttachmentTargetName) =>
   fixture.hosting.attachments.add(ann, AT, on, {
     name: 'a',
     content: Readable.from([Buffer.from('12345')], { objectMode: false }),
-    largest: 10,
+    maxSize: 10,
   })
 
 /** A repository with two issues of two comments each, two releases, and an attachment or two on each of them. */

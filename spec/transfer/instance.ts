@@ -108,7 +108,7 @@ const contents = async (
   await releases.create(ann, hall, { tag: 'v2', draft: true, prerelease: true })
   for (const on of [{ issue: 1 }, { comment: 1 }, { release: 2 }]) {
     const content = Readable.from([Buffer.from('attached')], { objectMode: false })
-    await attachments.add(ann, hall, on, { name: 'a.txt', content, largest: 100 })
+    await attachments.add(ann, hall, on, { name: 'a.txt', content, maxSize: 100 })
   }
 }
 

@@ -106,7 +106,7 @@ const listRoutesOf = (target: Target) => {
         if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
         const { name, content } = await body.file()
-        const file = { name: query.name || name, content, largest: maxAttachmentBytes }
+        const file = { name: query.name || name, content, maxSize: maxAttachmentBytes }
         const added = await hosting.attachments.add(user, ...where(params), file)
         return reply(201, presentAttachment(added, request))
       },
