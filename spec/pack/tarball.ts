@@ -164,7 +164,7 @@ describe('The package', () => {
     assert.notEqual(served, code)
     const asked = `
 import { once } from 'node:events'
-await once(server, 'listening')
+if (!server.listening) await once(server, 'listening')
 const answer = await fetch(\`http://127.0.0.1:\${server.address().port}/api/v1/version\`)
 console.log((await answer.json()).Version)
 server.closeAllConnections()
