@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllotOptions } from '../../lib/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -49,7 +49,14 @@ export const startGit = async (
   }
 }
 
-export const bytesIn = (folder: string): number =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0)
+/** Counts again when git removes a file or a folder meanwhile. */
+export const bytesIn = (folder: string): number => {
+  for (;;)
+    try {
+      return readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(folder)) throw error
+    }
+}
