@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseLimit } from '../../lib/byte-sizes.ts'
-import { type Subject, subjects } from '../../lib/quota/subjects.ts'
+import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
 
 /** Options of commands that open the store. */
 export const storeOptions = (command: Command): Command =>
@@ -44,8 +44,6 @@ export const parseList = (text: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
-
-const isSubject = (text: string): text is Subject => (subjects as readonly string[]).includes(text)
 
 export const parseSubjects = (text: string): Subject[] =>
   parseList(text).map((item) => {

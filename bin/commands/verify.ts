@@ -43,7 +43,7 @@ const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> =
   }
 }
 
-/** Every file is read once, so there is no use in keeping it open. */
+/** Every file is read once, so keeping many of them open gains nothing. */
 const MAX_OPEN_FILES = 64
 
 const createDriver = async (location: StoreLocation): Promise<StorageDriver> => {

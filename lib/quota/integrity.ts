@@ -14,8 +14,8 @@ import {
   groups,
   jobs,
   ledgerEntries,
+  noSizes,
   ownerUsages,
-  type RepositoryUsage,
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
@@ -35,15 +35,8 @@ const group = lookup(groups)
 const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
-const NO_SIZES: Pick<RepositoryUsage, 'lfs' | 'issues' | 'releases' | 'artifacts' | 'packages'> = {
-  lfs: 0,
-  issues: 0,
-  releases: 0,
-  artifacts: 0,
-  packages: 0,
-}
-const SIZES = namesOf(NO_SIZES)
-const REPOSITORY_MEMBERS = namesOf({ ...NO_SIZES, ownerEntries: 0, ownEntries: 0 })
+const SIZES = namesOf(noSizes)
+const REPOSITORY_MEMBERS = namesOf({ ...noSizes, ownerEntries: 0, ownEntries: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
 
 /** Each change of a size changes the usage in the same transaction; here it is summed again. */

@@ -4,12 +4,13 @@ import { paced } from '../records/pacing.ts'
 import {
   type LedgerEntry,
   ledgerEntries,
-  noOwnEntries,
+  noContents,
   type RepositoryUsage,
   repositoryUsages,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { UsageCounters, UsageDelta } from './usage.ts'
+import { noUsage } from './subjects.ts'
+import { addDelta, type UsageCounters, type UsageDelta } from './usage.ts'
 
 /**
  * The usage of each repository. "A repository that turns private, is renamed, transferred or deleted moves or removes its
@@ -42,14 +43,19 @@ export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Re
   ) => {
     const before = await existing(tx, id)
     const after = edit(before)
-    await usageCounters.add(tx, before.owner, negative(usageOf(before)))
-    await usageCounters.add(tx, after.owner, usageOf(after))
+    const [removed, added] = [negative(usageOf(before)), usageOf(after)]
+    if (after.owner === before.owner)
+      await usageCounters.add(tx, after.owner, addDelta(addDelta(noUsage, added), removed))
+    else {
+      await usageCounters.add(tx, before.owner, removed)
+      await usageCounters.add(tx, after.owner, added)
+    }
     await repositoryUsages.save(tx, after)
   }
 
   return {
     async create(tx, { id, owner, private: isPrivate, git }) {
-      const repository = { id, owner, private: isPrivate, git, ...empty }
+      const repository = { id, owner, private: isPrivate, git, ...noContents }
       await repositoryUsages.save(tx, repository)
       await usageCounters.add(tx, owner, usageOf(repository))
     },
@@ -91,8 +97,6 @@ const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Pro
 /** Entries of a repository that are in its owner's partition. */
 const entriesWithOwner = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
   ledgerEntries.list(tx, 'repository', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
-
-const empty = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0, ownerEntries: 0, ...noOwnEntries }
 
 const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {
   const usage = await repositoryUsages.get(tx, [id])

@@ -70,7 +70,7 @@ export const usageIn = (record: OwnerUsage | undefined): Usage => {
   return usage
 }
 
-const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
+export const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
   const sum = { ...usage }
   for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] = add(sum[kind], delta[kind] ?? 0)
   return sum

@@ -13,7 +13,7 @@ import {
 } from '../integrity/index.ts'
 import {
   type Audience,
-  noOwnEntries,
+  noContents,
   type Relation,
   redirects,
   repositories,
@@ -74,16 +74,6 @@ const lfsSize: Recount = {
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { lfs: amount }),
 }
 
-const NO_CONTENT = {
-  lfs: 0,
-  issues: 0,
-  releases: 0,
-  artifacts: 0,
-  packages: 0,
-  ownerEntries: 0,
-  ...noOwnEntries,
-}
-
 /** The quota engine has a usage record of every repository, with the same owner, privacy and size. */
 const usageRecords: Recount = {
   name: 'usage record of repository',
@@ -107,7 +97,7 @@ const usageRecords: Recount = {
     if (repository === 'broken') return false
     if (repository === undefined) return (await repositoryUsages.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
-    const usage = (await repositoryUsages.get(tx, [id!])) ?? { ...NO_CONTENT, id: repository.id }
+    const usage = (await repositoryUsages.get(tx, [id!])) ?? { ...noContents, id: repository.id }
     await repositoryUsages.save(tx, { ...usage, owner, private: isPrivate, git: size })
     return true
   },

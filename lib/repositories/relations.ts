@@ -178,15 +178,9 @@ export const unrelate = async (
   return counted
 }
 
-/** Saves the watch of a new repository, whose record the caller saves. @returns the number of watchers */
-export const addWatch = async (
-  tx: WriteContext,
-  account: number,
-  repository: Repository,
-): Promise<number> => {
-  await saveRelation(tx, watches, account, repository)
-  return 1
-}
+/** Saves the watch of a new repository. The caller counts it in the record, which it saves. */
+export const addWatch = (tx: WriteContext, account: number, repository: Repository): Promise<void> =>
+  saveRelation(tx, watches, account, repository)
 
 const createFollows = (store: Store): Follows => ({
   follow: (viewer, name) =>

@@ -245,8 +245,9 @@ const insert = async (
   const { id, owner, name } = repository
   await refuseTaken(tx, owner, name)
   await takeName(tx, repository)
-  const watchers = creator.kind === 'user' ? await addWatch(tx, creator.id, repository) : 0
-  const record = { ...repository, watchers }
+  const isWatched = creator.kind === 'user'
+  if (isWatched) await addWatch(tx, creator.id, repository)
+  const record = { ...repository, watchers: isWatched ? 1 : 0 }
   await repositories.save(tx, record)
   await confirmFolder(tx, id)
   await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })

@@ -89,6 +89,12 @@ export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 /** The fields of a repository without a partition of its own. */
 export const noOwnEntries = { ownEntries: 0, largest: { attachments: null, artifacts: null, packages: null } }
 
+/** The sizes of an empty repository, besides git data. */
+export const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+
+/** The usage of a repository that has git data only. */
+export const noContents = { ...noSizes, ownerEntries: 0, ...noOwnEntries }
+
 /** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
   const size = usage.largest[kind]
