@@ -51,7 +51,7 @@ describe('A client budget', () => {
     assert.deepEqual(given, ['a', 'a', 'b', 'c', 'a', 'b', 'a'])
   })
 
-  it('refuses a client whose places in the queue are taken, and nobody else', async () => {
+  it('refuses only the client whose places in the queue are taken', async () => {
     const { ask, refused, budget } = observed({ slots: 1, queue: 4, queuePerClient: 2 })
     for (let time = 0; time < 5; time++) await ask('greedy')
     await ask('other')

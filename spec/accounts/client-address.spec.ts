@@ -6,7 +6,7 @@ import { addressOf } from '../../lib/accounts/client-address.ts'
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage
 
-describe('Where a request comes from', () => {
+describe('The client address of a request', () => {
   const CASES: [
     what: string,
     proxies: number,

@@ -42,7 +42,7 @@ const counted = () => {
 }
 
 describe('Failed logins', () => {
-  it('are taken so many for one name from one address, then one after each share of the window', () => {
+  it('are limited for one name from one address, then one more is allowed after each share of the window', () => {
     const { failing, waitOf, pass } = counted()
     assert.equal(failing('alice', 'a'), 5)
     assert.equal(waitOf('alice', 'a'), 120)
@@ -69,7 +69,7 @@ describe('Failed logins', () => {
     assert.equal(waitOf('alice', 'b'), 0)
   })
 
-  it('do not lock out whoever has signed in from that address before', () => {
+  it('do not lock out a user who has signed in from that address before', () => {
     const { attempts, failing, waitOf } = counted()
     attempts.succeeded({ login: 'alice', address: 'a' })
     for (let name = 0; name < 100; name++) failing(`name ${name}`, 'a', 1)
@@ -78,7 +78,7 @@ describe('Failed logins', () => {
     assert.equal(failing('alice', 'a'), 5, 'its own failures still count')
   })
 
-  it('for one name from everywhere leave each address one try at a time, and lock nobody out', () => {
+  it('for one name from many addresses leave each address one try at a time, and lock no user out', () => {
     const { failing, waitOf } = counted()
     for (let address = 0; address < 6; address++) assert.equal(failing('alice', `bot ${address}`), 5)
     for (let address = 6; address < 50; address++) assert.equal(failing('alice', `bot ${address}`), 1)
@@ -104,7 +104,7 @@ describe('Failed logins', () => {
     assert.equal(waitOf('alice', 'a'), 0)
   })
 
-  it('are never more in any time than the limit and what has drained since', () => {
+  it('never exceed the limit and the share that has expired since', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 5 * MINUTE }), { maxLength: 200 }), (pauses) => {
         const { failing, pass } = counted()

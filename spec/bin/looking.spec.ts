@@ -247,7 +247,7 @@ describe('A wrong command line', () => {
     assert.ok(!existsSync(join(cwd, 'data')))
   })
 
-  it('is told when the server is not an Allot', async () => {
+  it('says when the server is not an Allot', async () => {
     const other = createServer((_, res) => res.setHeader('x-total-count', 1).end('<html>')).listen(
       0,
       '127.0.0.1',

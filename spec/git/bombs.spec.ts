@@ -37,7 +37,7 @@ const repository = async (server: ServedGit, owner: Person, name: string) => {
 const NOTHING = /^count: 0\n[\s\S]*in-pack: 0\n/
 
 describe('A push with a good compression', () => {
-  it('is refused when it unpacks to more than git.largestPush, and leaves nothing', async () => {
+  it('is refused when it unpacks to more than git.maxPushSize, and leaves nothing', async () => {
     const alice = await bounded.person('alice')
     const { push, refs, objects } = await repository(bounded, alice, 'zeros')
     const { code, err } = await push(await aCheckout({ zeros: Buffer.alloc(5 * MIB) }), 'main')
@@ -48,7 +48,7 @@ describe('A push with a good compression', () => {
     await bounded.assertCounted('alice')
   })
 
-  it('is refused when the sum of its files exceeds git.largestPush', async () => {
+  it('is refused when the sum of its files exceeds git.maxPushSize', async () => {
     const { push, refs } = await repository(bounded, await bounded.person(), 'many')
     const files = [1, 2, 3, 4, 5].map((one) => [`${one}`, Buffer.alloc(MIB, one)])
     assert.match((await push(await aCheckout(Object.fromEntries(files)), 'main')).err, /unpacked/)
@@ -64,7 +64,7 @@ describe('A push with a good compression', () => {
     assert.equal(await refs(), 'main')
   })
 
-  it('may change and delete references in a repository that is larger than git.largestPush', async () => {
+  it('may change and delete references in a repository that is larger than git.maxPushSize', async () => {
     const { push, refs } = await repository(bounded, await bounded.person(), 'grown')
     const checkout = await aCheckout()
     for (const name of ['a', 'b', 'c']) {

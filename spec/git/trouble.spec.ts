@@ -178,7 +178,7 @@ describe('The limits', () => {
       }
     })
 
-  it('refuse a push larger than git.largestPush, and leave nothing', async () => {
+  it('refuse a push larger than git.maxPushSize, and leave nothing', async () => {
     const { allot, alice } = await scene({ git: { maxPushSize: '100 KiB' } })
     try {
       const path = await allot.repository(alice, 'bounded')

@@ -11,7 +11,7 @@ const fetched = (path: string, init: RequestInit = {}) =>
   allot.fetch(new Request(`https://code.example.org${path}`, init))
 
 describe('allot.fetch', () => {
-  it('answers a Request with the Response that the listener gives', async () => {
+  it('answers a Request with the Response of the listener', async () => {
     for (const path of [
       '/api/v1/version',
       '/api/v1/users/nobody',
@@ -29,7 +29,7 @@ describe('allot.fetch', () => {
     }
   })
 
-  it('reads bodies, credentials and where it is reached', async () => {
+  it('reads the body, the credentials and the URL of the Request', async () => {
     const headers = { ...authorization, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'demo', description: 'ü'.repeat(1000) })
     const made = await fetched('/api/v1/user/repos', { method: 'POST', headers, body })
@@ -49,7 +49,7 @@ describe('allot.fetch', () => {
     assert.equal((await fetched('/api/v1/user/repos', tooLarge)).status, 413)
   })
 
-  it('is done with a request whose body is refused before it has come', async () => {
+  it('ends a request whose body is refused before it was read', async () => {
     const endless = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('{')) })
     const init = {
       method: 'POST',
@@ -64,7 +64,7 @@ describe('allot.fetch', () => {
     assert.equal((await fetched('/api/v1/version')).status, 200)
   })
 
-  it('has no body where HTTP has none', async () => {
+  it('has no body for 204, 304 and HEAD', async () => {
     const starred = await fetched('/api/v1/user/starred/root/demo', { method: 'PUT', headers: authorization })
     assert.deepEqual([starred.status, starred.body], [204, null])
     const head = await fetched('/api/v1/version', { method: 'HEAD' })
@@ -74,13 +74,13 @@ describe('allot.fetch', () => {
     assert.deepEqual([held.status, held.body], [304, null])
   })
 
-  it('streams what is long', async () => {
+  it('streams long responses', async () => {
     const answer = await fetched('/api/v1/admin/export', { headers: authorization })
     assert.equal(answer.status, 200)
     assert.match(await answer.text(), /"end":true/)
   })
 
-  it('gives up what nobody reads to its end', async () => {
+  it('stops a response whose reader cancels', async () => {
     const hosted = await start({ repositories: false })
     await hosted.allot.ledger.batch(
       Array.from({ length: 5000 }, (_, n) => ({
@@ -97,7 +97,7 @@ describe('allot.fetch', () => {
     await hosted.stop()
   })
 
-  it('rejects when the caller gives up', async () => {
+  it('rejects when the caller aborts', async () => {
     await assert.rejects(fetched('/api/v1/version', { signal: AbortSignal.abort() }), { name: 'AbortError' })
     const [controller, headers] = [new AbortController(), { 'content-type': 'application/json' }]
     const endless = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode('{')) })

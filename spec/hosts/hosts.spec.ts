@@ -29,7 +29,7 @@ const run = (host: string): Promise<{ code: number | null; text: string }> => {
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })))
 }
 
-describe('The API answers alike', () => {
+describe('The API specs pass', () => {
   for (const host of Object.keys(mounts))
     it(`in ${host}`, async () => {
       const { code, text } = await run(host)

@@ -124,7 +124,7 @@ const get = async (path: string, method = 'GET', from = floor) => {
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-describe('An answer', () => {
+describe('A response', () => {
   const cases: [path: string, status: number, type: string | null, length: string | null, text: string][] = [
     ['/json', 200, 'application/json;charset=utf-8', '8', '{"id":1}'],
     ['/ready', 200, 'application/json;charset=utf-8', '8', '{"id":1}'],
@@ -134,7 +134,7 @@ describe('An answer', () => {
     ['/nothing', 404, null, '0', ''],
   ]
   for (const [path, status, type, length, text] of cases)
-    it(`of ${path} is ${status} ${type ?? 'without a body'}, to HEAD as well`, async () => {
+    it(`to ${path} is ${status} ${type ?? 'without a body'}, also for HEAD`, async () => {
       for (const method of ['GET', 'HEAD']) {
         const { headers, ...answer } = await get(path, method)
         assert.deepEqual(answer, { status, text: method === 'GET' ? text : '' })
@@ -145,7 +145,7 @@ describe('An answer', () => {
       }
     })
 
-  it('of 404 has a body where the serving is told so', async () => {
+  it('404 to unknown paths has a body when the API is configured to send one', async () => {
     const talkative = await serve(routes, { notFoundBody: true })
     try {
       for (const path of ['/missing', '/nothing', '/fails/not_found']) {
@@ -157,7 +157,7 @@ describe('An answer', () => {
     }
   })
 
-  it('comes in the order of the requests, however long each takes', async () => {
+  it('is sent in the order of the requests, however long each takes', async () => {
     const both = floor.raw(`GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n${closing('GET /api/v1/json')}`)
     await sleep(50)
     openGate()
@@ -165,9 +165,9 @@ describe('An answer', () => {
   })
 })
 
-describe('A failure', () => {
+describe('An error', () => {
   for (const [code, status] of Object.entries(codes))
-    it(`of the kind ${code} is ${status}`, async () => {
+    it(`with the code ${code} is ${status}`, async () => {
       const { status: answered, headers, text } = await get(`/fails/${code}`)
       assert.equal(answered, status)
       assert.equal(headers.get('retry-after'), status === 503 ? '1' : null)
@@ -177,7 +177,7 @@ describe('A failure', () => {
       else assert.deepEqual(JSON.parse(text), { message: 'as it was asked', url })
     })
 
-  it('of an unknown kind names a request id that the log has with its cause', async () => {
+  it('without a code answers with a request id under which the log has the cause', async () => {
     floor.told.length = 0
     const { status, text } = await get('/breaks')
     assert.equal(status, 500)
@@ -189,17 +189,17 @@ describe('A failure', () => {
     assert.match(String(err?.cause), /of the inside/)
   })
 
-  it('has the shape that its route gives it', async () => {
+  it('has the format that its route declares', async () => {
     const { status, text } = await get('/breaks/later')
     assert.equal(status, 500)
     assert.deepEqual(Object.keys(JSON.parse(text)), ['ok', 'error'])
   })
 
-  it('to say what a handler answered is a 500', async () => {
+  it('in a response that cannot be serialised is a 500', async () => {
     assert.equal((await get('/unsayable')).status, 500)
   })
 
-  it('of the log itself leaves no client waiting', async () => {
+  it('thrown by the log does not leave a client waiting', async () => {
     const mute = await serve(routes, {
       log: {
         error: () => {
@@ -217,8 +217,8 @@ describe('A failure', () => {
   })
 })
 
-describe('A client that goes away', () => {
-  it('in the midst of an answer is no error', async () => {
+describe('A client that disconnects', () => {
+  it('during a response is not logged as an error', async () => {
     floor.told.length = 0
     const socket = connect(floor.port, '127.0.0.1')
     socket.write('GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n')
@@ -232,8 +232,8 @@ describe('A client that goes away', () => {
   })
 })
 
-describe('What is in flight', () => {
-  it('is waited for, and nothing else', async () => {
+describe('idle()', () => {
+  it('waits for the requests in flight, and for nothing else', async () => {
     await floor.idle()
     const answer = get('/gate')
     await sleep(50)
@@ -248,7 +248,7 @@ describe('What is in flight', () => {
     await idle
   })
 
-  it('is what has begun when it is asked for: requests that keep coming put no end off', async () => {
+  it('does not wait for requests that begin after the call', async () => {
     let isOver = false
     const flood = Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -262,8 +262,8 @@ describe('What is in flight', () => {
   })
 })
 
-describe('What is not below the base path', () => {
-  it('is the next listener’s, and 404 where there is none', async () => {
+describe('A path outside of the base path', () => {
+  it('goes to the next listener, and is 404 without one', async () => {
     const sharing = await serve(routes, {}, (handler) => (req, res) => {
       handler(req, res, () => res.end('the next'))
     })
@@ -280,7 +280,7 @@ describe('What is not below the base path', () => {
 })
 
 describe('The log', () => {
-  it('has one line a second for clients that are refused because they ask for too much, and says how many', async () => {
+  it('has one line a second for clients refused by a limit, with their number', async () => {
     let now = 1e6
     mock.method(performance, 'now', () => now)
     try {

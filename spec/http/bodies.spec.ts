@@ -66,7 +66,7 @@ const post = async (path: string, body: string | Uint8Array, type = 'application
   return { status: answer.status, json, message: json.message ?? '' }
 }
 
-describe('A member that does not fit is named', () => {
+describe('A body member of the wrong type', () => {
   const cases: [body: string, message: RegExp][] = [
     ['', /^Name is required$/],
     ['{}', /^Name is required$/],
@@ -89,28 +89,28 @@ describe('A member that does not fit is named', () => {
     ['{"name":"x","rules":[{}]}', /^Rules\[0\]\.limit is required$/],
   ]
   for (const [body, message] of cases)
-    it(`${body || 'an empty body'}: ${message.source}`, async () => {
+    it(`is refused with its name: ${body || 'an empty body'}: ${message.source}`, async () => {
       const answer = await post('/json', body)
       assert.equal(answer.status, 422)
       assert.match(answer.message, message)
     })
 })
 
-describe('What is no JSON object is refused', () => {
+describe('A body that is not a JSON object', () => {
   for (const body of ['null', '[]', '"x"', '1', 'true', '{', '{}{}', '{"name":"x",}', "{'name':1}", 'NaN'])
-    it(body, async () => {
+    it(`is refused: ${body}`, async () => {
       const answer = await post('/json', body)
       assert.equal(answer.status, 422)
       assert.match(answer.message, /^the body /)
     })
 
-  it('bytes that are no UTF-8, in text too', async () => {
+  it('is refused when it is not UTF-8, also for routes that take text', async () => {
     const bytes = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
     assert.match((await post('/json', bytes)).message, /UTF-8/)
     assert.equal((await post('/text', Buffer.from([0xff]), 'text/plain')).status, 422)
   })
 
-  it('nesting without end, closed or not', async () => {
+  it('is refused when it is nested too deeply, whether the brackets are closed or not', async () => {
     for (const deep of ['['.repeat(900), `${'['.repeat(450)}${']'.repeat(450)}`]) {
       const { status } = await post('/json', `{"name":${deep}}`)
       assert.equal(status, 422)
@@ -119,23 +119,23 @@ describe('What is no JSON object is refused', () => {
 })
 
 describe('A body', () => {
-  it('gives what it declares and nothing else', async () => {
+  it('gives the handler the declared members and no others', async () => {
     const body = '{"name":"ü","x":1,"__proto__":{"limit":1},"constructor":2,"toString":3,"limit":null}'
     assert.deepEqual((await post('/json', body)).json, { name: 'ü' })
     assert.equal(Object.hasOwn(Object.prototype, 'limit'), false)
   })
 
-  it('takes the last of two members of one name', async () => {
+  it('uses the last of two members with the same name', async () => {
     assert.deepEqual((await post('/json', '{"name":"a","name":"b"}')).json, { name: 'b' })
   })
 
-  it('of text is given as it is', async () => {
+  it('of plain text reaches the handler unchanged', async () => {
     const text = ' {"a":\r\n1} ü 😀\t'
     assert.equal((await post('/text', text, 'text/plain; charset=utf-8')).json, text)
     assert.equal((await post('/text', text, 'application/json')).status, 415)
   })
 
-  it('that no route asked for is ignored, with its content type', async () => {
+  it('is ignored, whatever its content type, when the route declares none', async () => {
     for (const type of ['application/json', 'image/png']) {
       const body = 'x'.repeat(100_000)
       const answer = await fetch(`${floor.api}/none`, {
@@ -148,7 +148,7 @@ describe('A body', () => {
     }
   })
 
-  it('may be as long as its route says, and not a byte longer', async () => {
+  it('may be as long as the limit of its route, and not a byte longer', async () => {
     for (const [path, type, limit] of [
       ['/json', 'application/json', 1024],
       ['/text', 'text/plain', 4096],
@@ -161,7 +161,7 @@ describe('A body', () => {
     }
   })
 
-  it('may have been read already by a body parser of the host', async () => {
+  it('may have been read by a body parser of the host', async () => {
     const parsing = await serve(routes, {}, (handler) => {
       const app = express()
       app.use(express.json(), express.text())
@@ -179,9 +179,9 @@ describe('A body', () => {
   })
 })
 
-describe('A body that breaks off', () => {
+describe('A body that ends early', () => {
   for (const length of ['Content-Length: 100', 'Transfer-Encoding: chunked'])
-    it(`with its connection is no error of the server: ${length}`, async () => {
+    it(`because the connection closed is not logged as an error: ${length}`, async () => {
       floor.told.length = 0
       const socket = connect(floor.port, '127.0.0.1')
       socket.write(`POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\n${length}\r\n\r\n7\r\n{"name"`)
@@ -194,15 +194,15 @@ describe('A body that breaks off', () => {
     })
 })
 
-describe('A body that is too long', () => {
+describe('A body above the limit', () => {
   const huge = 8 * 1024 * 1024
 
-  it('is answered to clients that send it all before they read', async () => {
+  it('gets 413 also when the client reads only after it has sent everything', async () => {
     const bytes = `${closing('POST /api/v1/json', `Content-Length: ${huge}`)}${'x'.repeat(huge)}`
     assert.match(await floor.raw(bytes), /^HTTP\/1.1 413 [\s\S]*must not be larger than 1024 bytes/)
   })
 
-  it('is answered so as well where something else is wrong with the request', async () => {
+  it('gets 413 also when something else is wrong with the request', async () => {
     const headers = ['Authorization: bad', `Content-Length: ${huge}`]
     assert.match(
       await floor.raw(closing('POST /api/v1/json', ...headers) + 'x'.repeat(huge)),
@@ -210,7 +210,7 @@ describe('A body that is too long', () => {
     )
   })
 
-  it('is answered at once when its length says so, before any of it is sent', async () => {
+  it('gets 413 from its Content-Length, before any of it is sent', async () => {
     const started = performance.now()
     const status = await new Promise<string>((resolve, reject) => {
       const socket = connect(floor.port, '127.0.0.1')
@@ -225,7 +225,7 @@ describe('A body that is too long', () => {
     assert.ok(performance.now() - started < 1500)
   })
 
-  it('does not keep the connection, even of a client that never stops', async () => {
+  it('closes the connection, even when the client never stops sending', async () => {
     const chunk = `800\r\n${'x'.repeat(2048)}\r\n`
     const head = 'POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\nTransfer-Encoding: chunked\r\n\r\n'
     assert.match(await floor.raw(head + chunk), /^HTTP\/1.1 413 [\s\S]*\r\nConnection: close\r\n/)

@@ -49,7 +49,7 @@ const sent = async ({ method = 'POST', path = '/admin/1', as, type = 'applicatio
   return `${answer.status} ${text === '' ? '' : JSON.parse(text).message}`.trim()
 }
 
-describe('Checks come in one order', () => {
+describe('Checks run in a fixed order', () => {
   const tooLong = 'x'.repeat(2000)
   const cases: [why: string, Sent, expected: RegExp][] = [
     ['wrong credentials before an unknown path', { as: 'bad', path: '/nothing' }, /^401 .*wrong/],
@@ -87,12 +87,12 @@ describe('Scopes', () => {
     ['none', 403],
   ]
   for (const [scopes, status] of cases)
-    it(`"${scopes}" where read:user is needed: ${status}`, async () => {
+    it(`"${scopes}" answer ${status} on a route that needs read:user`, async () => {
       const headers = { authorization: `ann ${scopes}` }
       assert.equal((await fetch(`${floor.api}/open`, { headers })).status, status)
     })
 
-  it('do not matter to whoever sends no credentials', async () => {
+  it('are not checked for anonymous requests', async () => {
     assert.equal(await (await fetch(`${floor.api}/open`)).text(), '"nobody"')
   })
 })

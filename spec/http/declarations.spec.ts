@@ -63,13 +63,13 @@ const refused = [
   route({ ...open, responses, handle: async ({ query }) => reply(200, { id: query.id }) }),
 ]
 
-describe('A declaration', () => {
-  it('is held by the compiler to what it says: see the lines above', () => {
+describe('A route declaration', () => {
+  it('is checked by the compiler (see the lines above)', () => {
     assert.equal(taken.length, 9)
     assert.equal(refused.length, 11)
   })
 
-  it('stays the plain object that the router and the documents read', () => {
+  it('is returned unchanged, as the plain object that the router and the documents read', () => {
     assert.deepEqual(Object.keys(taken[0]!), [...Object.keys(open), 'responses', 'handle'])
   })
 })

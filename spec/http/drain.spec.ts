@@ -43,8 +43,8 @@ const talk = (bytes: string) => {
   return { socket, state }
 }
 
-describe('An answer that is given before its request is over', { concurrency: true }, () => {
-  it('leaves the connection to the next request when the rest comes soon', async () => {
+describe('A response sent before the request body was read', { concurrency: true }, () => {
+  it('keeps the connection when the rest of the body arrives soon', async () => {
     const { socket, state } = talk(`${HEAD}Content-Length: 10\r\n\r\nhello`)
     await waitFor(() => state.text !== '')
     assert.match(state.text, /^HTTP\/1\.1 401 /)
@@ -62,7 +62,7 @@ describe('An answer that is given before its request is over', { concurrency: tr
     ['is too large', 'Authorization: me\r\nContent-Length: 1000000000\r\n\r\n'],
     ['is unauthenticated and chunked', 'Transfer-Encoding: chunked\r\n\r\n400\r\n'],
   ] as const)
-    it(`waits a moment for the rest and no longer: ${what}`, async () => {
+    it(`closes the connection after a short wait for the rest: ${what}`, async () => {
       const { socket, state } = talk(HEAD + more)
       const drip = setInterval(() => state.isOpen && socket.write('x'), 50)
       await waitFor(() => state.text !== '')

@@ -62,7 +62,7 @@ const put = async (path: string, body: Uint8Array | string, headers: Record<stri
 }
 
 describe('A streamed route', () => {
-  it('gives back what it gets, unpacked', async () => {
+  it('receives a compressed body decompressed', async () => {
     const text = 'x'.repeat(999)
     assert.deepEqual(await put('/echo/a', text), { status: 200, text })
     const packed = await put('/echo/a', gzipSync(text), { 'content-encoding': 'gzip' })
@@ -71,13 +71,13 @@ describe('A streamed route', () => {
     assert.deepEqual(await put('/free/a', large), { status: 200, text: large })
   })
 
-  it('takes no more than it says, whether that is said ahead or comes out when it is unpacked', async () => {
+  it('refuses a body above its limit, whether the length is declared or found while decompressing', async () => {
     assert.equal((await put('/echo/a', 'x'.repeat(1001))).status, 413)
     const packed = await put('/echo/a', gzipSync('x'.repeat(1001)), { 'content-encoding': 'gzip' })
     assert.deepEqual(packed, { status: 413, text: 'the body must not be larger than 1000 bytes\n' })
   })
 
-  it('says what failed as long as no byte is out, and cuts the answer off after that', async () => {
+  it('answers with the error before the first byte, and cuts the response off after it', async () => {
     const failed = async (how: string) => {
       const answer = await fetch(`${base}/fails/${how}`)
       return { status: answer.status, text: await answer.text() }
@@ -90,7 +90,7 @@ describe('A streamed route', () => {
     await assert.rejects(failed('later'), /terminated/)
   })
 
-  it('leaves every other path to the host', async () => {
+  it('passes every other path to the host', async () => {
     for (const path of ['/', '/echo', '/echo/a/b', '/echo//', '/%zz'])
       assert.equal(await (await fetch(base + path)).text(), 'the host', path)
   })

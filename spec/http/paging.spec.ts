@@ -72,7 +72,7 @@ const list = async (url: string) => {
 }
 
 describe('A list', () => {
-  it('is walked through by its links, forth and back, and every item is met once', async () => {
+  it('can be followed by its links forward and back, and has every item once', async () => {
     const walks = fc.asyncProperty(
       fc.nat({ max: 130 }),
       fc.integer({ min: 1, max: 60 }),
@@ -97,7 +97,7 @@ describe('A list', () => {
     await fc.assert(walks, { numRuns: 15 })
   })
 
-  it('tells next and last but on the last page, first and prev but on the first', async () => {
+  it('links to next and last except on the last page, to first and prev except on the first', async () => {
     const rels = async (page: number) =>
       Object.keys((await list(`${floor.api}/strict/90?page=${page}`)).links)
     assert.deepEqual(await rels(1), ['next', 'last'])
@@ -106,7 +106,7 @@ describe('A list', () => {
     assert.deepEqual(Object.keys((await list(`${floor.api}/strict/30`)).links), [])
   })
 
-  it('keeps in its links what the route reads of the query, sorted, and the user whom Sudo names', async () => {
+  it('keeps in its links the query parameters that the route declares, sorted, and the Sudo user', async () => {
     const path = `${floor.api}/searched?q=a%26b&page=2&limit=7&q=%C3%BC&sudo=bob`
     const { links, exposed } = await list(path)
     assert.equal(links.next, `${floor.api}/searched?limit=7&page=3&q=a%26b&sudo=bob`)
@@ -115,7 +115,7 @@ describe('A list', () => {
     assert.equal(read.links.next, `${floor.api}/searched?page=3&private=true&uid=9`)
   })
 
-  it('leaves out of its links what the route does not read, however long it is', async () => {
+  it('leaves undeclared query parameters out of its links, however long they are', async () => {
     const long = 'x'.repeat(12_000)
     for (const query of [`x=${long}`, `limit=${long}`, `page=${'1'.repeat(2)}&${long}=1`, `uid=${long}`]) {
       const answer = await fetch(`${floor.api}/searched?${query}`)
@@ -129,7 +129,7 @@ describe('A list', () => {
 
   for (const { method, path, paging, query } of routes)
     if (paging !== undefined && query !== undefined)
-      it(`has no text in its query that may be longer than 255 characters: ${method} ${path}`, () => {
+      it(`has no query parameter that may be longer than 255 characters: ${method} ${path}`, () => {
         for (const { name, kind } of coercionOf(query).members) {
           if (kind !== 'text') continue
           const { issues } = v.safeParse(query, { [name]: 'x'.repeat(256) })
@@ -140,7 +140,7 @@ describe('A list', () => {
         }
       })
 
-  it('keeps its links whole when the path or the query holds what ends an address', async () => {
+  it('escapes the characters in its links that would end the address', async () => {
     const answer = await floor.raw(closing('GET /api/v1//named/a>;"<b/'))
     const url = 'http://x.test/api/v1//named/a%3E;%22%3Cb/?page=2'
     assert.ok(answer.includes(`\r\nLink: <${url}>; rel="next", <`), answer)
@@ -151,7 +151,7 @@ describe('A list', () => {
     )
   })
 
-  it('far past its end is empty, and leads back', async () => {
+  it('is empty past its end, and links back', async () => {
     for (const page of ['3', '9007199254740991', '9223372036854775807', '9'.repeat(400)]) {
       const { status, items, links } = await list(`${floor.api}/lenient/40?page=${page}`)
       assert.deepEqual([status, items], [200, []], page)
@@ -160,7 +160,7 @@ describe('A list', () => {
   })
 })
 
-describe('Nonsense for a page', () => {
+describe('An invalid page or limit', () => {
   const cases: [query: string, lenient: number[], strict: number[] | 422][] = [
     ['', [0, 30], [0, 30]],
     ['page=0', [0, 30], [0, 30]],

@@ -44,8 +44,8 @@ after(() => floor.stop())
 const said = async (path: string, method = 'GET'): Promise<unknown> =>
   ((await (await fetch(floor.api + path, { method })).json()) as { said?: unknown }).said
 
-describe('A value in a path', () => {
-  it('comes back as it was before its percent-encoding, whatever it holds', async () => {
+describe('A path parameter', () => {
+  it('is percent-decoded, whatever characters it has', async () => {
     const value = fc
       .string({ minLength: 1, maxLength: 40, unit: 'binary' })
       .filter((one) => one.isWellFormed())
@@ -61,17 +61,17 @@ describe('A value in a path', () => {
 
   const encodeDots = (dots: string) => dots.replaceAll('.', '%2e')
 
-  it('is decoded once, and a slash in it ends no segment', async () => {
+  it('is decoded once, and an encoded slash does not end the segment', async () => {
     assert.deepEqual(await said('/of/a%2Fb/and/%252F'), ['a/b', '%2F'])
     assert.deepEqual(await said('/of/%2525/and/a+b'), ['%25', 'a+b'])
     assert.deepEqual(await said('/of/%3F%23/and/:x'), ['?#', ':x'])
   })
 
-  it('may be one or two dots', async () => {
+  it('may be "." or ".."', async () => {
     assert.match(await floor.raw(closing('GET /api/v1/of/../and/.')), /\{"said":\["\.\.","\."\]\}$/)
   })
 
-  it('that should be a number and is none is the path of nothing', async () => {
+  it('answers 404 when it should be a number and is not', async () => {
     for (const id of ['x', '1.5', '1e3', '0x10', '%20', '+1', '99999999999999999999'])
       assert.equal((await fetch(`${floor.api}/numbers/${id}`, { method: 'DELETE' })).status, 404, id)
     assert.deepEqual(await said('/numbers/-7', 'DELETE'), ['number', '-7'])
@@ -80,40 +80,40 @@ describe('A value in a path', () => {
 })
 
 describe('A path', () => {
-  it('may hold a literal colon, which marks no value', async () => {
+  it('may have a literal colon', async () => {
     assert.equal((await fetch(`${floor.api}/of/:one/literal`)).status, 200)
     assert.equal((await fetch(`${floor.api}/of/one/literal`)).status, 404)
   })
 
-  it('that cannot be decoded is 400 for every method', async () => {
+  it('answers 400 for every method when it cannot be decoded', async () => {
     for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'PUT'])
       assert.equal((await fetch(`${floor.api}/of/%ff/and/x`, { method })).status, 400, method)
   })
 
-  it('with raw bytes beyond ASCII is 400', async () => {
+  it('answers 400 when it has bytes outside of ASCII', async () => {
     assert.match(await floor.raw(Buffer.from(closing('GET /api/v1/of/ß/and/x'))), /^HTTP\/1.1 400 /)
   })
 
-  it('may come as a whole URL, as proxies send it', async () => {
+  it('may be an absolute URL, as proxies send it', async () => {
     const whole = await floor.raw(closing('GET http://x.test/api/v1/of/a/and/b?c=http://d'))
     assert.match(whole, /\{"said":\["a","b"\]\}$/)
     assert.match(await floor.raw(closing('GET http://x.test/api/v2')), /^HTTP\/1.1 404 /)
   })
 })
 
-describe('The links of an answer', () => {
-  it('lead where the Host header says', async () => {
+describe('The links of a response', () => {
+  it('use the Host header', async () => {
     const answer = await floor.raw(closing('GET /api/v1/of/:one/literal'))
     assert.match(answer, /\["http:\/\/x\.test","http:\/\/x\.test\/api\/v1"\]/)
   })
 
-  it('lead to the address of the connection for an HTTP/1.0 client that names no host', async () => {
+  it('use the address of the connection for an HTTP/1.0 client without a Host header', async () => {
     const answer = await floor.raw('GET /api/v1/of/:one/literal HTTP/1.0\r\n\r\n')
     assert.ok(answer.includes(`["http://127.0.0.1:${floor.port}","${floor.api}"]`), answer)
   })
 
   for (const host of ['a b', 'a/b', 'a@b', 'a?b', '"a"', 'a:b', 'a:1:2', '[::1', 'ä'])
-    it(`are never made from the Host ${host}`, async () => {
+    it(`never use the invalid Host ${host}`, async () => {
       const bytes = `GET /api/v1/of/:one/literal HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
       assert.match(await floor.raw(bytes), /^HTTP\/1.1 400 /)
     })

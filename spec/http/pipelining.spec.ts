@@ -46,8 +46,8 @@ const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: x.test\r\n\r
 
 const connected = (): Socket => connect(floor.port, '127.0.0.1').on('error', () => undefined)
 
-describe('Requests that are sent ahead of their answers', () => {
-  it('are handled one after another, and answered in their order', async () => {
+describe('Pipelined requests', () => {
+  it('are handled one after another, and answered in order', async () => {
     const text = await floor.raw(get('/slow').repeat(99) + closing('GET /api/v1/slow'))
     const numbers = [...text.matchAll(/"number (\d+)"/g)].map(([, number]) => Number(number))
     assert.deepEqual(
@@ -57,13 +57,13 @@ describe('Requests that are sent ahead of their answers', () => {
     assert.equal(most, 1)
   })
 
-  it('do not keep the requests of other connections waiting', async () => {
+  it('do not delay the requests of other connections', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => floor.raw(closing('GET /api/v1/slow'))))
     assert.ok(all.every((text) => text.includes('200 OK')))
     assert.ok(most > 1)
   })
 
-  it('by a client that never reads pile up no answers', async () => {
+  it('of a client that does not read are not handled ahead of it', async () => {
     const socket = connected().pause()
     socket.write(get('/big').repeat(250))
     await waitFor(() => handled > 0)
@@ -73,7 +73,7 @@ describe('Requests that are sent ahead of their answers', () => {
     socket.destroy()
   })
 
-  it('without end are cut off', async () => {
+  it('beyond the limit close the connection', async () => {
     const socket = connected().pause()
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.resume()
@@ -82,7 +82,7 @@ describe('Requests that are sent ahead of their answers', () => {
     assert.ok(handled < 300, `${handled} were handled`)
   })
 
-  it('are not begun any more when the client has gone away', async () => {
+  it('are not started after the client has disconnected', async () => {
     const socket = connected()
     socket.write(get('/slow').repeat(50))
     await waitFor(() => handled > 2)

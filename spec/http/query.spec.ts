@@ -43,7 +43,7 @@ const ask = async (path: string) => {
   return { status: answer.status, json: (await answer.json()) as { message?: string } }
 }
 
-describe('A member of the query', () => {
+describe('A query parameter', () => {
   const cases: [query: string, read: object][] = [
     ['', {}],
     ['q=', { q: '' }],
@@ -70,7 +70,7 @@ describe('A member of the query', () => {
     ['sort=up', { sort: 'up' }],
   ]
   for (const [query, read] of cases)
-    it(`${query || 'none'} is read as ${JSON.stringify(read)}`, async () => {
+    it(`is parsed: ${query || 'no query'} as ${JSON.stringify(read)}`, async () => {
       assert.deepEqual(await ask(`/may?${query}`), { status: 200, json: read })
     })
 
@@ -84,7 +84,7 @@ describe('A member of the query', () => {
     ['/must?count=1&subject=c', /^subject: expected one of/],
   ]
   for (const [path, message] of refused)
-    it(`${path} is refused: ${message.source}`, async () => {
+    it(`is refused: ${path}: ${message.source}`, async () => {
       const { status, json } = await ask(path)
       assert.equal(status, 422)
       assert.match(json.message ?? '', message)
@@ -94,7 +94,7 @@ describe('A member of the query', () => {
 describe('An integer of any length', () => {
   const digits = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
 
-  it('is read exactly up to 2^53-1, and beyond it as a number that is beyond it too', () => {
+  it('is parsed exactly up to 2^53-1, and a larger one as a number above 2^53-1', () => {
     const coercion = coercionOf(v.object({ id: v.optional(v.number()) }))
     fc.assert(
       fc.property(digits, (integer) => {
@@ -110,7 +110,7 @@ describe('An integer of any length', () => {
     const coercion = route.params && coercionOf(route.params)
     const numbers = coercion?.members.filter(({ kind }) => kind === 'number') ?? []
     for (const { name } of numbers)
-      it(`that is beyond 2^53-1 is the ${name} of nothing: ${route.method} ${route.path}`, () => {
+      it(`above 2^53-1 matches no ${name}: ${route.method} ${route.path}`, () => {
         for (const text of ['9007199254740992', '9007199254740993', '9223372036854775807', '9'.repeat(30)]) {
           const read = () => pathParams(coercion!, { ...valid(route), [name]: text })
           assert.throws(read, (error: { code?: string }) => error.code === 'not_found')

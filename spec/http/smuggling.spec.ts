@@ -109,7 +109,7 @@ const CHUNKS: [what: string, bytes: string][] = [
   ['bare LFs after the last chunk', '5\r\nhello\r\n0\n\n'],
 ]
 
-describe('A request that may be read in two ways', () => {
+describe('A request that two parsers could read differently', () => {
   for (const [what, bytes] of [
     ...HEADERS,
     ...CHUNKS.map(([what, chunks]) => [what, CHUNKED + chunks] as const),
@@ -133,14 +133,14 @@ describe('A request that may be read in two ways', () => {
     assert.deepEqual(handled, [])
   })
 
-  it('is refused for a chunk extension without end, which hides a body of any size', async () => {
+  it('is refused for a chunk extension without an end, which would hide a body of any size', async () => {
     handled.length = 0
     const answer = await floor.raw(`${CHUNKED}5;${'a'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n${NEXT}`)
     assert.match(answer, /^HTTP\/1\.1 413 [\s\S]*connection: close/i)
     assert.deepEqual(handled, [])
   })
 
-  it('is not one that is chunked as it should be, with the next one behind it', async () => {
+  it('is not a correctly chunked request with the next one behind it', async () => {
     handled.length = 0
     const last = NEXT.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
     const answer = await floor.raw(`${CHUNKED}2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n${last}`)

@@ -52,8 +52,8 @@ const until = async (holds: () => boolean): Promise<void> => {
   }
 }
 
-describe('An answer that is sent as it is made', () => {
-  it('comes whole, as lines of JSON that nobody keeps', async () => {
+describe('A streamed response', () => {
+  it('is complete, as lines of JSON that are not cached', async () => {
     produce = times(100)
     const answer = await fetch(`${floor.api}/lines`)
     assert.equal(answer.status, 200)
@@ -69,7 +69,7 @@ describe('An answer that is sent as it is made', () => {
     assert.deepEqual([answer.status, await answer.text()], [200, ''])
   })
 
-  it('is not made for HEAD', async () => {
+  it('is not generated for HEAD', async () => {
     produce = () => Promise.reject(new Error('it was made'))
     const text = await floor.raw(closing('HEAD /api/v1/lines'))
     assert.match(text, /^HTTP\/1\.1 200 OK\r\n/)
@@ -77,7 +77,7 @@ describe('An answer that is sent as it is made', () => {
     assert.deepEqual(floor.told, [])
   })
 
-  it('is made no faster than it is read', async () => {
+  it('is generated no faster than the client reads', async () => {
     let made = 0
     produce = async (write) => {
       for (; made < 2000; made++) await write(LINE)
@@ -93,7 +93,7 @@ describe('An answer that is sent as it is made', () => {
     assert.equal(read, 2000 * LINE.length)
   })
 
-  it('is given up when the client goes away', async () => {
+  it('stops when the client disconnects', async () => {
     let outcome = ''
     produce = async (write) => {
       try {
@@ -111,7 +111,7 @@ describe('An answer that is sent as it is made', () => {
     assert.deepEqual(floor.told, [])
   })
 
-  it('may take longer to make than a connection may be idle', async () => {
+  it('may take longer than the idle timeout of a connection', async () => {
     produce = async (write) => {
       for (let n = 0; n < 3; n++) {
         await setTimeout(2 * IDLE)
@@ -123,7 +123,7 @@ describe('An answer that is sent as it is made', () => {
     assert.equal((await answer.arrayBuffer()).byteLength, 3 * LINE.length)
   })
 
-  it('is given up when nobody reads it for as long', async () => {
+  it('stops when the client does not read for the idle timeout', async () => {
     let outcome = ''
     produce = async (write) => {
       try {
@@ -140,7 +140,7 @@ describe('An answer that is sent as it is made', () => {
     await impatient.idle()
   })
 
-  it('that fails before its first byte is a 500', async () => {
+  it('answers 500 when it fails before its first byte', async () => {
     produce = () => Promise.reject(new Error('sector 7'))
     const answer = await fetch(`${floor.api}/lines`)
     assert.equal(answer.status, 500)
@@ -148,7 +148,7 @@ describe('An answer that is sent as it is made', () => {
     assert.equal(floor.told.length, 1)
   })
 
-  it('that fails later breaks off, and the log has why', async () => {
+  it('is cut off when it fails later, and the log has the reason', async () => {
     produce = async (write) => {
       await write(LINE)
       throw new Error('sector 7')

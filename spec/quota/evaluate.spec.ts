@@ -45,7 +45,7 @@ describe('Each subject', () => {
     assert.deepEqual(USED.map(([subject]) => subject).sort(), [...subjects].sort())
   })
   for (const [subject, bytes] of USED)
-    it(`${subject} counts what it says`, () => {
+    it(`${subject} counts its categories`, () => {
       assert.equal(usedBy(subject, usage), bytes)
     })
 })
@@ -69,7 +69,7 @@ describe('A rule', () => {
     ] as const)
       assert.equal(isWithin([group(rule(limit, 'size:all'))], 'size:all', noUsage), within, String(limit))
   })
-  it('covers what it lists and every subject under that, and nothing above', () => {
+  it('covers the listed subjects and every subject below them, and no subject above', () => {
     const nothing = (subject: Subject) =>
       subjects.filter((asked) => !isWithin([group(rule(0, subject))], asked, usage))
     assert.deepEqual(nothing('size:git:all').sort(), [
@@ -98,7 +98,7 @@ describe('Groups', () => {
     assert.equal(isWithin([group(stands, fails)], 'size:assets:all', usage), true)
     assert.equal(isWithin([group()], 'size:all', usage), true)
   })
-  it('are a list that stands when ANY of them stands, and an empty one limits nothing', () => {
+  it('allow an owner when any one of them does, and an empty list is no limit', () => {
     assert.equal(isWithin([group(fails), group(stands)], 'size:git:lfs', usage), true)
     assert.equal(isWithin([group(fails), group(fails)], 'size:git:lfs', usage), false)
     assert.equal(isWithin([], 'size:all', usage), true)
@@ -149,7 +149,7 @@ describe('Laws of the evaluation', () => {
       }),
     )
   })
-  it('a subject uses what the subjects under it use together', () => {
+  it('the usage of a subject is the sum of the subjects below it', () => {
     fc.assert(
       fc.property(anyUsage, subject, (used, asked) => {
         const leaves = subjects.filter(
@@ -163,7 +163,7 @@ describe('Laws of the evaluation', () => {
       }),
     )
   })
-  it('an explanation says the same, and its limit is one that binds', () => {
+  it('an explanation has the same result, with a limit that binds', () => {
     fc.assert(
       fc.property(anyGroups, subject, anyUsage, (groups, asked, used) => {
         const { over, groups: explained, limit, left } = explain(groups, asked, used)

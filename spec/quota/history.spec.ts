@@ -64,7 +64,7 @@ describe('What an owner used', () => {
     return found.map(({ date, all }) => [Date.parse(date) / DAY, all])
   }
 
-  it('is kept for each day on which that changed, as it was at its end, to the byte', async () => {
+  it('is kept to the byte for each day on which usage changed, as of the end of the day', async () => {
     const first = today()
     await use(10)
     await use(2 ** 50 + 1)
@@ -101,9 +101,9 @@ describe('What an owner used', () => {
     assert.deepEqual([await keys(4), await keys(5)], [usual + 1, usual])
   })
 
-  it('is nothing where nothing was ever used', async () => assert.deepEqual(await series(), []))
+  it('is empty for an owner without usage', async () => assert.deepEqual(await series(), []))
 
-  it(`goes back ${HISTORY_DAYS} days and no further, however often it changes`, async () => {
+  it(`has the last ${HISTORY_DAYS} days at most`, async () => {
     const before = await count()
     for (let days = 0; days < HISTORY_DAYS + 20; days++) {
       await use(days + 1)
@@ -116,7 +116,7 @@ describe('What an owner used', () => {
     assert.equal((await series()).length, 1)
   })
 
-  it('never goes back in time with a clock that does', async () => {
+  it('stays in order when the clock is set back', async () => {
     const first = today()
     await use(1)
     mock.timers.setTime(Date.now() - 3 * DAY)

@@ -224,7 +224,7 @@ const TRIPLE = '27021597764222973'
 const [EXACT_WORDS, LEFT] = ['27,021,597,764,222,973 bytes', '-27021597764222873']
 
 describe('Over HTTP, usage beyond 2^53-1', () => {
-  it('is sent as JSON integers, in lists of who is over in its order, and on the pages to the byte', async (t) => {
+  it('is sent as JSON integers, ordered exactly in lists of owners over quota, and shown to the byte on pages', async (t) => {
     const allot = await startPages()
     t.after(() => allot.stop())
     const carl = await large(allot, 'carl', 3)
@@ -250,7 +250,7 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
     assert.ok((await page.get('/')).text.includes(EXACT_WORDS))
   })
 
-  it('is told to listeners that cross a limit, and left again by deletions', async (t) => {
+  it('crosses a limit for listeners of quota events, and falls below it again by deletions', async (t) => {
     const allot = await start({ repositories: false, quota: { defaultTotal: LARGEST } })
     t.after(() => allot.stop())
     const heard: string[] = []

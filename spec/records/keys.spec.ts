@@ -104,7 +104,7 @@ const beginsWith = (one: KeyTuple, prefix: KeyTuple): boolean =>
   one.length > prefix.length && prefix.every((member, index) => one[index] === member)
 
 describe('The key of a tuple', () => {
-  it('decodes to the tuple, whatever its strings hold', () => {
+  it('decodes to the tuple, for strings with any characters', () => {
     fc.assert(
       fc.property(tuple, (given) => assert.deepEqual(decodeKey(encodeKey(given)), given)),
       { numRuns: 500 },
@@ -168,7 +168,7 @@ describe('The key of a tuple', () => {
     assert.throws(() => encodeKey(Array.from({ length: 2000 }, () => 1)), { code: 'invalid' })
   })
 
-  it('is looked up as it is written; one that is too long is found nowhere, and has nothing below it', () => {
+  it('is looked up by its exact value; a key that is too long is never found', () => {
     fc.assert(fc.property(tuple, (given) => assert.deepEqual(lookupKey(given), encodeKey(given))))
     const long = ['x'.repeat(MAX_KEY_BYTES + 1)]
     assert.deepEqual(lookupKey(long), Uint8Array.of(0xff))

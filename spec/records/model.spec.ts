@@ -167,7 +167,7 @@ const compare = async (allot: OpenAllot, ids: Map<string, number>, model: Model)
   }
 }
 
-describe('Whatever is done in whatever order', () => {
+describe('Any sequence of operations', () => {
   it('usage, lists, totals and stars agree with a plain model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

@@ -101,15 +101,15 @@ const end = async (all: Filled, ...more: Account[]): Promise<void> => {
   await fixture.close()
 }
 
-describe('What a repository holds', () => {
-  it('is counted, and agrees with the records', async () => {
+describe('The content of a repository', () => {
+  it('is counted, in agreement with the records', async () => {
     const all = await filled()
     assert.deepEqual(await used(all), [60, 10, 14])
     assert.deepEqual((await verify(all.driver)).named, [])
     await end(all)
   })
 
-  it('goes with it: from sight and from its usage at once, and then step by step', async () => {
+  it('is deleted with it: from reads and usage immediately, and from the store in steps', async () => {
     const all = await filled()
     const { repositories } = all.fixture.hosting
     const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
@@ -124,14 +124,14 @@ describe('What a repository holds', () => {
     await end(all)
   })
 
-  it('goes with its owner', async () => {
+  it('is deleted with its owner', async () => {
     const all = await filled()
     await all.fixture.hosting.accounts.remove(all.ann.id, { purge: true })
     assert.deepEqual((await verify(all.driver)).named, [])
     await end(all)
   })
 
-  it('stays with it when it changes hands', async () => {
+  it('stays with it when it is transferred', async () => {
     const all = await filled()
     const { repositories, accounts } = all.fixture.hosting
     const ben = await accounts.createUser({ name: 'ben' })
@@ -145,7 +145,7 @@ describe('What a repository holds', () => {
 })
 
 describe('An issue with more comments than one write may remove', () => {
-  it('is gone at once, and all of it when that is answered', async () => {
+  it('is deleted completely when the request is answered', async () => {
     const all = await filled()
     await all.fixture.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
     assert.deepEqual(await used(all), [30, 10, 8])
@@ -155,7 +155,7 @@ describe('An issue with more comments than one write may remove', () => {
     await end(all)
   })
 
-  it('whose deletion was cut off is gone all the same, and the rest of it is removed after the next start', async () => {
+  it('stays deleted after a kill, and the rest of its comments is removed after the next start', async () => {
     const all = await filled()
     let writes = 0
     const killed: StorageDriver = {

@@ -71,7 +71,7 @@ const waiting = async (times: number): Promise<number> => {
 }
 
 describe(`A repository with ${MANY} ledger entries`, () => {
-  it('is given to another owner in the time that a small one takes, with all of them at once', async () => {
+  it('is transferred in the time that a small repository takes, with all entries in one step', async () => {
     const give = (name: string) => () =>
       server.as(server.root, 'POST', `/repos/ann/${name}/transfer`, { new_owner: 'ben' })
     const small = await timed(give('small'))
@@ -81,7 +81,7 @@ describe(`A repository with ${MANY} ledger entries`, () => {
     assert.ok(large < 8 * small + 500, `${large} ms, and with ${FEW} entries ${small} ms`)
   })
 
-  it('is deleted at once, and nobody else is held up while the rest of it is swept', async () => {
+  it('is deleted immediately, and other requests are not delayed while its entries are removed', async () => {
     const rest = await waiting(60)
     const small = await timed(() => server.as(ben, 'DELETE', '/repos/ben/small'))
     const large = await timed(() => server.as(ben, 'DELETE', '/repos/ben/large'))
@@ -91,7 +91,7 @@ describe(`A repository with ${MANY} ledger entries`, () => {
     assert.ok(swept < 6 * rest + 50, `${swept} ms while it is swept, and ${rest} ms before`)
   })
 
-  it('leaves its names free, and nothing to whoever takes them', async () => {
+  it('leaves its names free, and no data to new owners of these names', async () => {
     const again = await server.as(ben, 'POST', '/user/repos', { name: 'large' })
     assert.equal(again.status, 201)
     assert.deepEqual(await listed(ben!), [0, 0])
@@ -107,7 +107,7 @@ describe(`A repository with ${MANY} ledger entries`, () => {
     assert.deepEqual(await listed(ben!), [2, 14])
   })
 
-  it('and what is counted agrees with the records all the while', async () => {
+  it('has counters that agree with the records all the time', async () => {
     assert.deepEqual((await server.allot.verify()).named, [])
   })
 })

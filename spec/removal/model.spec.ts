@@ -54,8 +54,8 @@ const run = async (steps: readonly Step[]): Promise<void> => {
   await fixture.close()
 }
 
-describe('While what is deleted, moved or hidden is still being swept', () => {
-  it('every answer is what it will be afterwards, and nothing is left in the end', async () => {
+describe('While jobs of deletions, transfers and visibility changes are pending', () => {
+  it('every read returns what it will return afterwards, and no record is left in the end', async () => {
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 50 }), run), {
       numRuns: 20,
       includeErrorInReport: true,

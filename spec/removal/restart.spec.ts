@@ -58,9 +58,9 @@ const pendingJobs = ({ store }: RemovalFixture): Promise<number> =>
     return count
   })
 
-describe('A process that is killed while it sweeps', () => {
+describe('A process that is killed while it runs jobs', () => {
   for (const after of [0, 100])
-    it(`leaves what the next one goes on with, ${after} ms after the last answer`, async () => {
+    it(`leaves jobs that the next process finishes: killed ${after} ms after the last response`, async () => {
       const { folder, remove } = await temporaryFolder()
       try {
         const model = emptyModel()

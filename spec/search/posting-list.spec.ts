@@ -64,8 +64,8 @@ const made = async (): Promise<Store> => {
   return store
 }
 
-describe('A list that is kept in packs', () => {
-  it('has, counts and finds what a plain list does, whatever came, went and was packed before', async () => {
+describe('A posting list in blocks', () => {
+  it('has, counts and finds the same entries as a plain list, after any additions, removals and compactions', async () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 })
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 30 }),
@@ -81,7 +81,7 @@ describe('A list that is kept in packs', () => {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  it('is whole again after a repair, whatever of its packs was lost or changed', async () => {
+  it('is complete again after a repair, whichever of its blocks were lost or changed', async () => {
     const whole = await made()
     assert.deepEqual(await faultsOf(whole.driver), [])
     const raw = await exactly(whole.driver)
@@ -119,7 +119,7 @@ describe('A list that is kept in packs', () => {
     }
   })
 
-  it('is left as it is while a change is not worth a pack', async () => {
+  it('is not compacted while too little of it changed', async () => {
     const store = await opened()
     await store.write((tx) => repositories.save(tx, repository(1, 'alone', 0)))
     await packAll(store)
@@ -131,7 +131,7 @@ describe('A list that is kept in packs', () => {
 })
 
 describe('A compaction with the limits of a server', () => {
-  it('packs the long lists, and no others, and finds what it found', async () => {
+  it('compacts the long lists and no others, and search results stay the same', async () => {
     const store = await opened()
     const known = Array.from({ length: 400 }, (_, at) =>
       repository(at + 1, at < 300 ? `long-${at}` : `short-${at}`, 0),

@@ -24,8 +24,8 @@ const asked = () => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('Files in which much was deleted', () => {
-  it('are written anew once no more is deleted there, and no others', async () => {
+describe('Ranges in which much was deleted', () => {
+  it('are compacted when deletions there have ended, and no other ranges are', async () => {
     const { compaction, ranges } = asked()
     for (let batch = 0; batch < 30; batch++) compaction.noteChanges(deletions('many', 1000))
     compaction.noteChanges(deletions('rare', 100))
@@ -36,7 +36,7 @@ describe('Files in which much was deleted', () => {
     assert.deepEqual(ranges, ['many'])
   })
 
-  it('are written one after the other, and those that wait are left when the store closes', async () => {
+  it('are compacted one after another, and the waiting ones are dropped when the store closes', async () => {
     const { compaction, ranges, finish } = asked()
     for (const place of ['some', 'more']) compaction.noteChanges(deletions(place, 20_000))
     compaction.noteChanges([])

@@ -35,7 +35,7 @@ const results = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
   )
 
 for (const { says, reason, code } of failures)
-  test(`when a batch fails with "${says}" the store takes no more writes (${reason})`, async (t) => {
+  test(`the store refuses writes after a batch failed with "${says}" (${reason})`, async (t) => {
     const { observed, reached, release } = await failWith(t, says)
     const { driver, batches } = observed
     const inBatch = [save(driver, { key: 'new' }), save(driver, { other: 'new' })]
@@ -63,12 +63,12 @@ const failed = async (t: TestContext): Promise<StorageDriver> => {
   return observed.driver
 }
 
-test('after a failed batch reads go on and show what was durable before', async (t) => {
+test('reads go on after a failed batch, and return what was durable before it', async (t) => {
   const driver = await failed(t)
   assert.equal(await load(driver, 'key'), 'old')
 })
 
-test('a write whose work was under way when the batch failed is refused too', async (t) => {
+test('a write that was running when the batch failed is refused too', async (t) => {
   const { observed, reached, release } = await failWith(t, 'IO error: Input/output error')
   const first = save(observed.driver, { key: 'new' })
   await reached
@@ -81,7 +81,7 @@ test('a write whose work was under way when the batch failed is refused too', as
   await assert.rejects(second, because('failed'))
 })
 
-test('a store that failed is closed and opened again before it takes writes', async (t) => {
+test('a store that failed takes writes again after it was closed and opened', async (t) => {
   const driver = await failed(t)
   await driver.close()
   await driver.open()

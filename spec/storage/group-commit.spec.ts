@@ -25,7 +25,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
   return settled
 }
 
-test('writes that wait at the same time share synced batches', async (t) => {
+test('concurrent writes share synced batches', async (t) => {
   const observed = await openObserved(t)
   await Promise.all(Array.from({ length: 200 }, (_, at) => save(observed.driver, { [`k${at}`]: 'value' })))
   assert.ok(observed.batches.length <= 20, `${observed.batches.length} batches for 200 writes`)
@@ -36,13 +36,13 @@ test('writes that wait at the same time share synced batches', async (t) => {
   assert.ok(observed.batches.every(({ sync }) => sync))
 })
 
-test('writes that come one after another have a synced batch each', async (t) => {
+test('sequential writes have a synced batch each', async (t) => {
   const { driver, batches } = await openObserved(t)
   for (let at = 0; at < 10; at++) await save(driver, { [`k${at}`]: 'value' })
   assert.deepEqual(batches, Array(10).fill({ operations: 1, sync: true }))
 })
 
-test('no two batches are under way at once', async (t) => {
+test('only one batch is written at a time', async (t) => {
   const observed = await openObserved(t)
   const writeOn = async (name: number) => {
     for (let at = 0; at < 20; at++) await save(observed.driver, { [`${name}/${at}`]: 'value' })
@@ -51,14 +51,14 @@ test('no two batches are under way at once', async (t) => {
   assert.equal(observed.atOnce, 1)
 })
 
-test('of writes to the same key the one that was asked for last wins, within one batch', async (t) => {
+test('the last of several writes to the same key wins, within one batch', async (t) => {
   const { driver, batches } = await openObserved(t)
   await Promise.all(Array.from({ length: 20 }, (_, at) => save(driver, { key: `${at}` })))
   assert.equal(await load(driver, 'key'), '19')
   assert.ok(batches.every(({ operations }) => operations === 1))
 })
 
-test('a later write sees what is on its way to the disk, and a reader does not', async (t) => {
+test('a later write sees changes that are not durable yet, and a reader does not', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
   const { reached, release } = holdNext(observed)
@@ -76,7 +76,7 @@ test('a later write sees what is on its way to the disk, and a reader does not',
   assert.equal(observed.batches.length, 2)
 })
 
-test('a range shows the newest of what is stored, under way, waiting and the write’s own', async (t) => {
+test('a range has the newest of stored, written, waiting and own changes', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
   await save(driver, { k0: 'stored', k1: 'stored', k2: 'stored', k3: 'stored' })
@@ -94,7 +94,7 @@ test('a range shows the newest of what is stored, under way, waiting and the wri
   await Promise.all([underWay, waiting])
 })
 
-test('a write that ends between two turns does not send a second batch beside the first', async (t) => {
+test('a write that ends between two turns of the event loop does not start a second batch', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
   let turn!: Promise<unknown>
@@ -116,7 +116,7 @@ test('a write that ends between two turns does not send a second batch beside th
   assert.equal(observed.atOnce, 1)
 })
 
-test('a write that only reads makes no batch, but waits until what it saw is durable', async (t) => {
+test('a write without changes makes no batch, but waits until what it read is durable', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
   const look = () => driver.write(async (tx) => text(await tx.get(bytes('key'))))
@@ -132,7 +132,7 @@ test('a write that only reads makes no batch, but waits until what it saw is dur
   assert.equal(observed.batches.length, 1)
 })
 
-test('a write that fails over what is on its way to the disk says so only once that is there', async (t) => {
+test('a write that fails because of changes that are not durable yet rejects after they are durable', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
   const { reached, release } = holdNext(observed)

@@ -27,8 +27,8 @@ const paged = (lengths: readonly number[], failsAt: number) => {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
 
-describe('Pages that are read one by one', () => {
-  it('give every item in order, what fails is told when its turn comes, and they are closed whatever happens', async () => {
+describe('The prefetching iterator', () => {
+  it('gives every item in order, throws an error at its place, and is always closed', async () => {
     const lengths = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 })
     const property = fc.asyncProperty(
       lengths,
@@ -55,7 +55,7 @@ describe('Pages that are read one by one', () => {
     await fc.assert(property, { numRuns: 200 })
   })
 
-  it('are fetched ahead for who reads on, and not for who leaves early', async () => {
+  it('fetches ahead for a consumer that reads on, and not for one that stops early', async () => {
     const { items, asked } = paged([2, 2, 2, 2], Number.POSITIVE_INFINITY)
     const reader = items[Symbol.asyncIterator]()
     for (const expected of [1, 1, 3, 3, 4, 4]) {

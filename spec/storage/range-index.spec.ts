@@ -14,8 +14,8 @@ const range = fc
   .map(([one, other]) => (one < other ? { start: one, end: other } : { start: other, end: one }))
 const step = fc.record({ isAdded: fc.boolean(), range, name: fc.constantFrom('x', 'y', 'z') })
 
-describe('An index of ranges', () => {
-  it('finds by a key what a look at every range finds, whatever was added and removed', () => {
+describe('The range index', () => {
+  it('finds the same ranges for a key as a scan of all ranges, after any additions and removals', () => {
     const property = fc.property(fc.array(step), fc.array(key), (steps, keys) => {
       const index = new RangeIndex()
       const model = new Map<string, { start: string; end: string; name: string }>()

@@ -31,7 +31,7 @@ const endings: { how: string; work: (tx: ReadTransaction) => Promise<unknown> }[
 
 for (const kind of ['read', 'write'] as const)
   for (const { how, work } of endings)
-    test(`after a ${kind} that ${how} no snapshot and no iterator is held`, async (t) => {
+    test(`no snapshot and no iterator stays open after a ${kind} that ${how}`, async (t) => {
       const { driver, held } = await openObserved(t)
       await save(driver, { k1: 'value', k2: 'value', k3: 'value' })
       let most = 0
