@@ -1,14 +1,13 @@
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { KeyReader, OpenPgpKey } from '../keys/reader.ts'
-import type { Collection } from '../records/collection.ts'
+import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { canSee, existingAccount } from './access.ts'
 import { clientOfAccount } from './client-address.ts'
 import { checkTexts } from './names.ts'
 import { pageOfOne } from './search-page.ts'
-import type { Page, Slice } from './visible-page.ts'
 
 /**
  * Public keys of accounts, SSH or GPG. Invariants: an account has a key once, and the answer to adding a key reveals

@@ -1,9 +1,8 @@
-import type { Collection, IndexEntry } from '../records/collection.ts'
+import type { Collection, IndexEntry, Page, Slice } from '../records/collection.ts'
 import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Store } from '../records/store.ts'
 import type { SearchResult } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Page, Slice } from './visible-page.ts'
 
 /** A page, with callbacks that store the totals which the search counted. */
 interface SearchPage<R> {

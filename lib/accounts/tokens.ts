@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { checkName } from '../quota/rules.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { type Token, tokens } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { existingAccount } from './access.ts'
-import type { Page, Slice } from './visible-page.ts'
 
 /** Scopes as Forgejo names them; `write:x` implies `read:x`. */
 export const SCOPES = [

@@ -1,20 +1,9 @@
-import type { Collection, IndexEntry } from '../records/collection.ts'
+import type { Collection, IndexEntry, Page, Slice } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Audience } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { openAudiences, type Viewer } from './access.ts'
-
-export interface Slice {
-  offset: number
-  limit: number
-}
-
-export interface Page<T> {
-  items: T[]
-  /** "Totals are what the viewer can list." */
-  total: number
-}
 
 interface VisiblePageQuery<R, O extends string> {
   relation: Collection<R, string, O, string>

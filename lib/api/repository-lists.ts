@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Viewer } from '../accounts/access.ts'
-import type { Slice } from '../accounts/visible-page.ts'
 import { NotFound, ValidationError } from '../http/index.ts'
+import type { Slice } from '../records/collection.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import { cachedRepositories, Repository } from './repository-presenter.ts'
 import { type Recipient, reply, route } from './route.ts'

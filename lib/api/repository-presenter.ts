@@ -1,12 +1,12 @@
 /** The wire format of repositories, how a record is presented in it, and replies with repositories. */
 import * as v from 'valibot'
-import type { Page } from '../accounts/visible-page.ts'
 import type { CacheInput } from '../caches.ts'
 import { noContent, type RepositoryDetails, repositoryDetails } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
 import { SerializedJson } from '../http/index.ts'
 import { add, type Sum } from '../integers.ts'
 import { cachedRead } from '../records/cached-read.ts'
+import type { Page } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { timestamp } from './fields.ts'

@@ -1,12 +1,12 @@
 import type { Viewer } from '../accounts/access.ts'
 import type { Identity } from '../accounts/identity.ts'
-import type { Page } from '../accounts/visible-page.ts'
 import { AllotError } from '../errors.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Hosting } from '../hosting.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import type { Page } from '../records/collection.ts'
 import type { Store } from '../records/store.ts'
 import type { Push } from '../repositories/push-journal.ts'
 

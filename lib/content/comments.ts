@@ -1,7 +1,7 @@
 import { existingAccount, readableRepository, type Viewer } from '../accounts/access.ts'
 import { checkTexts } from '../accounts/names.ts'
-import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { type Comment, comments, type Issue, issues } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { membershipOf, type Viewer, visibleAccount } from '../accounts/access.ts'
-import type { Page, Slice } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,

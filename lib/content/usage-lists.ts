@@ -1,8 +1,8 @@
 import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
-import type { Page, Slice } from '../accounts/visible-page.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
 import { cachedRead } from '../records/cached-read.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import {
   type Attachment,
   attachments,

@@ -32,6 +32,19 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   search?: readonly MaintainedIndex<R>[]
 }
 
+/** Which part of a listing to return. */
+export interface Slice {
+  offset: number
+  limit: number
+}
+
+/** A part of a listing. */
+export interface Page<T> {
+  items: T[]
+  /** How many items the whole listing has, of those that the viewer may see. */
+  total: number
+}
+
 /** Records of one kind, with their indexes and counters. */
 export interface Collection<
   R,
@@ -49,6 +62,12 @@ export interface Collection<
   /** The entry of a loaded record in a listing whose prefix has `depth` parts. */
   entryOf(index: O, depth: number, record: R): IndexEntry
   load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
+  /**
+   * One page of a listing, and the total of the listing. The total comes from the counter with the name of the index, or
+   * from another one with the same keys.
+   */
+  page(tx: ReadTransaction, index: O & C, listing: Listing & Slice): Promise<Page<R>>
+  page(tx: ReadTransaction, index: O, listing: Listing & Slice, counter: C): Promise<Page<R>>
   /** All records whose ids begin with `prefix`. */
   all(tx: ReadTransaction, prefix?: KeyTuple): AsyncIterable<R>
   /** All records as the stored JSON, to pass on without parsing. */
@@ -105,7 +124,7 @@ const lookups = <R, U extends string, O extends string, C extends string>({
 
 type Listings<R, O extends string> = Pick<
   Collection<R, string, O, string>,
-  'list' | 'entries' | 'entryOf' | 'load'
+  'list' | 'entries' | 'entryOf' | 'load' | 'page'
 >
 
 const listings = <R, U extends string, O extends string, C extends string>({
@@ -117,14 +136,19 @@ const listings = <R, U extends string, O extends string, C extends string>({
     const values = await tx.getMany(entries.map((entry) => entry.recordKey))
     return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
   }
+  const list = async (tx: ReadTransaction, index: O, listing: Listing) => {
+    const entries: IndexEntry[] = []
+    for await (const entry of indexEntries(tx, name, index, listing)) entries.push(entry)
+    return load(tx, entries)
+  }
   return {
     entries: (tx, index, listing) => indexEntries(tx, name, index, listing),
     load,
-    async list(tx, index, listing) {
-      const entries: IndexEntry[] = []
-      for await (const entry of indexEntries(tx, name, index, listing)) entries.push(entry)
-      return load(tx, entries)
-    },
+    list,
+    page: async (tx: ReadTransaction, index: O, listing: Listing & Slice, counter: string = index) => ({
+      items: await list(tx, index, listing),
+      total: await readCounter(tx, counterName(name, counter), listing.prefix),
+    }),
     entryOf(index, depth, record) {
       const key = ordered![index](record) ?? []
       const { start } = rangeBelow([name, 'o', index, ...key.slice(0, depth)])

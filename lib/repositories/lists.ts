@@ -7,9 +7,8 @@ import {
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
-import type { Page, Slice } from '../accounts/visible-page.ts'
 import { cachedRead } from '../records/cached-read.ts'
-import type { IndexEntry } from '../records/collection.ts'
+import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import {

@@ -12,8 +12,9 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
-import { type Page, type Slice, visiblePage } from '../accounts/visible-page.ts'
+import { visiblePage } from '../accounts/visible-page.ts'
 import { now } from '../clock.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,

@@ -16,11 +16,10 @@ import {
   type SearchListing,
   without,
 } from '../accounts/search-page.ts'
-import type { Page, Slice } from '../accounts/visible-page.ts'
 import { maxEntries, namedCache } from '../caches.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
-import type { IndexEntry } from '../records/collection.ts'
+import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { recordKey } from '../records/keys.ts'

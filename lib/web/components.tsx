@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
-import type { Slice } from '../accounts/visible-page.ts'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import type { Subject } from '../quota/subjects.ts'
+import type { Slice } from '../records/collection.ts'
 import type { PageContext } from './route.ts'
 
 /** A form that changes something: sends the CSRF token along. */

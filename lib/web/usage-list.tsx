@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Viewer } from '../accounts/access.ts'
-import type { Slice } from '../accounts/visible-page.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/used-lists.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
+import type { Slice } from '../records/collection.ts'
 import type { Account, Repository } from '../records/schema/index.ts'
 import { formatCount, Pages, pageNumber, SizeCell, sliceOf, Table } from './components.tsx'
 import { accessibleOwner } from './owner-access.ts'

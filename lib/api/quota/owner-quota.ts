@@ -1,12 +1,12 @@
 /** Usage and limits of one owner: of the signed-in user, and of an organization for its owners. */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/identity.ts'
-import type { Page, Slice } from '../../accounts/visible-page.ts'
 import type { UsedEntry } from '../../content/usage-lists.ts'
 import { AllotError } from '../../errors.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
+import type { Page, Slice } from '../../records/collection.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentExplanation, presentStatus, QuotaExplanationInfo, QuotaInfo } from './schema.ts'
 import { type RequestSubject, SubjectQuery, subjectIn } from './subject.ts'

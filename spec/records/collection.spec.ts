@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as v from 'valibot'
+import { memory } from '../../drivers/memory/index.ts'
+import { collection } from '../../lib/records/collection.ts'
+
+const Book = v.object({ id: v.number(), author: v.string(), year: v.number() })
+
+const books = collection({
+  name: 'book',
+  schema: Book,
+  id: (book) => [book.id],
+  ordered: { author: (book) => [book.author], year: (book) => [book.author, book.year] },
+  counted: { author: (book) => [book.author] },
+})
+
+const written = async () => {
+  const driver = memory()
+  await driver.open()
+  await driver.write(async (tx) => {
+    for (const [id, author, year] of [
+      [1, 'ann', 2003],
+      [2, 'ben', 2001],
+      [3, 'ann', 2001],
+      [4, 'ann', 2002],
+    ] as const)
+      await books.save(tx, { id, author, year })
+  })
+  return driver
+}
+
+describe('A page of a collection', () => {
+  it('has the items of the slice in the order of the index, and the total of the whole listing', async () => {
+    const driver = await written()
+    const page = await driver.read((tx) => books.page(tx, 'author', { prefix: ['ann'], offset: 1, limit: 1 }))
+    assert.deepEqual(page, { items: [{ id: 3, author: 'ann', year: 2001 }], total: 3 })
+  })
+
+  it('takes the total from another counter when the index has none of its name', async () => {
+    const driver = await written()
+    const latest = { prefix: ['ann'], reverse: true, offset: 0, limit: 2 }
+    const page = await driver.read((tx) => books.page(tx, 'year', latest, 'author'))
+    assert.deepEqual(
+      page.items.map(({ year }) => year),
+      [2003, 2002],
+    )
+    assert.equal(page.total, 3)
+    // @ts-expect-error The index has no counter, so the caller must name one.
+    await driver.read((tx) => books.page(tx, 'year', latest))
+  })
+})
