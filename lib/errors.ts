@@ -1,3 +1,5 @@
+import type * as v from 'valibot'
+
 /**
  * Kinds of errors, independent of HTTP. All layers throw {@link AllotError} with one of these codes; `lib/http/failure.ts` maps
  * codes to HTTP statuses, and nothing else does.
@@ -46,4 +48,20 @@ export const withLineNumber = async <T>(line: number, body: () => T | Promise<T>
     if (!(error instanceof AllotError) || SERVER_FAULTS.includes(error.code)) throw error
     throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
   }
+}
+
+/** Path of the member that an issue is about, such as `limits.all[0]`; empty for the whole value. */
+export const issuePath = (issue: v.BaseIssue<unknown>): string =>
+  (issue.path ?? []).reduce((path, { key }) => {
+    if (typeof key === 'number') return `${path}[${key}]`
+    return path === '' ? String(key) : `${path}.${key}`
+  }, '')
+
+/**
+ * Message of a validation error, such as `limits.all[0]: Invalid type: Expected number but received "1"`. The
+ * messages of `lib/http/validate.ts` and `lib/options.ts` say more about what was expected.
+ */
+export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
+  const path = issuePath(issue)
+  return path === '' ? issue.message : `${path}: ${issue.message}`
 }

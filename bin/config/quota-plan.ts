@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { recordOf } from '../../lib/http/json.ts'
-import { Size } from '../../lib/option-types.ts'
+import { recordOf } from '../../lib/http/validate.ts'
+import { Size } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { checkFile, readToml } from './config.ts'
 

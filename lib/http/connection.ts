@@ -1,5 +1,9 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { AllotError } from '../errors.ts'
+
+/** What concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
 
 interface PendingRequest {
   readonly res: ServerResponse
@@ -49,4 +53,75 @@ function startNext(this: ServerResponse): void {
   if (!this.shouldKeepAlive || socket.destroyed) pipeline.waiting.length = 0
   const next = pipeline.waiting.shift()
   if (next !== undefined) start(pipeline, next)
+}
+
+/** Tracks responses that have not ended, so that a server can wait for them before it stops. */
+export const trackInFlight = () => {
+  const inFlight = new Set<ServerResponse>()
+  function ended(this: ServerResponse): void {
+    inFlight.delete(this)
+  }
+  return {
+    begin(res: ServerResponse) {
+      inFlight.add(res)
+      res.on('close', ended)
+    },
+    /** Waits for the present responses only: with later ones it might never end. */
+    async idle(): Promise<void> {
+      await Promise.all([...inFlight].map((res) => once(res, 'close')))
+    },
+  }
+}
+
+/** Milliseconds that a client has to finish a request that already has its response. */
+const DRAIN_TIMEOUT_MS = 3000
+
+/**
+ * Ends a response that may be sent before the request body was read completely. Reads and discards the rest of the body, for a
+ * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
+ * response only after they have sent everything.
+ */
+export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
+  const { req, shouldKeepAlive } = res
+  if (!isStillSending(req)) return void res.end(bytes)
+  if (shouldKeepAlive) res.end(bytes)
+  else {
+    res.write(bytes)
+    req.once('end', () => res.end())
+  }
+  // The handler no longer reads the body.
+  req.unpipe()
+  const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), DRAIN_TIMEOUT_MS)
+  req.once('close', () => clearTimeout(timer)).resume()
+}
+
+/** Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked. */
+export const isStillSending = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+
+/**
+ * Finds requests that a proxy in front may have split differently (request smuggling) and that node:http accepts. The
+ * connection must be closed after such a request.
+ */
+export const smugglingFault = ({
+  headers,
+  rawHeaders,
+  httpVersionMinor,
+}: IncomingMessage): AllotError | undefined => {
+  const coding = headers['transfer-encoding']
+  // node:http does not decode other codings, and HTTP/1.0 has none.
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersionMinor === 0))
+    return new AllotError('bad_request', 'the only supported transfer coding is chunked, in HTTP/1.1')
+  // RFC 9112 §3.2: "A server MUST respond with a 400 … to any request message that contains more than one Host".
+  if (countHosts(rawHeaders) > 1) return new AllotError('bad_request', 'there is more than one Host header')
+  return undefined
+}
+
+const countHosts = (rawHeaders: readonly string[]): number => {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
 }

@@ -3,11 +3,9 @@ export { createDispatcher, type Dispatcher, type Next } from './dispatcher.ts'
 export type { Failure, Log } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { fileReply } from './file-response.ts'
-export { parseJson, recordOf, withoutNulls } from './json.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
-export { impliedStatuses, openApiDocument } from './openapi.ts'
+export { impliedStatuses, openApiDocument, serveReference } from './openapi.ts'
 export type { PageRequest } from './paging.ts'
-export { serveReference } from './reference-page.ts'
 export {
   Empty,
   ErrorBody,
@@ -21,6 +19,7 @@ export {
   ValidationError,
 } from './responses.ts'
 export {
+  fileField,
   type Route,
   routesFor,
   type StreamReply,
@@ -29,5 +28,4 @@ export {
 } from './route.ts'
 export { sendEmpty } from './send.ts'
 export { StreamEndpoints } from './stream-endpoints.ts'
-export { fileField } from './upload.ts'
-export { validate } from './validate.ts'
+export { parseJson, recordOf, validate, withoutNulls } from './validate.ts'

@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import type { Identity } from './access.ts'
 import { statusTexts } from './failure.ts'
-import { movedStatus, namesRepository } from './redirect.ts'
+import { movedStatus, namesRepository, parseRequestUrl } from './request-url.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
-import type { Route } from './route.ts'
-import { type FileField, isFileField } from './upload.ts'
+import { type FileField, isFileField, type Route } from './route.ts'
+import { sendFile } from './send.ts'
 import { coercionOf } from './validate.ts'
 
 /** Parts of the document that do not follow from the routes. */
@@ -176,4 +179,54 @@ const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json =
     return { description, content: { 'application/x-ndjson': { schema: { type: 'string' } } } }
   if (!('type' in kind)) return { description }
   return { description, content: { 'application/json': { schema: schemaOf(kind as v.GenericSchema) } } }
+}
+
+/** Page that describes the API; error bodies link to it. Gitea and Forgejo have theirs at the same path. */
+export const REFERENCE_PATH = '/api/swagger'
+
+const SCRIPT = `${REFERENCE_PATH}/rapidoc-min.js`
+
+/** The package bundles the viewer's script; in a checkout it comes from a development dependency. */
+const scriptFile = (): URL | string =>
+  import.meta.url.endsWith('.js')
+    ? new URL('./rapidoc-min.js', import.meta.url)
+    : createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
+
+/** Allows scripts and connections of this origin only; the viewer needs inline styles for its shadow tree. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference</title>
+<link rel="icon" href="data:,">
+<script type="module" src="${scriptUrl}"></script>
+</head>
+<body>
+<rapi-doc spec-url="${documentUrl}" render-style="read" load-fonts="false" show-header="false"
+  allow-spec-url-load="false" allow-spec-file-load="false" schema-style="table"></rapi-doc>
+<noscript><p>This page needs scripts. The document itself: <a href="${documentUrl}">${documentUrl}</a></p></noscript>
+</body>
+</html>
+`
+
+let script: Buffer | undefined
+
+/** Responds to a GET of the page or of its script. @returns false for any other request */
+export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
+  const url = parseRequestUrl(req, '')
+  if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false
+  if (url.path === SCRIPT) {
+    script ??= readFileSync(scriptFile())
+    sendFile(res, 'text/javascript;charset=utf-8', script, ['Cache-Control', 'max-age=86400'])
+    return true
+  }
+  if (url.path !== REFERENCE_PATH) return false
+  const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
+  const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
+  sendFile(res, 'text/html;charset=utf-8', Buffer.from(html), headers)
+  return true
 }

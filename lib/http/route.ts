@@ -5,7 +5,6 @@ import type { AccessRule, Auth, Identity } from './access.ts'
 import type { Failure } from './failure.ts'
 import type { PageRequest, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson } from './responses.ts'
-import type { FileField, Upload } from './upload.ts'
 
 /**
  * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the service. The router,
@@ -18,6 +17,36 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type SegmentsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | SegmentsOf<Rest>
   : never
+
+/** Declares a `multipart/form-data` body with one file. */
+export interface FileField {
+  readonly kind: 'file'
+  /** Name of the form field that holds the file. */
+  readonly field: string
+}
+
+export const fileField = (field: string): FileField => ({ kind: 'file', field })
+
+export const isFileField = (body: unknown): body is FileField =>
+  (body as FileField | undefined)?.kind === 'file'
+
+/** A form with a file as a handler gets it. Invariant: nothing of the body is read before `file` is called. */
+export interface Upload {
+  /** Bytes of the whole body; undefined when the client does not declare them. */
+  readonly size: number | undefined
+  /** Starts to read the body; call it once. @throws AllotError invalid when the form has no such file */
+  file(): Promise<UploadedFile>
+}
+
+export interface UploadedFile {
+  /** File name from the client, without folders; empty when absent. */
+  readonly name: string
+  /**
+   * Bytes of the file. The stream ends only when the whole body has arrived, is well formed and has no second file; otherwise
+   * it fails, so that an incomplete file is never stored.
+   */
+  readonly content: Readable
+}
 
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 

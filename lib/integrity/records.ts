@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { describeIssue } from '../describe-issue.ts'
+import { describeIssue } from '../errors.ts'
 import { decodeValue, encodeValue } from '../records/codec.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { recordKey, sequenceKey } from '../records/keys.ts'

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { checkRecord } from '../content/record-checks.ts'
-import { describeIssue } from '../describe-issue.ts'
-import { AllotError, invalid, withLineNumber } from '../errors.ts'
+import { AllotError, describeIssue, invalid, withLineNumber } from '../errors.ts'
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'

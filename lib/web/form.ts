@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { readBody } from '../http/body.ts'
-import { recordOf } from '../http/json.ts'
+import { recordOf } from '../http/validate.ts'
 
 /** The fields of a submitted form. */
 export interface Form {

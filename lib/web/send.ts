@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { endAfterDrain } from '../http/connection/drain.ts'
+import { endAfterDrain } from '../http/connection.ts'
 
 /** No scripts; styles, images and form targets of this origin only; no framing. */
 const POLICY =

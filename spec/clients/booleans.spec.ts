@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
-import { isFileField } from '../../lib/http/upload.ts'
+import { isFileField } from '../../lib/http/route.ts'
 
 /** The types of a published client, whose operations have the ids of Allot's routes. */
 const types = readFileSync(
