@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { isFull, StorageError } from '../../lib/storage/index.ts'
-import { type Owner, ownerOf } from './folder-lock.ts'
+import { type Owner, ownerOf } from './folder.ts'
 
 /** @param detail what was found */
 export const damaged = (location: string, { detail, cause }: { detail?: string; cause?: unknown } = {}) =>

@@ -3,8 +3,8 @@ import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { damaged, heldByThisProcess, toStorageError } from './errors.ts'
-import { type FolderLock, lockFolder } from './folder-lock.ts'
-import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
+import { type FolderLock, lockFolder } from './folder.ts'
+import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
 
 /**
  * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { heldByThisProcess, toStorageError } from './errors.ts'
-import { lockFolder } from './folder-lock.ts'
-import { removeShutdownManifest } from './shutdown-manifest.ts'
+import { lockFolder } from './folder.ts'
+import { removeShutdownManifest } from './damage.ts'
 
 /**
  * Runs LevelDB's repair on a folder that no longer opens, for `allot verify --repair`. It keeps every record that is still

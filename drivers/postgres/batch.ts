@@ -4,7 +4,7 @@ import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.t
 import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
-import { isSameResult, type ReadCache, type ReadSet } from './read-cache.ts'
+import { isSameResult, type ReadCache, type ReadSet } from './query-cache.ts'
 import { byteaArray, bytesOf, int8Array, splitChanges } from './statements.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */

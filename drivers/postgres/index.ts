@@ -1,10 +1,10 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Connections, connect } from './connections.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit } from './optimistic-writer.ts'
 import { OutcomeCache, readOptimistic } from './optimistic.ts'
 import { type PostgresOptions, parseSettings, type Settings } from './options.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
-import { ReadCache } from './read-cache.ts'
+import { ReadCache } from './query-cache.ts'
 
 export type { PostgresOptions } from './options.ts'
 

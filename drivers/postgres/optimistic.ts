@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
 import { type Outcome, outcomeOf } from './plain.ts'
 import { type Query, type QueryResult, readTransaction } from './queries.ts'
-import { type CachedResult, cachedSize, isSameResult, type ReadCache, type ReadSet } from './read-cache.ts'
+import { type CachedResult, cachedSize, isSameResult, type ReadCache, type ReadSet } from './query-cache.ts'
 
 /** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
 export const MAX_READ_SET = 1000

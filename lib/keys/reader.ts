@@ -1,4 +1,4 @@
-import { createPool } from '../workers/pool.ts'
+import { createPool } from '../workers.ts'
 
 export interface SshKey {
   type: string

@@ -1,4 +1,4 @@
-import { createPool } from '../workers/pool.ts'
+import { createPool } from '../workers.ts'
 import { isExtended, type MarkdownInput } from './links.ts'
 
 interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {

@@ -10,7 +10,7 @@ export type {
 export { isFull, StorageError, type StorageReason } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
-export { type PageSource, prefetch } from './prefetch.ts'
+export { type PageSource, prefetch } from './ranges.ts'
 export { ReadCache } from './read-cache.ts'
 export { buffered, guarded } from './transactions.ts'
 export { compareKeys, keyText, type PendingChange, WriteBuffer } from './write-buffer.ts'

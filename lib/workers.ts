@@ -1,6 +1,6 @@
-import { createClientBudget } from '../client-budget.ts'
-import { AllotError } from '../errors.ts'
-import { startThread, type Thread, type ThreadOptions } from './thread.ts'
+import { createClientBudget } from './client-budget.ts'
+import { AllotError } from './errors.ts'
+import { startThread, type Thread, type ThreadOptions } from './workers/thread.ts'
 
 interface PoolOptions extends ThreadOptions {
   /** How many threads run at once. */

@@ -4,7 +4,7 @@ import type { Connections, Session } from './connections.ts'
 import { MAX_READ_SET, OptimisticTransaction, runValidated } from './optimistic.ts'
 import { type Outcome, outcomeOf, type PlainEngine, unwrap } from './plain.ts'
 import { isKeyQuery, keyResult, type Query, readTransaction } from './queries.ts'
-import type { CachedResult, ReadCache } from './read-cache.ts'
+import type { CachedResult, ReadCache } from './query-cache.ts'
 
 /** Times that the reads of one write are fetched before the plain engine takes over. */
 const MAX_PREFETCHES = 4
