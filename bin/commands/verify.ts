@@ -108,7 +108,7 @@ const repairDamaged = async (
 }
 
 const repairFolder = async (folder: string): Promise<void> => {
-  const { repairLevel } = await import('../../drivers/level/repair.ts')
+  const { repairLevel } = await import('../../drivers/level/damage.ts')
   printNote(`${folder} is damaged: running LevelDB's own repair, which keeps what it can read.`)
   printNote(
     'The newest writes may be lost, and deleted records may reappear: if you have a recent backup, restore it.',

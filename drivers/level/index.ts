@@ -2,9 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
-import { damaged, heldByThisProcess, toStorageError } from './errors.ts'
-import { type FolderLock, lockFolder } from './folder.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
+import { damaged, type FolderLock, heldByThisProcess, lockFolder, toStorageError } from './folder.ts'
 
 /**
  * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.

@@ -4,7 +4,7 @@ import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.t
 import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
-import { isSameResult, type ReadCache, type ReadSet } from './query-cache.ts'
+import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 import { byteaArray, bytesOf, int8Array, splitChanges } from './statements.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */
@@ -23,12 +23,12 @@ export class Batch {
   readonly result: Promise<BatchResult>
   readonly settle: (result: BatchResult) => void
   readonly #connections: Connections
-  readonly #cache: ReadCache
+  readonly #cache: QueryCache
   readonly #readSet: ReadSet = new Map()
   /** Two transactions have read different results for one query, so one of the results is stale. */
   #hasContradiction = false
 
-  constructor(connections: Connections, cache: ReadCache) {
+  constructor(connections: Connections, cache: QueryCache) {
     this.#connections = connections
     this.#cache = cache
     let settle!: (result: BatchResult) => void

@@ -1,10 +1,10 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Connections, connect } from './connections.ts'
-import { GroupCommit } from './optimistic-writer.ts'
 import { OutcomeCache, readOptimistic } from './optimistic.ts'
+import { OptimisticWriter } from './optimistic-writer.ts'
 import { type PostgresOptions, parseSettings, type Settings } from './options.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
-import { ReadCache } from './query-cache.ts'
+import { QueryCache } from './query-cache.ts'
 
 export type { PostgresOptions } from './options.ts'
 
@@ -16,7 +16,7 @@ export type { PostgresOptions } from './options.ts'
  * PostgreSQL's protocol and serializable transactions. A transaction takes as many round trips as it has dependent
  * reads, plus about four.
  *
- * **Optimistic** (optimistic.ts, group-commit.ts): optimistic concurrency control with backward validation. A
+ * **Optimistic** (optimistic.ts, optimistic-writer.ts): optimistic concurrency control with backward validation. A
  * transaction runs in memory, over results that the read cache holds from earlier transactions, and collects its read
  * set. A single statement then compares the read set with the database: for a read, that is all; for a write, the same
  * statement also applies the changes. When a result was stale, nothing is written and the transaction runs again over
@@ -80,9 +80,9 @@ const start = async (settings: Settings): Promise<{ connections: Connections; en
 }
 
 const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
-  const cache = new ReadCache(connections, settings.readCache / 2)
+  const cache = new QueryCache(connections, settings.readCache / 2)
   const outcomes = new OutcomeCache(settings.readCache / 2)
-  const commits = new GroupCommit(connections, cache, plain, settings.retries)
+  const commits = new OptimisticWriter(connections, cache, plain, settings.retries)
   return {
     async read(body, { repeatable = false, cacheKey } = {}) {
       const outcome = repeatable ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined

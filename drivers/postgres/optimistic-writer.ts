@@ -4,7 +4,7 @@ import type { Connections, Session } from './connections.ts'
 import { MAX_READ_SET, OptimisticTransaction, runValidated } from './optimistic.ts'
 import { type Outcome, outcomeOf, type PlainEngine, unwrap } from './plain.ts'
 import { isKeyQuery, keyResult, type Query, readTransaction } from './queries.ts'
-import type { CachedResult, ReadCache } from './query-cache.ts'
+import type { CachedResult, QueryCache } from './query-cache.ts'
 
 /** Times that the reads of one write are fetched before the plain engine takes over. */
 const MAX_PREFETCHES = 4
@@ -28,9 +28,9 @@ interface Joined<T> {
  * a batch is in flight form the next batch. Other processes conflict with whole batches: a stale batch is not written,
  * and its transactions run again over fresh results.
  */
-export class GroupCommit {
+export class OptimisticWriter {
   readonly #connections: Connections
-  readonly #cache: ReadCache
+  readonly #cache: QueryCache
   readonly #plain: PlainEngine
   readonly #retries: number
   readonly #mutex = new Mutex()
@@ -43,7 +43,7 @@ export class GroupCommit {
   #failures = 0
 
   /** @param plain runs the writes that are better not run optimistically */
-  constructor(connections: Connections, cache: ReadCache, plain: PlainEngine, retries: number) {
+  constructor(connections: Connections, cache: QueryCache, plain: PlainEngine, retries: number) {
     this.#connections = connections
     this.#cache = cache
     this.#plain = plain

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
 import { type Outcome, outcomeOf } from './plain.ts'
 import { type Query, type QueryResult, readTransaction } from './queries.ts'
-import { type CachedResult, cachedSize, isSameResult, type ReadCache, type ReadSet } from './query-cache.ts'
+import { type CachedResult, cachedSize, isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 
 /** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
 export const MAX_READ_SET = 1000
@@ -41,7 +41,7 @@ const NEVER = -1
  */
 export class OptimisticTransaction {
   readonly readSet: ReadSet = new Map()
-  readonly #cache: ReadCache
+  readonly #cache: QueryCache
   readonly #lookup: (query: Query) => CachedResult | undefined
   readonly #onMiss: 'fetch' | 'assume absent' | 'abort'
   #size = 0
@@ -50,7 +50,7 @@ export class OptimisticTransaction {
 
   /** @param lookup finds a result in memory */
   constructor(
-    cache: ReadCache,
+    cache: QueryCache,
     lookup: (query: Query) => CachedResult | undefined,
     onMiss: 'fetch' | 'assume absent' | 'abort',
   ) {
@@ -128,7 +128,7 @@ interface RunOptions {
  * @returns `too large` when the plain engine serves better; undefined when the read set changed during every run
  */
 export const runValidated = async <Tx, T>(
-  cache: ReadCache,
+  cache: QueryCache,
   begin: (source: ReadTransaction) => { tx: Tx; end: () => void },
   body: (tx: Tx) => Promise<T>,
   { maxRuns, onMiss, since, current }: RunOptions,
@@ -173,7 +173,7 @@ export class OutcomeCache extends LRUCache<string, NamedOutcome> {
  * @returns undefined when the plain engine serves better
  */
 export const readOptimistic = async <T>(
-  cache: ReadCache,
+  cache: QueryCache,
   outcomes: OutcomeCache,
   body: (tx: ReadTransaction) => Promise<T>,
   name: string | undefined,

@@ -30,7 +30,7 @@ interface ReadBatch {
  * Earlier results of queries, and the way to fresh ones. Entries may be stale: their users validate them
  * before the transaction ends, so a stale entry costs a round trip and never produces a wrong result.
  */
-export class ReadCache {
+export class QueryCache {
   readonly #connections: Connections
   readonly #results: LRUCache<string, CachedResult>
   #time = 0

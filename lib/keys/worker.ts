@@ -1,5 +1,5 @@
 import { lowerOwnPriority } from '../low-priority.ts'
-import { serveTasks } from '../workers/thread.ts'
+import { serveTasks } from '../workers.ts'
 import { parseOpenPgpKey } from './openpgp.ts'
 import type { KeyText, ParsedKey } from './reader.ts'
 import { parseSshKey } from './ssh.ts'

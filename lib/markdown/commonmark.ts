@@ -1,15 +1,17 @@
 import { HtmlRenderer, type Node, Parser } from 'commonmark'
 import { placeFootnotes, withFootnotes } from './footnotes.ts'
 import {
+  ADDRESSES,
   type Alert,
   alertClass,
   alertOf,
   alertTitle,
   createHeadingIds,
   imageTags,
+  type Links,
+  linksAsWritten,
   NO_FOLLOW,
 } from './html.ts'
-import { ADDRESSES, type Links, linksAsWritten } from './links.ts'
 import { linkTarget, sanitize } from './sanitize.ts'
 
 /**

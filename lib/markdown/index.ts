@@ -1,5 +1,5 @@
 import { createPool } from '../workers.ts'
-import { isExtended, type MarkdownInput } from './links.ts'
+import { isExtended, type MarkdownInput } from './html.ts'
 
 interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {
   context?: string

@@ -1,7 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { renderCommonMark } from './commonmark.ts'
 import { renderGfm } from './gfm.ts'
-import { isExtended, type MarkdownInput, plainLinks, referencesOf } from './links.ts'
+import { isExtended, type MarkdownInput, plainLinks, referencesOf } from './html.ts'
 import { sanitize } from './sanitize.ts'
 
 /** Characters. The serving thread has to copy the HTML. */

@@ -1,6 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
-import { ALERT_CLASSES, NO_FOLLOW, NO_OPENER, prefixedId } from './html.ts'
-import type { Links } from './links.ts'
+import { ALERT_CLASSES, type Links, NO_FOLLOW, NO_OPENER, prefixedId } from './html.ts'
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 

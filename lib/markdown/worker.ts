@@ -1,6 +1,6 @@
 import { lowerOwnPriority } from '../low-priority.ts'
-import { serveTasks } from '../workers/thread.ts'
-import type { MarkdownInput } from './links.ts'
+import { serveTasks } from '../workers.ts'
+import type { MarkdownInput } from './html.ts'
 
 lowerOwnPriority()
 // Imported afterwards: loading the parsers takes time, too.

@@ -1,7 +1,6 @@
 import { isFull, type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
-import { buffered } from './transactions.ts'
-import type { PendingChange, WriteBuffer } from './write-buffer.ts'
+import { buffered, type PendingChange, type WriteBuffer } from './transactions.ts'
 
 /** Writes a batch atomically. Resolves when it is durable, and rejects when that is not certain. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>

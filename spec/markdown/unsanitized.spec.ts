@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { renderCommonMark } from '../../lib/markdown/commonmark.ts'
-import { linksAsWritten } from '../../lib/markdown/links.ts'
+import { linksAsWritten } from '../../lib/markdown/html.ts'
 import { sanitize } from '../../lib/markdown/sanitize.ts'
 import { normalised } from './normalised.ts'
 

@@ -1,6 +1,6 @@
 import { Level } from 'level'
 import { type Batch, type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
-import { toStorageError } from '../../drivers/level/errors.ts'
+import { toStorageError } from '../../drivers/level/folder.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** What happened to the batches of a driver, and what is to happen to the next ones. */
