@@ -1,7 +1,7 @@
 import type { Sum } from '../integers.ts'
 import { encodeValue } from '../records/codec.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
-import { counterKey, counterName, orderedKey, uniqueKey } from '../records/keys.ts'
+import { counterKey, counterName, orderedKey, uniqueKey } from '../records/layout.ts'
 import { decodeVersionedCount, encodeVersionedCount, postingKeysOf } from '../search/index.ts'
 import type { Bytes } from '../storage/index.ts'
 import type { ComparedKey } from './comparison.ts'

@@ -1,5 +1,5 @@
 import type { KeyTuple } from '../records/key-codec.ts'
-import { orderedKey } from '../records/keys.ts'
+import { orderedKey } from '../records/layout.ts'
 import {
   type InvertedIndexOptions,
   postingKeysOf,

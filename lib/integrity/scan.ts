@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { encodeKey, rangeBelow } from '../records/key-codec.ts'
-import { counterName } from '../records/keys.ts'
+import { counterName } from '../records/layout.ts'
 import { decodeVersionedCount } from '../search/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'

@@ -13,7 +13,7 @@ import {
   uniqueIndexes,
 } from './indexes.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterName, orderedKey, recordKey, uniqueKey } from './keys.ts'
+import { counterName, orderedKey, recordKey, uniqueKey } from './layout.ts'
 
 export type { IndexEntry } from './indexes.ts'
 

@@ -1,7 +1,7 @@
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeValue, encodeValue } from './codec.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
-import { sequenceKey } from './keys.ts'
+import { sequenceKey } from './layout.ts'
 
 /** Numbers claimed in one write, so that insertions do not all contend for the sequence. */
 const BLOCK = 32

@@ -22,7 +22,7 @@ import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
-import { recordKey } from '../records/keys.ts'
+import { recordKey } from '../records/layout.ts'
 import { recordKeyText } from '../records/merge.ts'
 import {
   type Account,

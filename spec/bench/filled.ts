@@ -1,7 +1,7 @@
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
 import { encodeValue } from '../../lib/records/codec.ts'
-import { sequenceKey } from '../../lib/records/keys.ts'
+import { sequenceKey } from '../../lib/records/layout.ts'
 import { schemaVersion } from '../../lib/records/metadata.ts'
 import {
   accounts,
