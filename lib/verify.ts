@@ -4,7 +4,7 @@ import { contentIntegrity } from './content/integrity.ts'
 import type { FileStore } from './files/index.ts'
 import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
-import { migrateStore } from './records/schema/migrations.ts'
+import { migrateStore } from './records/schema/index.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/index.ts'
 

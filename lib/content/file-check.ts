@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { FilePlace, FileStore } from '../files/index.ts'
 import { readIfValid } from '../integrity/index.ts'
-import { decodeValue } from '../records/codec.ts'
+import { decodeValue } from '../records/layout.ts'
 import { files, ledgerEntries, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { lfsKey } from './lfs.ts'

@@ -1,7 +1,6 @@
 import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
-import { cachedRead } from '../records/cached-read.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Attachment,
@@ -11,7 +10,7 @@ import {
   releases,
   repositories,
 } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { cachedRead, type Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 

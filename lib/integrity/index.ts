@@ -13,7 +13,7 @@
  *
  * Each domain registers recounts, such as the usage of an owner, and checks of single records, such as that the owner of
  * a repository exists (checks.ts). Checks know other records only by **lookups**: one number per record, such as 1 for
- * "exists", which a first pass keeps in memory (lookups.ts).
+ * "exists", which a first pass keeps in memory (checks.ts).
  *
  * **How two sides are compared.** A store has more index entries than fit into memory, and looking up every entry of
  * every record would take several times as long as reading all of them in order. So both sides are summed up while the
@@ -36,9 +36,19 @@
  * record relies, and then, once they agree, the members of records that domains recount. It never changes what does not
  * follow from other records, and ends with a round that finds nothing to repair.
  */
-export { amounts, check, type IntegrityChecks, type Recount, type Report } from './checks.ts'
-export type { Fault } from './faults.ts'
-export { type Find, type Lookup, lookup, pendingJob } from './lookups.ts'
+
+export type { Fault } from './checks.ts'
+export {
+  amounts,
+  check,
+  type Find,
+  type IntegrityChecks,
+  type Lookup,
+  lookup,
+  pendingJob,
+  type Recount,
+  type Report,
+} from './checks.ts'
 export { readIfValid, repairMembers, repairRecords } from './repair.ts'
 export type { OnProgress } from './scan.ts'
 export { type Totals, verifyRecords } from './verify.ts'

@@ -1,9 +1,97 @@
 import { setImmediate } from 'node:timers/promises'
-import { encodeKey, rangeBelow } from '../records/key-codec.ts'
-import { counterName } from '../records/layout.ts'
-import { decodeVersionedCount } from '../search/index.ts'
+import * as v from 'valibot'
+import { describeIssue } from '../errors.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
+import { counterName, decodeValue, encodeValue, recordKey, sequenceKey } from '../records/layout.ts'
+import { collections, numbered } from '../records/schema/index.ts'
+import { decodeVersionedCount, type InvertedIndex, type InvertedIndexOptions } from '../search/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
-import { type CheckedCollection, checkedCollections, parseCount } from './records.ts'
+import { describeKey, type Fault, putAction } from './checks.ts'
+
+type IndexKeys = Readonly<Record<string, (record: unknown) => KeyTuple | undefined>>
+
+/** A collection whose records have no type until they are parsed. */
+export interface CheckedCollection {
+  readonly name: string
+  readonly schema: v.GenericSchema
+  readonly id: (record: unknown) => KeyTuple
+  readonly unique: IndexKeys
+  readonly ordered: IndexKeys
+  readonly counted: IndexKeys
+  readonly search: readonly InvertedIndexOptions<unknown>[]
+}
+
+export const checkedCollections: readonly CheckedCollection[] = collections.map(({ options }) => {
+  const search = (options.search ?? []) as unknown as readonly InvertedIndex<unknown>[]
+  return {
+    ...{ unique: {}, ordered: {}, counted: {} },
+    ...(options as unknown as Omit<CheckedCollection, 'search'>),
+    search: search.map((index) => index.options),
+  }
+})
+
+export const parseRecord = (
+  { name, schema, id: idOf }: CheckedCollection,
+  key: Bytes,
+  value: Bytes,
+): { record: unknown } | { message: string } => {
+  const broken = (reason: string) => ({ message: `the record ${describeKey(key)} ${reason}` })
+  let content: unknown
+  try {
+    content = decodeValue(value)
+  } catch {
+    return broken('is not JSON')
+  }
+  const { success, output, issues } = v.safeParse(schema, content)
+  if (!success) return broken(`is not a valid ${name}: ${describeIssue(issues[0])}`)
+  const id = idOf(output)
+  if (Buffer.compare(recordKey(name, id), key) !== 0)
+    return broken(`is stored under the wrong key: its id is ${JSON.stringify(id)}`)
+  return { record: output }
+}
+
+/** A positive integer, as counters and sequences hold it; undefined for anything else. */
+export const parseCount = (value: Bytes): number | undefined => {
+  try {
+    const number = decodeValue<unknown>(value)
+    return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks that each sequence is above every number that a record has, so that no number is given twice. */
+export class SequenceCheck {
+  readonly #sequences = numbered.map((records) => ({
+    ...records,
+    key: sequenceKey(records.sequence),
+    /** The next number that the sequence gives; undefined when what is stored is not a number. */
+    next: 1 as number | undefined,
+    highest: 0,
+  }))
+
+  observeRecord(collection: string, record: unknown): void {
+    for (const sequence of this.#sequences)
+      if (sequence.collection === collection)
+        sequence.highest = Math.max(sequence.highest, ...sequence.numbersOf(record))
+  }
+
+  /** @returns false when the key is not that of a sequence */
+  observeSequence(key: Bytes, value: Bytes): boolean {
+    const sequence = this.#sequences.find((each) => Buffer.compare(each.key, key) === 0)
+    if (sequence !== undefined) sequence.next = parseCount(value)
+    return sequence !== undefined
+  }
+
+  faults(): Fault[] {
+    return this.#sequences
+      .filter(({ next, highest }) => next === undefined || next <= highest)
+      .map(({ key, next, highest }) => ({
+        message: `the sequence ${describeKey(key)} continues at ${next ?? 'no number'}, but ${highest} is already in use`,
+        repair: putAction(key, encodeValue(highest + 1)),
+      }))
+  }
+}
 
 /** @returns the number of entries that the value holds, for the progress bar; 1 unless a number is returned */
 type Visit = (key: Bytes, value: Bytes) => unknown
@@ -22,7 +110,8 @@ export const section = (prefix: readonly string[], visit: Visit): Section => ({
   visit,
 })
 
-const EVERYTHING = { start: new Uint8Array(0), end: new Uint8Array(64).fill(0xff) }
+/** Also finds keys that no version of Allot writes, such as those that begin with ff. */
+const ALL_BYTES = { start: new Uint8Array(0), end: new Uint8Array(64).fill(0xff) }
 
 /** Entries between two turns of the event loop: a few milliseconds. */
 const BATCH_SIZE = 500
@@ -50,7 +139,7 @@ export const scanStore = async (
     const current = sorted[index]
     return current === undefined || isBelow(key, current.start) ? other : current.visit
   }
-  await scanRange(tx, EVERYTHING, visitOf, onRead)
+  await scanRange(tx, ALL_BYTES, visitOf, onRead)
 }
 
 const scanRange = async (

@@ -1,14 +1,28 @@
-import { metadata } from '../records/metadata.ts'
-import { requireMigrated } from '../records/schema/migrations.ts'
+import { metadata } from '../records/layout.ts'
+import { requireMigrated } from '../records/schema/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
-import type { IntegrityChecks } from './checks.ts'
+import {
+  deleteAction,
+  describeKey,
+  type Fault,
+  type Find,
+  type IntegrityChecks,
+  LookupTable,
+} from './checks.ts'
 import { type Comparison, ExactComparison, FingerprintComparison } from './comparison.ts'
-import { type Derivation, recountDerivation } from './derivations.ts'
-import { deleteAction, describeKey, type Fault } from './faults.ts'
-import { storeDerivations } from './indexes.ts'
-import { type Find, LookupTable } from './lookups.ts'
-import { type CheckedCollection, checkedCollections, parseRecord, SequenceCheck } from './records.ts'
-import { type OnProgress, progressMeter, type Section, scanSections, scanStore, section } from './scan.ts'
+import { type Derivation, recountDerivation, storeDerivations } from './derivations.ts'
+import {
+  type CheckedCollection,
+  checkedCollections,
+  type OnProgress,
+  parseRecord,
+  progressMeter,
+  type Section,
+  SequenceCheck,
+  scanSections,
+  scanStore,
+  section,
+} from './scan.ts'
 
 /** How much a store has of everything. */
 export interface Totals {

@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
-import { decodeValue, encodeValue } from './codec.ts'
 import {
   counters,
   type IndexEntry,
@@ -13,7 +12,7 @@ import {
   uniqueIndexes,
 } from './indexes.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterName, orderedKey, recordKey, uniqueKey } from './layout.ts'
+import { counterName, decodeValue, encodeValue, orderedKey, recordKey, uniqueKey } from './layout.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
@@ -83,7 +82,7 @@ export interface Collection<
   remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined>
 }
 
-/** Declares a collection. Its keys are described in keys.ts. */
+/** Declares a collection. Its keys are described in layout.ts. */
 export const collection = <R, U extends string = never, O extends string = never, C extends string = never>(
   options: CollectionOptions<R, U, O, C>,
 ): Collection<R, U, O, C> => ({ options, ...lookups(options), ...listings(options), ...changes(options) })

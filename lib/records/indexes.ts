@@ -1,8 +1,7 @@
 import { AllotError } from '../errors.ts'
 import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
-import { decodeValue, encodeValue } from './codec.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterKey, counterName, orderedKey, uniqueKey } from './layout.ts'
+import { counterKey, counterName, decodeValue, encodeValue, orderedKey, uniqueKey } from './layout.ts'
 
 /**
  * The indexes and counters of a collection. Each is updated with the record before and after a change, in the transaction

@@ -1,5 +1,6 @@
-import type { Bytes } from '../storage/index.ts'
-import { encodeKey, type KeyTuple } from './key-codec.ts'
+import { jsonOf, parseExactly } from '../integers.ts'
+import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
+import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 
 /**
  * The keys of a store:
@@ -9,7 +10,7 @@ import { encodeKey, type KeyTuple } from './key-codec.ts'
  *     [collection, 'o', index, …key, …id]   entry of an ordered index: key of the record
  *     [collection:counter, …key]            counter: a number
  *     ['sequence', name]                    sequence: the first number that is not claimed
- *     ['mark', name]                        metadata of the store (metadata.ts)
+ *     ['mark', name]                        metadata of the store
  *
  * Search indexes add keys of their own (lib/search).
  */
@@ -28,3 +29,69 @@ export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): 
   encode([counter, ...key])
 
 export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
+
+/**
+ * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without shared
+ * structures. A value with an integer above 2^53-1 begins with a space: only such a value needs the slower exact parser.
+ */
+export const encodeValue = (value: unknown): Bytes => Buffer.from(jsonOf(value, { before: ' ' }))
+
+export const decodeValue = <T>(bytes: Bytes): T => {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  return (bytes[0] === SPACE ? parseExactly(text) : JSON.parse(text)) as T
+}
+
+const SPACE = 0x20
+
+/** A fact about the store itself, which is neither exported nor part of its contents. */
+interface MetadataEntry<T> {
+  readonly key: Bytes
+  get(tx: ReadTransaction): Promise<T | undefined>
+  set(tx: WriteTransaction, value: T): void
+  clear(tx: WriteTransaction): void
+}
+
+const metadataEntry = <T>(name: string): MetadataEntry<T> => {
+  const key = encodeKey(['mark', name])
+  return {
+    key,
+    async get(tx) {
+      const bytes = await tx.get(key)
+      return bytes && decodeValue<T>(bytes)
+    },
+    set: (tx, value) => tx.put(key, encodeValue(value)),
+    clear: (tx) => tx.delete(key),
+  }
+}
+
+/** How far a migration has come. */
+export interface MigrationProgress {
+  /** Index of the current scan, and the last key that it visited, in hex. */
+  scan: number
+  after?: string
+  /** Whether all steps are done and the scans are those that derive indexes and counters. */
+  isDeriving: boolean
+  /** Names of the collections that must be derived again. */
+  derive: readonly string[]
+}
+
+/** Number of the store's layout: see migrate.ts. */
+export const schemaVersion = metadataEntry<number>('schema')
+export const migrating = metadataEntry<MigrationProgress>('migrating')
+/** Set while an import runs: the store holds only part of the imported records. */
+export const importing = metadataEntry<{ since: string }>('importing')
+
+export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing]
+
+/** Every entry of the store but the metadata. */
+export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {
+  const all = rangeBelow([])
+  const { start, end } = rangeBelow(['mark'])
+  yield* tx.range({ start: all.start, end: start })
+  yield* tx.range({ start: end, end: all.end })
+}
+
+export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {
+  for await (const _ of contents(tx)) return false
+  return true
+}

@@ -1,8 +1,14 @@
 import { AllotError } from '../errors.ts'
 import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
-import { decodeValue } from './codec.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
-import { importing, isEmpty, type MigrationProgress, migrating, schemaVersion } from './metadata.ts'
+import {
+  decodeValue,
+  importing,
+  isEmpty,
+  type MigrationProgress,
+  migrating,
+  schemaVersion,
+} from './layout.ts'
 
 /**
  * Brings a store to the current layout when it is opened. The layout says which keys exist and what their values mean; its

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { CacheKey } from '../caches.ts'
+import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
-import { createSequences, type Sequences } from './sequence.ts'
+import { decodeKey, rangeBelow } from './key-codec.ts'
+import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
 
 /** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */
 export interface WriteContext extends WriteTransaction {
@@ -75,3 +76,80 @@ const writeContext = (tx: WriteTransaction, actions: Action[]): WriteContext => 
   delete: (key) => tx.delete(key),
   afterCommit: (action) => void actions.push(action),
 })
+
+/**
+ * Declares a read whose result is cached until a record that it has read changes. Results of `undefined` are not cached,
+ * because clients can ask for any number of things that do not exist.
+ *
+ * Declare it at module level: then `read` sees nothing but its transaction and its input, and the input is the cache key.
+ *
+ * @param name part of the cache key; no other read may have it
+ * @param read may run again, so it must change nothing
+ */
+export const cachedRead =
+  <Input extends { readonly [member: string]: CacheInput }, T>(
+    name: string,
+    read: (tx: ReadTransaction, input: Input) => Promise<T>,
+  ) =>
+  (store: Pick<Store, 'read'>, input: Input): Promise<T> =>
+    store.read((tx) => read(tx, input), cacheKey(name, input))
+
+/** Numbers claimed in one write, so that insertions do not all contend for the sequence. */
+const BLOCK = 32
+
+export interface Sequences {
+  /**
+   * The next number of a sequence, which begins at 1. A restart leaves a gap of less than one block.
+   * Call it before a write transaction, not within one: claiming a block is a write transaction itself.
+   */
+  next(name: string): Promise<number>
+}
+
+/** The first number of each sequence that is not claimed. */
+export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
+  for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
+    yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
+}
+
+/** Only for a store whose sequences are not in use yet. */
+export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
+  tx.put(sequenceKey(name), encodeValue(next))
+
+interface Block {
+  next: number
+  end: number
+}
+
+export const createSequences = (driver: StorageDriver): Sequences => {
+  const blocks = new Map<string, Block>()
+  const claims = new Map<string, Promise<void>>()
+
+  const claim = async (name: string) => {
+    const key = sequenceKey(name)
+    const start = await driver.write(async (tx) => {
+      const bytes = await tx.get(key)
+      const first = bytes === undefined ? 1 : decodeValue<number>(bytes)
+      tx.put(key, encodeValue(first + BLOCK))
+      return first
+    })
+    blocks.set(name, { next: start, end: start + BLOCK })
+  }
+
+  const claimOnce = (name: string): Promise<void> => {
+    const current = claims.get(name)
+    if (current !== undefined) return current
+    const started = claim(name).finally(() => claims.delete(name))
+    claims.set(name, started)
+    return started
+  }
+
+  return {
+    async next(name) {
+      for (;;) {
+        const block = blocks.get(name)
+        if (block !== undefined && block.next < block.end) return block.next++
+        await claimOnce(name)
+      }
+    },
+  }
+}

@@ -7,7 +7,6 @@ import {
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
-import { cachedRead } from '../records/cached-read.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
@@ -18,7 +17,7 @@ import {
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { cachedRead, type Store } from '../records/store.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followTotal, starTotal } from './relations.ts'
 

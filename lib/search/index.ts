@@ -57,5 +57,4 @@ export {
 } from './inverted-index.ts'
 export { type SearchResult, wordMatcher } from './posting-list.ts'
 export { type StoredPostings, storedPostings } from './stored-postings.ts'
-export { foldCase, tokenize } from './tokens.ts'
-export { type TrigramIndex, trigramIndex } from './trigram-index.ts'
+export { foldCase, type TrigramIndex, tokenize, trigramIndex } from './trigram-index.ts'

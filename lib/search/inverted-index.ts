@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { decodeValue, encodeValue } from '../records/codec.ts'
 import { type IndexEntry, indexEntries, type MaintainedIndex } from '../records/indexes.ts'
 import { type KeyTuple, lookupKey } from '../records/key-codec.ts'
-import { counterKey, counterName, orderedKey } from '../records/layout.ts'
+import { counterKey, counterName, decodeValue, encodeValue, orderedKey } from '../records/layout.ts'
 import { type Bytes, keyText, type ReadTransaction, type WriteTransaction } from '../storage/index.ts'
 import { addPosting, COMPACTION_START, compactionMarkKey, removePosting } from './posting-list.ts'
 

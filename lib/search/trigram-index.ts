@@ -9,7 +9,6 @@ import {
   type SearchResult,
   searchPostings,
 } from './posting-list.ts'
-import { foldCase, isTrigram, queryTrigrams, trigramsOf } from './tokens.ts'
 
 interface TrigramIndexOptions<R> {
   collection: string
@@ -72,4 +71,44 @@ export const trigramIndex = <R extends { id: number }>({
       }
     },
   }
+}
+
+/** Splits texts into the tokens that they are indexed and searched by: trigrams for names, words for titles. */
+
+/** Characters of the longest token of a trigram index; shorter tokens are indexed too, so that short words are found. */
+const TRIGRAM_LENGTH = 3
+
+/** Characters of a word that are indexed; two words that differ only after them are the same token. */
+const MAX_WORD_LENGTH = 64
+
+/** The form in which texts are indexed and compared: without case. */
+export const foldCase = (text: string): string => text.toLowerCase()
+
+/** Every substring of the texts of at most three characters, including the empty one, which every text contains. */
+export const trigramsOf = (texts: readonly string[]): string[] => {
+  const trigrams = new Set([''])
+  for (const text of texts) {
+    const characters = [...foldCase(text)]
+    for (let start = 0; start < characters.length; start++)
+      for (let length = 1; length <= TRIGRAM_LENGTH && start + length <= characters.length; length++)
+        trigrams.add(characters.slice(start, start + length).join(''))
+  }
+  return [...trigrams]
+}
+
+/** The longest trigrams of a word: a text that contains the word contains each of them. */
+export const queryTrigrams = (word: string): string[] => {
+  const characters = [...foldCase(word)]
+  if (characters.length <= TRIGRAM_LENGTH) return [characters.join('')]
+  const starts = characters.slice(TRIGRAM_LENGTH - 1)
+  return [...new Set(starts.map((_, start) => characters.slice(start, start + TRIGRAM_LENGTH).join('')))]
+}
+
+/** Whether the word is itself a token, so that its list holds exactly the texts that contain it. */
+export const isTrigram = (word: string): boolean => [...foldCase(word)].length <= TRIGRAM_LENGTH
+
+/** The different words of a text, without case: runs of letters, marks and digits. */
+export const tokenize = (text: string): string[] => {
+  const words = foldCase(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  return [...new Set(words.map((word) => [...word].slice(0, MAX_WORD_LENGTH).join('')))]
 }

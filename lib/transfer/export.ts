@@ -1,8 +1,7 @@
 import type { FileStore } from '../files/index.ts'
 import type { GitStore } from '../git/index.ts'
-import { collections, files, repositories } from '../records/schema/index.ts'
-import { LAYOUT_VERSION } from '../records/schema/migrations.ts'
-import { sequencesIn } from '../records/sequence.ts'
+import { collections, files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
+import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
   createLineWriter,

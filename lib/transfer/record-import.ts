@@ -4,7 +4,7 @@ import { AllotError, describeIssue, invalid, withLineNumber } from '../errors.ts
 import { parseExactly } from '../integers.ts'
 import type { Collection } from '../records/collection.ts'
 import { collections } from '../records/schema/index.ts'
-import { setSequence } from '../records/sequence.ts'
+import { setSequence } from '../records/store.ts'
 import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
 import type { ContentLine } from './content-import.ts'
 import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'

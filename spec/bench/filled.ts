@@ -1,10 +1,9 @@
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
-import { encodeValue } from '../../lib/records/codec.ts'
-import { sequenceKey } from '../../lib/records/layout.ts'
-import { schemaVersion } from '../../lib/records/metadata.ts'
+import { encodeValue, schemaVersion, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
+  LAYOUT_VERSION,
   ledgerEntries,
   noOwnEntries,
   ownerUsages,
@@ -12,7 +11,6 @@ import {
   repositoryUsages,
   stars,
 } from '../../lib/records/schema/index.ts'
-import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
 import { Filler } from './filler.ts'
 
 const WHEN = 1_700_000_000

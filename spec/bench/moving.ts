@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashToken } from '../../lib/accounts/tokens.ts'
-import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
 import { createLineWriter } from '../../lib/transfer/format.ts'
 
 /**

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { cacheKey } from '../../lib/caches.ts'
-import { cachedRead } from '../../lib/records/cached-read.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { cachedRead, createStore } from '../../lib/records/store.ts'
 
 type Viewer = { readonly id: number; readonly scopes?: ReadonlySet<string> | undefined } | null
 

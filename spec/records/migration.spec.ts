@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { decodeValue, encodeValue } from '../../lib/records/codec.ts'
-import { importing, schemaVersion } from '../../lib/records/metadata.ts'
+import { decodeValue, encodeValue, importing, schemaVersion } from '../../lib/records/layout.ts'
 import { type MigrationPlan, type MigrationStep, migrate } from '../../lib/records/migrate.ts'
-import { type Account, accounts, assignments } from '../../lib/records/schema/index.ts'
-import { LAYOUT_VERSION, migrateStore, migrationPlan } from '../../lib/records/schema/migrations.ts'
+import {
+  type Account,
+  accounts,
+  assignments,
+  LAYOUT_VERSION,
+  migrateStore,
+  migrationPlan,
+} from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { basic } from '../support/test-server.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { encodeValue } from '../../lib/records/codec.ts'
 import { decodeKey, decodeKeyIfValid } from '../../lib/records/key-codec.ts'
+import { encodeValue } from '../../lib/records/layout.ts'
 import { decodeVersionedCount } from '../../lib/search/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 

@@ -10,7 +10,7 @@ import {
   postingList,
   searchPostings,
 } from '../../lib/search/posting-list.ts'
-import { trigramsOf } from '../../lib/search/tokens.ts'
+import { trigramsOf } from '../../lib/search/trigram-index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** So small that a handful of names makes several packs, each step takes a few, and many steps are needed. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { LAYOUT_VERSION } from '../../lib/records/schema/migrations.ts'
+import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
 
 /** An export of any lines, with a matching first and last line. */
 export const sealed = (lines: readonly (object | string)[], first: object = {}): Buffer => {

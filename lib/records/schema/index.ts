@@ -1,6 +1,17 @@
-/** The records of a store: one file per domain, and here the lists of all collections, search indexes and sequences. */
+/**
+ * The records of a store: one file per domain, and here the lists of all collections, search indexes, sequences and
+ * migrations.
+ */
 import type * as v from 'valibot'
+import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
 import { jobs } from '../jobs.ts'
+import {
+  type MigrationPlan,
+  type MigrationStep,
+  migrate,
+  newestLayout,
+  requireCurrentLayout,
+} from '../migrate.ts'
 import { accountNames, accounts, gpgKeys, memberships, sessions, sshKeys, tokens } from './accounts.ts'
 import { attachments, comments, issueSequences, issues, issueTitles, releases } from './content.ts'
 import { files, packageFiles, packageVersions } from './files.ts'
@@ -14,8 +25,16 @@ import {
   repositoryUsages,
   rules,
 } from './quota.ts'
-import { follows, stars, watches } from './relations.ts'
-import { pendingFolders, pushJournal, redirects, repositories, repositoryNames } from './repositories.ts'
+import {
+  follows,
+  pendingFolders,
+  pushJournal,
+  redirects,
+  repositories,
+  repositoryNames,
+  stars,
+  watches,
+} from './repositories.ts'
 
 export {
   type Audience,
@@ -28,7 +47,6 @@ export * from './content.ts'
 export * from './files.ts'
 export * from './migrated.ts'
 export * from './quota.ts'
-export * from './relations.ts'
 export * from './repositories.ts'
 
 /** All search indexes. */
@@ -101,3 +119,22 @@ export const numbered: readonly NumberedRecords[] = [
   numberedRecords('packageVersion', packageVersions, (one) => [one.id]),
   numberedRecords('packageFile', packageFiles, (file) => [file.id]),
 ]
+
+/**
+ * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
+ * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
+ */
+const steps: readonly MigrationStep[] = []
+
+export const migrationPlan: MigrationPlan = { steps, collections, batchSize: 256 }
+
+/** The layout that this version reads and writes. */
+export const LAYOUT_VERSION = newestLayout(migrationPlan)
+
+/** Brings an open store to the current layout: see migrate.ts. */
+export const migrateStore = (driver: StorageDriver, onProgress?: (message: string) => void): Promise<void> =>
+  migrate(driver, migrationPlan, onProgress)
+
+/** @throws AllotError unavailable for a store that is not of the current layout */
+export const requireMigrated = (tx: ReadTransaction): Promise<void> =>
+  requireCurrentLayout(tx, LAYOUT_VERSION)
