@@ -2,7 +2,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { type Attachment, attachments } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 
 /** The services that attachments need. */
 export interface AttachmentParts {

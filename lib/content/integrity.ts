@@ -24,7 +24,7 @@ import {
   releases,
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import { attachmentIdIn } from './attachment-records.ts'
 
 const issue = lookup(issues)

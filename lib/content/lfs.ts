@@ -7,7 +7,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { files, type StoredFile } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
 /** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */

@@ -16,7 +16,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { HostedFiles } from '../repositories/files.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'

@@ -36,7 +36,7 @@ import type {
   Token,
 } from '../records/schema/index.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
-import { checkLedgerKey } from '../repositories/named-ledger.ts'
+import { checkLedgerKey } from '../repositories/named-quota.ts'
 import { checkFileName as checkPackageFile, checkPackageName, checkVersionName } from './packages.ts'
 
 /** The records that have names, texts or hashes to check, by the name of their collection. */

@@ -2,7 +2,7 @@
 
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { isSubject, type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
-import { adminPage } from './admin-action.ts'
+import { adminPage } from './admin-form.tsx'
 import { formatCount, Pages, pageNumber, Size, SizeCell, sliceOf, Table } from './components.tsx'
 import { type PageContext, page, type View } from './route.ts'
 import { Legend, StateLabel, type SubjectStatus, UsageBar } from './usage-bar.tsx'

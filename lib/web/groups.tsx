@@ -4,7 +4,7 @@ import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NamedPlan } from '../repositories/named-plans.ts'
 import { AdminNav } from './admin.tsx'
-import { adminForm, adminPage } from './admin-action.ts'
+import { adminForm, adminPage } from './admin-form.tsx'
 import {
   ActionButtons,
   FlashMessage,

@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { Dispatcher } from '../http/dispatcher.ts'
 import type { Log } from '../http/index.ts'
 import { parseRequestUrl } from '../http/request-url.ts'
-import type { PagesOptions } from './index.ts'
+import type { PagesOptions } from './pages.ts'
 
 /** The pages, loaded at the first request for one of them, so that a server without visitors starts faster. */
 export const createLazyPages = (options: PagesOptions): Dispatcher => {
   let pages: Dispatcher | undefined
   let loading: Promise<Dispatcher> | undefined
   const load = async (): Promise<Dispatcher> => {
-    const { createPages } = await import('./index.ts')
+    const { createPages } = await import('./pages.ts')
     pages = createPages(options)
     return pages
   }

@@ -3,10 +3,10 @@ import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
 import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { createRouter, type Match, type Router } from '../http/router.ts'
-import { type BrowserSession, browserSessionOf, checkCsrf, csrfToken, sessionCookie } from './csrf.ts'
 import { type Form, formOf, readForm } from './form.ts'
 import type { PageContext, PageReply, PageRoute, PageServices, View } from './route.ts'
 import { type Asset, sendAsset, sendPage, sendRedirect } from './send.ts'
+import { type BrowserSession, browserSessionOf, checkCsrf, csrfToken, sessionCookie } from './session.tsx'
 
 interface PageEndpointsOptions {
   services: PageServices

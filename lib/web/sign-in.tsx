@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError } from '../errors.ts'
 import { Notice, Post, sentence } from './components.tsx'
-import { newSecret } from './csrf.ts'
 import { SIGN_IN } from './page-endpoints.ts'
 import { type PageContext, type PageRequest, type PageServices, page, type View } from './route.ts'
+import { newSecret } from './session.tsx'
 
 export const signInRoutes = [
   page({

@@ -1,8 +1,8 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { OwnerOverQuota } from '../../quota/over-quota.ts'
 import type { ChangedOwner } from '../../quota/plans.ts'
+import type { OwnerOverQuota } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import type { NamedDifferences, NamedPlan } from '../../repositories/named-plans.ts'
