@@ -20,7 +20,7 @@ import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import { VERSION } from './version.ts'
-import { createLazyPages } from './web/lazy.ts'
+import { createLazyPages } from './web/index.ts'
 
 /*
  * The two listeners of a running Allot, `handler` and `pages`: routes and their services, on the dispatcher.
