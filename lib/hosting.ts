@@ -32,8 +32,12 @@ import {
   type RepositoryLists,
 } from './repositories/lists.ts'
 import { createMigrated, type MigratedRecords } from './repositories/migrated.ts'
-import { createNamedPlans, type NamedPlans } from './repositories/named-plans.ts'
-import { createNamedLedger, type NamedLedger } from './repositories/named-quota.ts'
+import {
+  createNamedLedger,
+  createNamedPlans,
+  type NamedLedger,
+  type NamedPlans,
+} from './repositories/named-quota.ts'
 import { createPushJournal, type PushJournal, type RepositoryDisk } from './repositories/push-journal.ts'
 import { createRedirects, type Redirects } from './repositories/redirects.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'

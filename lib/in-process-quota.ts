@@ -10,7 +10,7 @@ import type { QuotaEngine } from './quota/index.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import { type Subject, usedBy } from './quota/subjects.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
-import type { NamedDifferences, NamedPlan } from './repositories/named-plans.ts'
+import type { NamedDifferences, NamedPlan } from './repositories/named-quota.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
 /**

@@ -8,15 +8,13 @@ export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export type {
-  NamedDifferences as QuotaPlanDifferences,
-  NamedPlan as QuotaPlan,
-} from './repositories/named-plans.ts'
-export type {
   LedgerItem,
   LedgerName,
   LedgerOperation,
+  NamedDifferences as QuotaPlanDifferences,
   NamedEntry as LedgerEntry,
   NamedLedger as Ledger,
+  NamedPlan as QuotaPlan,
 } from './repositories/named-quota.ts'
 export type { Push } from './repositories/push-journal.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'

@@ -8,17 +8,27 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import { explain, isWithin, type QuotaExplanation } from './evaluate.ts'
 import { createGroups, type Groups, unassignAll } from './groups.ts'
-import { readHistory, removeHistory } from './history.ts'
 import { createLedger, type Ledger, type LfsChanged } from './ledger.ts'
-import { createPlans, type Plans } from './plans.ts'
-import { listOverQuota, type OverQuotaQuery, type OwnerOverQuota } from './reports.ts'
-import { createRepositories, type Repositories, removeEntriesJob } from './repositories.ts'
+import { createPlans, type Plans } from './plan.ts'
+import {
+  listOverQuota,
+  type OverQuotaQuery,
+  type OwnerIds,
+  type OwnerOverQuota,
+  totalUsage,
+} from './reports.ts'
 import { createRules, type Rules } from './rules.ts'
-import { type OwnerIds, totalUsage } from './scan.ts'
 import { createStatusCache, type QuotaDefaults, type QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import { createThresholdEvents, type ThresholdListener } from './threshold-events.ts'
-import { createUsageCounters } from './usage.ts'
+import {
+  createRepositories,
+  createUsageCounters,
+  type Repositories,
+  readHistory,
+  removeEntriesJob,
+  removeHistory,
+} from './usage.ts'
 
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is

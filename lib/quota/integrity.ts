@@ -19,9 +19,9 @@ import {
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
-import { today } from './history.ts'
 import { countedAs } from './ledger.ts'
 import { noUsage } from './subjects.ts'
+import { today } from './usage.ts'
 
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('entries')

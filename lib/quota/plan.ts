@@ -1,10 +1,14 @@
 import { invalid } from '../errors.ts'
-import { assignments } from '../records/schema/index.ts'
+import type { Sum } from '../integers.ts'
+import { assignments, groups, rules } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { QuotaRule } from './evaluate.ts'
+import { bindingLimit, type LimitStatus, type QuotaGroup, type QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
-import type { Policy } from './policy.ts'
+import { type OwnerIds, scanOwners } from './reports.ts'
 import { checkName, checkRule, refuseRepeated } from './rules.ts'
+import { type GroupResolver, groupResolver, type Policy, type QuotaDefaults, readPolicy } from './status.ts'
+import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 
 /** The wanted rules, groups and assignments. Everything else stays, unless `prune` is set. */
 export interface QuotaPlan {
@@ -99,4 +103,152 @@ const refuseUnknown = (
 ) => {
   const unknown = names.find((name) => !known.has(name))
   if (unknown !== undefined) throw invalid(`${member}: there is no ${what} named ${unknown}`)
+}
+
+/** A subject for which a plan would change whether the owner is over quota. */
+export interface ChangedAnswer {
+  subject: Subject
+  /** Bytes that count toward the subject. */
+  used: Sum
+  before: Answer
+  after: Answer
+}
+
+interface Answer {
+  over: boolean
+  /** The binding limit; undefined when no rule limits the subject. */
+  binding: LimitStatus | undefined
+}
+
+export interface ChangedOwner {
+  owner: number
+  answers: ChangedAnswer[]
+}
+
+export interface Plans {
+  /** What applying the plan would change. */
+  differences(tx: ReadTransaction, plan: QuotaPlan): Promise<Differences>
+  /** Sequence numbers for the rules and groups that the plan can create, since a transaction cannot draw them itself. */
+  numbers(plan: QuotaPlan): Promise<PlanNumbers>
+  /** Applies the plan. @returns what it changed */
+  apply(tx: WriteContext, plan: QuotaPlan, numbers: PlanNumbers): Promise<Differences>
+  /**
+   * Lists the owners for whom the plan would change whether they are over quota. Stores nothing.
+   * @param defaults default groups to use instead of the configured ones
+   */
+  simulate(
+    tx: ReadTransaction,
+    plan: QuotaPlan,
+    at: { offset: number; limit: number },
+    defaults?: readonly string[],
+  ): Promise<{ items: ChangedOwner[]; total: number }>
+}
+
+interface PlanNumbers {
+  rules: ReadonlyMap<string, number>
+  groups: ReadonlyMap<string, number>
+}
+
+/** @param onChange called after a durable change, which can concern every owner */
+export const createPlans = (
+  store: Store,
+  defaults: QuotaDefaults,
+  owners: OwnerIds,
+  onChange: () => void,
+): Plans => {
+  const readDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
+    const before = await readPolicy(tx, defaults)
+    return differencesOf(tx, plan, before, applyPlan(plan, before))
+  }
+  const numbersFor = async (kind: 'rule' | 'group', records: readonly { name: string }[] = []) => {
+    const numbers = new Map<string, number>()
+    for (const { name } of records) numbers.set(name, await store.sequences.next(kind))
+    return numbers
+  }
+
+  return {
+    differences: readDifferences,
+    numbers: async (plan) => ({
+      rules: await numbersFor('rule', plan.rules),
+      groups: await numbersFor('group', plan.groups),
+    }),
+    async apply(tx, plan, numbers) {
+      const differences = await readDifferences(tx, plan)
+      await setRules(tx, differences.rules, numbers.rules)
+      await setGroups(tx, differences.groups, numbers.groups)
+      await setAssignments(tx, differences.assignments)
+      tx.afterCommit(onChange)
+      return differences
+    },
+    async simulate(tx, plan, { offset, limit }, defaultGroups = defaults.groups) {
+      const before = await readPolicy(tx, defaults)
+      const after = { ...applyPlan(plan, before), defaults: { ...defaults, groups: defaultGroups } }
+      const groupsBefore = groupResolver(before)
+      const groupsAfter = groupResolver(after)
+      const wanted = new Map((plan.assignments ?? []).map(({ owner, groups }) => [owner, groups]))
+      const page: ChangedOwner[] = []
+      let total = 0
+      for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
+        const planned = wanted.get(owner) ?? (plan.prune ? [] : assigned)
+        const answers = changedAnswers(groupsBefore(assigned), groupsAfter(planned), usage)
+        if (answers.length === 0) continue
+        if (total++ >= offset && page.length < limit) page.push({ owner, answers })
+      }
+      return { items: page, total }
+    },
+  }
+}
+
+const changedAnswers = (
+  before: ReturnType<GroupResolver>,
+  after: ReturnType<GroupResolver>,
+  usage: Usage,
+): ChangedAnswer[] =>
+  subjects
+    .map((subject) => ({
+      subject,
+      used: usedBy(subject, usage),
+      before: answerOf(before, subject, usage),
+      after: answerOf(after, subject, usage),
+    }))
+    .filter((answer) => answer.before.over !== answer.after.over)
+
+const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
+  const binding = bindingLimit(groups, subject, usage)
+  return { binding, over: binding !== undefined && binding.remaining <= 0 }
+}
+
+const setRules = async (
+  tx: WriteContext,
+  differences: Differences['rules'],
+  numbers: ReadonlyMap<string, number>,
+) => {
+  for (const { key, before, after } of differences) {
+    if (after === undefined) await rules.remove(tx, [key])
+    else {
+      const sequence = before === undefined ? numbers.get(key)! : (await rules.get(tx, [key]))!.sequence
+      await rules.save(tx, { ...after, subjects: [...after.subjects], sequence })
+    }
+  }
+}
+
+const setGroups = async (
+  tx: WriteContext,
+  differences: Differences['groups'],
+  numbers: ReadonlyMap<string, number>,
+) => {
+  for (const { key, before, after } of differences) {
+    if (after === undefined) await groups.remove(tx, [key])
+    else {
+      const sequence = before === undefined ? numbers.get(key)! : (await groups.get(tx, [key]))!.sequence
+      await groups.save(tx, { name: key, rules: [...after], sequence })
+    }
+  }
+}
+
+const setAssignments = async (tx: WriteContext, differences: Differences['assignments']) => {
+  for (const { key: owner, before = [], after = [] } of differences) {
+    for (const group of before) if (!after.includes(group)) await assignments.remove(tx, [owner, group])
+    for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })
+  }
 }

@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { isSubject, type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
 import { adminPage } from './admin-form.tsx'
 import { formatCount, Pages, pageNumber, Size, SizeCell, sliceOf, Table } from './components.tsx'
+import { Legend, StateLabel, type SubjectStatus, UsageBar } from './limits.tsx'
 import { type PageContext, page, type View } from './route.ts'
-import { Legend, StateLabel, type SubjectStatus, UsageBar } from './usage-bar.tsx'
 
 /** Percent of a limit: an owner with no more than this left is listed as near it. */
 const DEFAULT_WITHIN = 20

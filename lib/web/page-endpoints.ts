@@ -3,10 +3,25 @@ import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
 import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { createRouter, type Match, type Router } from '../http/router.ts'
-import { type Form, formOf, readForm } from './form.ts'
-import type { PageContext, PageReply, PageRoute, PageServices, View } from './route.ts'
-import { type Asset, sendAsset, sendPage, sendRedirect } from './send.ts'
-import { type BrowserSession, browserSessionOf, checkCsrf, csrfToken, sessionCookie } from './session.tsx'
+import { type Asset, sendAsset, sendPage, sendRedirect } from './document.tsx'
+import {
+  type Form,
+  formOf,
+  type PageContext,
+  type PageReply,
+  type PageRoute,
+  type PageServices,
+  readForm,
+  type View,
+} from './route.ts'
+import {
+  type BrowserSession,
+  browserSessionOf,
+  checkCsrf,
+  csrfToken,
+  SIGN_IN,
+  sessionCookie,
+} from './session.tsx'
 
 interface PageEndpointsOptions {
   services: PageServices
@@ -56,8 +71,6 @@ interface Context extends RequestContext<Identity, AnyRoute> {
   /** Of a POST that is authenticated. */
   form?: Form
 }
-
-export const SIGN_IN = '/-/sign-in'
 
 /** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
 export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {

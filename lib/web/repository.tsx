@@ -1,5 +1,4 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { AllotError } from '../errors.ts'
 import { add, type Sum } from '../integers.ts'

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
+import * as v from 'valibot'
 import type { Identity } from '../accounts/identity.ts'
 import type { Hosting } from '../hosting.ts'
 import type { Auth } from '../http/access.ts'
+import { readBody } from '../http/body.ts'
+import { recordOf } from '../http/json.ts'
 import type { SegmentsOf } from '../http/route.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
-import type { Form } from './form.ts'
 
 /** Services that handlers of pages use. */
 export interface PageServices {
@@ -86,3 +88,36 @@ export const page = <const Path extends string, const A extends Auth>(
     ) => Promise<PageReply>
   },
 ): PageRoute => route as unknown as PageRoute
+
+/** The fields of a submitted form. */
+export interface Form {
+  /** Text of a field, trimmed; empty when absent. */
+  text(name: string): string
+  /** Text of a field, untrimmed, for passwords. */
+  raw(name: string): string
+  /** Every value of a repeated field. */
+  all(name: string): string[]
+  /** All fields, to show the form again. */
+  readonly entries: readonly (readonly [name: string, value: string])[]
+}
+
+export const formOf = (fields: URLSearchParams): Form => ({
+  text: (name) => (fields.get(name) ?? '').trim(),
+  raw: (name) => fields.get(name) ?? '',
+  all: (name) => fields.getAll(name),
+  entries: [...fields],
+})
+
+const fields = {
+  accepts: 'application/x-www-form-urlencoded',
+  // Text, or an object when a body parser of the host has read the body.
+  body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
+} as const
+
+/** @throws AllotError too_large, unsupported_media_type, invalid */
+export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
+  const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
+  if (typeof body === 'string') return formOf(new URLSearchParams(body))
+  const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
+  return formOf(new URLSearchParams(pairs))
+}

@@ -1,15 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import { formatExactLimit, parseLimit } from '../byte-sizes.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import { type Subject, subjects } from '../quota/subjects.ts'
-import type { NamedPlan } from '../repositories/named-plans.ts'
+import type { NamedPlan } from '../repositories/named-quota.ts'
 import { AdminNav } from './admin.tsx'
 import { adminForm, adminPage } from './admin-form.tsx'
 import { ActionButtons, FlashMessage, Post, SubjectCode, Table } from './components.tsx'
-import type { Form } from './form.ts'
-import { type PageContext, type PageServices, page, type View } from './route.ts'
+import { type Form, type PageContext, type PageServices, page, type View } from './route.ts'
 
 /** Rules and groups are few: one page lists all of them. */
 export const ALL = { offset: 0, limit: 1000 }

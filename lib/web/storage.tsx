@@ -5,10 +5,20 @@ import type { Subject, Usage } from '../quota/subjects.ts'
 import type { Account, DailyUsage } from '../records/schema/index.ts'
 import { Post } from './components.tsx'
 import { groupPath } from './groups.tsx'
-import { PartLimits, UsageSummary, UsedAndLimit, Warnings } from './limits.tsx'
+import {
+  Legend,
+  PartLimits,
+  StateLabel,
+  type SubjectStatus,
+  subjectStatus,
+  UsageBar,
+  UsageSummary,
+  UsedAndLimit,
+  usageParts,
+  Warnings,
+} from './limits.tsx'
 import { accessibleOwner, canRead, ownedOrganizations } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
-import { Legend, StateLabel, type SubjectStatus, subjectStatus, UsageBar, usageParts } from './usage-bar.tsx'
 import { UsageHistory } from './usage-history.tsx'
 import { LargestItems, readUsageList, type UsageList, usageKinds } from './usage-list.tsx'
 

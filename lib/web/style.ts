@@ -1,4 +1,4 @@
-import { asset } from './send.ts'
+import { asset } from './document.tsx'
 
 /** Text has WCAG AA contrast in both color schemes. No state is shown by color alone. */
 const colors = `

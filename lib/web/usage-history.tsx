@@ -2,11 +2,11 @@
 import { dateOf } from '../api/fields.ts'
 import { formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
-import { today } from '../quota/history.ts'
 import { usedBy } from '../quota/subjects.ts'
+import { today } from '../quota/usage.ts'
 import type { DailyUsage } from '../records/schema/index.ts'
 import { SizeCell, Table } from './components.tsx'
-import { partSizes } from './usage-bar.tsx'
+import { partSizes } from './limits.tsx'
 
 /** Rows of the table. */
 const MAX_ROWS = 30

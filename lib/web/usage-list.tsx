@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
 import type { Viewer } from '../accounts/access.ts'
-import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/used-lists.ts'
+import type { Slice } from '../accounts/visible-page.ts'
+import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
 import type { Slice } from '../records/collection.ts'

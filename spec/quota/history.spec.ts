@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it, mock } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { HISTORY_DAYS, today } from '../../lib/quota/history.ts'
+import { HISTORY_DAYS, today } from '../../lib/quota/usage.ts'
 import { dailyUsages } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { start, type TestServer } from '../support/test-server.ts'

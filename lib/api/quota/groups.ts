@@ -5,8 +5,15 @@ import { quotaName, wholeNumber } from '../fields.ts'
 import { reply, replyEmpty, replyPage, route } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { replyExplanation, replyStatus } from './owner-quota.ts'
-import { presentGroup, QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo } from './schema.ts'
-import { RequestSubjects, SubjectQuery, subjectsIn } from './subject.ts'
+import {
+  presentGroup,
+  QuotaExplanationInfo,
+  QuotaGroupInfo,
+  QuotaInfo,
+  RequestSubjects,
+  SubjectQuery,
+  subjectsIn,
+} from './schema.ts'
 
 /** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
 const RuleInGroup = v.object({

@@ -1,16 +1,22 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { ChangedOwner } from '../../quota/plans.ts'
+import type { ChangedOwner } from '../../quota/plan.ts'
 import type { OwnerOverQuota } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
-import type { Page } from '../../records/collection.ts'
-import type { NamedDifferences, NamedPlan } from '../../repositories/named-plans.ts'
+import type { NamedDifferences, NamedPlan } from '../../repositories/named-quota.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { bytes, bytesLeft, presentRule } from './schema.ts'
-import { RequestSubject, RequestSubjects, subjectIn, subjectsIn } from './subject.ts'
+import {
+  bytes,
+  bytesLeft,
+  presentRule,
+  RequestSubject,
+  RequestSubjects,
+  subjectIn,
+  subjectsIn,
+} from './schema.ts'
 
 /** An owner over a limit or near it, with the binding limit. */
 export const QuotaOverInfo = v.object({

@@ -2,8 +2,7 @@ import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
 import { reply, replyEmpty, replyPage, route } from '../route.ts'
-import { presentRule, QuotaRuleInfo } from './schema.ts'
-import { RequestSubjects, subjectsIn } from './subject.ts'
+import { presentRule, QuotaRuleInfo, RequestSubjects, subjectsIn } from './schema.ts'
 
 /** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */
 const CreateQuotaRuleOptions = v.object({

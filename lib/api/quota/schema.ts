@@ -1,10 +1,14 @@
-/** The wire format of quota rules, groups, usage and explanations, which several resources share. */
 import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
+import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import { Subject, type Usage } from '../../quota/subjects.ts'
+import { Subject, subjects, type Usage } from '../../quota/subjects.ts'
 import { wholeNumber } from '../fields.ts'
+import type { Services } from '../route.ts'
+
+/** The wire format of quota rules, groups, usage and explanations, which several resources share. */
 
 /** A sum beyond 2^53-1 is a bigint here and an integer in the JSON. */
 export const bytes = v.number() as v.GenericSchema as v.GenericSchema<Sum>
@@ -111,3 +115,30 @@ export const presentExplanation = (
     })),
   })),
 })
+
+type Dialect = Services['dialect']
+
+/** Forgejo's name for `size:wiki`. */
+const FORGEJO_WIKI = 'size:assets:wiki'
+
+/** A subject as a request names it: one of the document's, or in the dialect of Forgejo also its name for the wiki. */
+export const RequestSubject = v.picklist([...subjects, FORGEJO_WIKI])
+export type RequestSubject = v.InferOutput<typeof RequestSubject>
+
+export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_SUBJECTS))
+
+export const SubjectQuery = v.object({ subject: RequestSubject })
+
+/**
+ * @param member where the subject stands in the request, such as `subjects[0]`
+ * @throws AllotError invalid for Forgejo's name in the dialect of the document
+ */
+export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 'subject'): Subject => {
+  if (subject !== FORGEJO_WIKI) return subject
+  if (dialect === 'forgejo') return 'size:wiki'
+  const expected = Subject.options.join(', ')
+  throw invalid(`${member}: expected one of ${expected}, received the string "${FORGEJO_WIKI}"`)
+}
+
+export const subjectsIn = (dialect: Dialect, subjects: readonly RequestSubject[]): Subject[] =>
+  subjects.map((subject, index) => subjectIn(dialect, subject, `subjects[${index}]`))

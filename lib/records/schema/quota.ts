@@ -48,7 +48,7 @@ const OwnerUsage = v.object({
   ...sizes,
   /** The day of the last change, in days since 1970 (UTC). */
   day: count,
-  /** Number of earlier days that are stored (lib/quota/history.ts). */
+  /** Number of earlier days that are stored (lib/quota/usage.ts). */
   days: count,
 })
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
