@@ -10,7 +10,7 @@ import { ruleRoutes } from './rules.tsx'
 import { signInRoutes } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { icon, style } from './style.ts'
-import { usageListRoutes } from './usage-list.tsx'
+import { usageListRoutes } from './storage-details.tsx'
 
 export interface PagesOptions {
   services: PageServices

@@ -20,7 +20,7 @@ import {
 import { accessibleOwner, canRead, ownedOrganizations } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
 import { UsageHistory } from './usage-history.tsx'
-import { LargestItems, readUsageList, type UsageList, usageKinds } from './usage-list.tsx'
+import { LargestItems, readUsageList, type UsageList, usageKinds } from './storage-details.tsx'
 
 /** Items that the page shows of each list. */
 const LARGEST = 5
