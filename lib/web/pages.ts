@@ -4,13 +4,12 @@ import { adminRoutes } from './admin.tsx'
 import { failureView, renderDocument, sendPage } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import { PageEndpoints } from './page-endpoints.ts'
-import { repositoryRoutes } from './repository.tsx'
 import type { PageServices } from './route.ts'
 import { ruleRoutes } from './rules.tsx'
 import { signInRoutes } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
+import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
 import { icon, style } from './style.ts'
-import { usageListRoutes } from './storage-details.tsx'
 
 export interface PagesOptions {
   services: PageServices

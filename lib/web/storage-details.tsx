@@ -1,14 +1,41 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Viewer } from '../accounts/access.ts'
+import type { Identity } from '../accounts/identity.ts'
 import type { Slice } from '../accounts/visible-page.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
+import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
-import type { Slice } from '../records/collection.ts'
-import type { Account, Repository } from '../records/schema/index.ts'
+import { checkScopes } from '../http/access.ts'
+import { add, type Sum } from '../integers.ts'
+import type { Account, Repository, RepositoryUsage } from '../records/schema/index.ts'
 import { formatCount, Pages, pageNumber, SizeCell, sliceOf, Table } from './components.tsx'
-import { accessibleOwner } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
+
+/**
+ * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
+ * any owner.
+ * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the user does
+ * not own the organization, or the session lacks the scope
+ */
+export const accessibleOwner = async (
+  { hosting }: PageServices,
+  user: Identity,
+  name: string,
+): Promise<Account> => {
+  const account = await hosting.accounts.find(user, name)
+  if (account?.id === user.id) return withScope(user, account, 'read:user')
+  if (account !== undefined && user.admin) return withScope(user, account, 'read:admin')
+  if (account?.kind !== 'organization') throw new AllotError('not_found', `there is no owner named ${name}`)
+  if (!(await hosting.organizations.isOwner(account.id, user.id)))
+    throw new AllotError('forbidden', `only owners of ${account.name} can see its storage`)
+  return withScope(user, account, 'read:organization')
+}
+
+const withScope = (user: Identity, account: Account, scope: string): Account => {
+  checkScopes(user, { scope })
+  return account
+}
 
 /** The lists of an owner's page, in their order. */
 export const usageKinds = ['repositories', 'attachments', 'packages', 'artifacts'] as const
@@ -179,6 +206,75 @@ const usageListView = (frame: PageContext, owner: string, list: UsageList, numbe
           page={number}
           total={total}
         />
+      </>
+    ),
+  }
+}
+
+export const repositoryRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/storage/{owner}/repositories/{repo}',
+    auth: 'required',
+    async handle({ user, frame, params }, services) {
+      const { hosting, quota, settings } = services
+      const owner = await accessibleOwner(services, user, params.owner)
+      const repository = await hosting.repositories.find(user, owner.name, params.repo)
+      const usage = repository && (await quota.repositoryUsage(repository.id))
+      if (repository === undefined || usage === undefined)
+        throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
+      const isCloneable = settings.clones && frame.site !== undefined
+      const cloneUrl = isCloneable ? `${frame.site}/${owner.name}/${repository.name}.git` : undefined
+      return repositoryView(frame, { owner: owner.name, repository, usage, cloneUrl })
+    },
+  }),
+]
+
+interface RepositoryData {
+  readonly owner: string
+  readonly repository: Repository
+  readonly usage: RepositoryUsage
+  /** Undefined when this server does not serve git. */
+  readonly cloneUrl: string | undefined
+}
+
+const repositoryView = (frame: PageContext, { owner, repository, usage, cloneUrl }: RepositoryData): View => {
+  const sizes = [
+    ['Git data', usage.git],
+    ['LFS', usage.lfs],
+    ['Attachments of issues', usage.issues],
+    ['Attachments of releases', usage.releases],
+    ['Artifacts', usage.artifacts],
+    ['Packages', usage.packages],
+  ] as const
+  const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
+  return {
+    title: `${owner}/${repository.name}`,
+    body: (
+      <>
+        <h1>
+          <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>/{repository.name}
+        </h1>
+        <p class="subtitle">
+          {repository.private ? 'Private' : 'Public'}
+          {repository.description !== '' && ` · ${repository.description}`}
+        </p>
+        <p>
+          <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
+        </p>
+        <Table column="Category" numbers={['Size']}>
+          {sizes.map(([name, bytes]) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <SizeCell bytes={bytes} />
+            </tr>
+          ))}
+        </Table>
+        {cloneUrl !== undefined && (
+          <p>
+            Clone with <code>git clone {cloneUrl}</code>
+          </p>
+        )}
       </>
     ),
   }

@@ -17,10 +17,15 @@ import {
   usageParts,
   Warnings,
 } from './limits.tsx'
-import { accessibleOwner, canRead, ownedOrganizations } from './owner-access.ts'
 import { type PageContext, type PageServices, page, type View } from './route.ts'
+import {
+  accessibleOwner,
+  LargestItems,
+  readUsageList,
+  type UsageList,
+  usageKinds,
+} from './storage-details.tsx'
 import { UsageHistory } from './usage-history.tsx'
-import { LargestItems, readUsageList, type UsageList, usageKinds } from './storage-details.tsx'
 
 /** Items that the page shows of each list. */
 const LARGEST = 5
@@ -70,6 +75,22 @@ const showStorage = async (
     ),
     organizations: await Promise.all(organizations.map((organization) => readOwner(services, organization))),
   })
+}
+
+/** Whether the session has a scope: a session that a token started has the scopes of the token. */
+const canRead = ({ scopes }: Identity, category: 'organization' | 'admin'): boolean =>
+  ['all', `read:${category}`, `write:${category}`].some((scope) => scopes.has(scope))
+
+const MAX_ORGANIZATIONS = 50
+
+/** The organizations that the user owns, by name; at most {@link MAX_ORGANIZATIONS}. */
+const ownedOrganizations = async ({ hosting }: PageServices, user: Identity): Promise<Account[]> => {
+  const { items } = await hosting.organizations.of(user, user.id, { offset: 0, limit: 1000 })
+  const isOwned = await Promise.all(items.map(({ id }) => hosting.organizations.isOwner(id, user.id)))
+  return items
+    .filter((_, index) => isOwned[index])
+    .sort((left, right) => left.name.localeCompare(right.name, 'en'))
+    .slice(0, MAX_ORGANIZATIONS)
 }
 
 /** An owner's usage and limits. */
