@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { accountByName, repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'
-import { describeIssue } from '../describe-issue.ts'
-import { invalid, withLineNumber } from '../errors.ts'
+
+import { describeIssue, invalid, withLineNumber } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'

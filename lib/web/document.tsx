@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { renderToString } from 'preact-render-to-string'
-import { endAfterDrain } from '../http/connection/drain.ts'
+import { endAfterDrain } from '../http/connection.ts'
 import { Post, sentence } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 

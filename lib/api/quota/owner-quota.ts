@@ -1,12 +1,12 @@
 /** Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts toward them. */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/identity.ts'
-import type { Page, Slice } from '../../accounts/visible-page.ts'
 import type { Attached, UsedEntry } from '../../content/usage-lists.ts'
 import { AllotError } from '../../errors.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
+import type { Page, Slice } from '../../records/collection.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
 import { tagPath } from '../content/attachments.ts'
 import { packageUrl } from '../content/packages.ts'
