@@ -28,7 +28,7 @@ interface OrderedListing {
 
 /** Entries that a search finds. */
 interface SearchedListing {
-  find: Find
+  find: FindEntries
   /** The total that an earlier search counted. */
   total: number | undefined
   /** Stores a total that was counted. */
@@ -36,7 +36,7 @@ interface SearchedListing {
 }
 
 /** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
-type Find = (limit: number, isCounted: boolean) => Promise<SearchResult>
+type FindEntries = (limit: number, isCounted: boolean) => Promise<SearchResult>
 
 export type SearchListing = OrderedListing | SearchedListing
 
@@ -54,7 +54,7 @@ export const without = (gone: ReadonlySet<string>, listing: SearchListing): Sear
 
 const findWithout = async (
   gone: ReadonlySet<string>,
-  find: Find,
+  find: FindEntries,
   limit: number,
   isCounted: boolean,
 ): Promise<SearchResult> => {

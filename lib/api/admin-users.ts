@@ -4,12 +4,12 @@ import { acceptedBooleans, GivenVisibility, shortText, visibilityIn, wholeNumber
 import { reply, replyEmpty, replyPage, route } from './route.ts'
 import { presentUser, User } from './users.ts'
 
-const email = v.pipe(
+const emailField = v.pipe(
   v.string(),
   v.maxLength(254),
   v.regex(/^$|^[^\s@<>]+@[^\s@<>]+$/, 'expected an email address'),
 )
-const fullName = v.pipe(v.string(), v.maxLength(100))
+const fullNameField = v.pipe(v.string(), v.maxLength(100))
 
 /** Members that clients of Forgejo send and Allot ignores; like every member, they must have their type. */
 const ignoredMembers = {
@@ -22,8 +22,8 @@ const ignoredMembers = {
 const CreateUserOption = v.object({
   ...ignoredMembers,
   username: v.string(),
-  email: v.optional(email),
-  full_name: v.optional(fullName),
+  email: v.optional(emailField),
+  full_name: v.optional(fullNameField),
   password: v.optional(shortText),
   visibility: GivenVisibility,
   ...acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
@@ -31,8 +31,8 @@ const CreateUserOption = v.object({
 
 const EditUserOption = v.object({
   ...ignoredMembers,
-  email: v.optional(email),
-  full_name: v.optional(fullName),
+  email: v.optional(emailField),
+  full_name: v.optional(fullNameField),
   password: v.optional(shortText),
   website: v.optional(shortText),
   description: v.optional(shortText),

@@ -23,7 +23,7 @@ const Subkey = v.object({ ...members, subkeys: v.pipe(v.array(v.string()), v.max
 export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
 
 /** @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone */
-const presentKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
+const presentGpgKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
   ...presentPart(key, ''),
   emails: key.emails.map((email) => ({
     email,
@@ -50,14 +50,14 @@ const CreateGPGKeyOption = v.object({
   armored_public_key: v.pipe(v.string(), v.maxLength(128 * 1024)),
 })
 
-const emailOf = async ({ hosting }: Services, id: number) => (await hosting.accounts.byId(id))?.email ?? ''
+const ownerEmailOf = async ({ hosting }: Services, id: number) => (await hosting.accounts.byId(id))?.email ?? ''
 
-const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
-const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+const readGpg = { auth: 'required', scope: 'read:user', tag: 'user' } as const
+const writeGpg = { auth: 'required', scope: 'write:user', tag: 'user' } as const
 
 export const gpgKeyRoutes = [
   route({
-    ...read,
+    ...readGpg,
     method: 'GET',
     path: '/user/gpg_keys',
     operationId: 'userCurrentListGPGKeys',
@@ -66,12 +66,12 @@ export const gpgKeyRoutes = [
     responses: { 200: v.array(GPGKey) },
     handle: async ({ user, page }, services) => {
       const keys = await services.hosting.gpgKeys.list(user.id, page)
-      const email = await emailOf(services, user.id)
-      return replyPage(keys, (key) => presentKey(key, email))
+      const email = await ownerEmailOf(services, user.id)
+      return replyPage(keys, (key) => presentGpgKey(key, email))
     },
   }),
   route({
-    ...write,
+    ...writeGpg,
     method: 'POST',
     path: '/user/gpg_keys',
     operationId: 'userCurrentPostGPGKey',
@@ -80,11 +80,11 @@ export const gpgKeyRoutes = [
     responses: { 201: GPGKey, 422: ValidationError },
     handle: async ({ user, body, client }, services) => {
       const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client)
-      return reply(201, presentKey(key, await emailOf(services, user.id)))
+      return reply(201, presentGpgKey(key, await ownerEmailOf(services, user.id)))
     },
   }),
   route({
-    ...read,
+    ...readGpg,
     method: 'GET',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentGetGPGKey',
@@ -93,11 +93,11 @@ export const gpgKeyRoutes = [
     responses: { 200: GPGKey, 404: NotFound },
     handle: async ({ user, params }, services) => {
       const key = await services.hosting.gpgKeys.get(user.id, params.id)
-      return key === undefined ? reply(404) : reply(200, presentKey(key, await emailOf(services, user.id)))
+      return key === undefined ? reply(404) : reply(200, presentGpgKey(key, await ownerEmailOf(services, user.id)))
     },
   }),
   route({
-    ...write,
+    ...writeGpg,
     method: 'DELETE',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentDeleteGPGKey',
@@ -108,7 +108,7 @@ export const gpgKeyRoutes = [
       replyEmpty(await hosting.gpgKeys.remove(user.id, params.id)),
   }),
   route({
-    ...read,
+    ...readGpg,
     auth: 'optional',
     method: 'GET',
     path: '/users/{username}/gpg_keys',
@@ -119,7 +119,7 @@ export const gpgKeyRoutes = [
     handle: async ({ user, params, page }, { hosting }) => {
       const account = await hosting.accounts.find(user, params.username)
       if (account === undefined) return reply(404)
-      return replyPage(await hosting.gpgKeys.list(account.id, page), (key) => presentKey(key, account.email))
+      return replyPage(await hosting.gpgKeys.list(account.id, page), (key) => presentGpgKey(key, account.email))
     },
   }),
 ]

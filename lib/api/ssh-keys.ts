@@ -17,7 +17,7 @@ export const PublicKey = v.object({
   user: v.optional(User),
 })
 
-const presentKey = (
+const presentSshKey = (
   key: SshKey,
   { apiUrl }: Recipient,
   user: User | undefined,
@@ -61,7 +61,7 @@ const replyKeys = async (
     ? await sshKeys.withFingerprint(account, query.fingerprint, page)
     : await sshKeys.list(account, page)
   const owner = await keyOwner(services, request, account)
-  return replyPage(keys, (key) => presentKey(key, request, owner))
+  return replyPage(keys, (key) => presentSshKey(key, request, owner))
 }
 
 const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
@@ -90,7 +90,7 @@ export const sshKeyRoutes = [
     handle: async (request, services) => {
       const { user, body, client } = request
       const key = await services.hosting.sshKeys.add(user.id, body, client)
-      return reply(201, presentKey(key, request, await keyOwner(services, request, user.id)))
+      return reply(201, presentSshKey(key, request, await keyOwner(services, request, user.id)))
     },
   }),
   route({
@@ -105,7 +105,7 @@ export const sshKeyRoutes = [
       const { user, params } = request
       const key = await services.hosting.sshKeys.get(user.id, params.id)
       if (key === undefined) return reply(404)
-      return reply(200, presentKey(key, request, await keyOwner(services, request, user.id)))
+      return reply(200, presentSshKey(key, request, await keyOwner(services, request, user.id)))
     },
   }),
   route({
