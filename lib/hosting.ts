@@ -6,7 +6,7 @@ import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accoun
 import { createOrganizations, type Organizations } from './accounts/organizations.ts'
 import { createSessions, type Sessions } from './accounts/sessions.ts'
 import { withSudo } from './accounts/sudo.ts'
-import { createTokens, type Tokens } from './accounts/tokens.ts'
+import { createTokens, type Tokens } from './accounts/credentials.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { createRemoval, removeOwnerJob } from './content/account-removal.ts'
 import { type Attachments, createAttachments } from './content/attachments.ts'

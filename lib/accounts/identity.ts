@@ -7,7 +7,7 @@ import { type Account, accounts, type Token, tokens } from '../records/schema/in
 import { cachedRead, type Store } from '../records/store.ts'
 import { addressOf } from './client-address.ts'
 import { createLogin, type Login, type LoginThrottle } from './login.ts'
-import { hashToken } from './tokens.ts'
+import { hashToken } from './credentials.ts'
 
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {

@@ -1,7 +1,7 @@
 import { type Accounts, ownsRepositories } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { endSessions } from '../accounts/sessions.ts'
-import { removeToken } from '../accounts/tokens.ts'
+import { removeToken } from '../accounts/credentials.ts'
 import { invalid } from '../errors.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'

@@ -9,7 +9,7 @@ import {
   checkTexts,
   isRefName,
 } from '../accounts/names.ts'
-import { checkScopes } from '../accounts/tokens.ts'
+import { checkScopes } from '../accounts/credentials.ts'
 import { invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
 import { checkName, checkRule } from '../quota/rules.ts'

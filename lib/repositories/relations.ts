@@ -12,7 +12,7 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
-import { visiblePage } from '../accounts/visible-page.ts'
+import { visiblePage } from '../accounts/list-page.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {

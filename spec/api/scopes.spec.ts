@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { SCOPES } from '../../lib/accounts/tokens.ts'
+import { SCOPES } from '../../lib/accounts/credentials.ts'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { pageRoutes } from '../../lib/web/pages.ts'

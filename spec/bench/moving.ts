@@ -7,7 +7,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { hashToken } from '../../lib/accounts/tokens.ts'
+import { hashToken } from '../../lib/accounts/credentials.ts'
 import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
 import { createLineWriter } from '../../lib/transfer/format.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { SCOPES } from '../../lib/accounts/tokens.ts'
+import { SCOPES } from '../../lib/accounts/credentials.ts'
 import { subjects } from '../../lib/quota/subjects.ts'
 
 /** Any text; a few occur often, so that records share index entries and counts. */
