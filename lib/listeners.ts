@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Identity } from './accounts/access.ts'
 import { clientOf } from './accounts/client-address.ts'
-import type { Identity } from './accounts/identity.ts'
-import { routesWith, streamRoutesFor } from './api/index.ts'
-import { documentOf } from './api/openapi.ts'
+import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
 import type { Hosting } from './hosting.ts'
 import {
   createDispatcher,

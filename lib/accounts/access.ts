@@ -19,6 +19,14 @@ export type Viewer = {
   readonly scopes?: ReadonlySet<string> | undefined
 } | null
 
+/** The user who sent a request, and the scopes of the credentials. */
+export interface Identity {
+  readonly id: number
+  readonly username: string
+  readonly admin: boolean
+  readonly scopes: ReadonlySet<string>
+}
+
 /** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */
 export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string): boolean =>
   scopes === undefined ||
@@ -185,3 +193,85 @@ export const readableRepository = async (
   const repository = await repositoryByName(tx, ownerName, name)
   return repository !== undefined && (await canRead(tx, viewer, repository, readFor)) ? repository : undefined
 }
+
+/**
+ * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
+ * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
+ */
+export type Target<T> = number | Authorizer<T>
+
+/**
+ * @returns undefined when the record does not exist or the viewer cannot see it
+ * @throws AllotError forbidden when the viewer can see it but must not change it
+ */
+export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
+
+type SignedIn = NonNullable<Viewer>
+
+const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
+  viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
+
+/** A repository that the viewer has admin permission on. */
+export const authorizeAdmin =
+  (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
+  async (tx) => {
+    const repository = await readableRepository(tx, viewer, owner, name)
+    if (repository !== undefined && !(await permissionOn(tx, viewer, repository)).admin)
+      throw new AllotError('forbidden', 'only owners may do this')
+    return repository
+  }
+
+/** A new owner of a repository: the viewer, or an organization that the viewer owns, since its quota pays for it. */
+export const authorizeTransferTo =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const owner = await visibleAccount(tx, viewer, name)
+    if (owner !== undefined && !(await isOwnerOf(tx, viewer, owner.id)))
+      throw new AllotError(
+        'forbidden',
+        `only administrators and owners of ${owner.name} may give it a repository`,
+      )
+    return owner
+  }
+
+/** An organization in which the viewer can create repositories. */
+export const authorizeCreateIn =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const organization = await visibleOrganization(tx, viewer, name)
+    if (organization === undefined || viewer.admin) return organization
+    if ((await membershipOf(tx, organization.id, viewer.id)) === undefined)
+      throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
+    return organization
+  }
+
+/** An organization whose members the viewer can change. */
+export const authorizeMembersOf =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const organization = await visibleOrganization(tx, viewer, name)
+    if (organization !== undefined && !(await isOwnerOf(tx, viewer, organization.id)))
+      throw new AllotError('forbidden', `only owners of ${organization.name} may do this`)
+    return organization
+  }
+
+/** An organization that the viewer can remove the member from: owners can remove anyone, and members can leave. */
+export const authorizeRemoveMember =
+  (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
+  async (tx) => {
+    const isSelf = (await accountByName(tx, member))?.id === viewer.id
+    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeMembersOf(viewer, name)(tx)
+  }
+
+export const visibleUser =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const account = await visibleAccount(tx, viewer, name)
+    return account?.kind === 'user' ? account : undefined
+  }
+
+/** Any account, even if it has become hidden since it joined, so that owners can still remove it. */
+export const anyAccount =
+  (name: string): Authorizer<Account> =>
+  (tx) =>
+    accountByName(tx, name)

@@ -4,10 +4,9 @@ import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByEmail, accountByName, type Viewer, visibleAccount } from './access.ts'
-import type { Target } from './authorize.ts'
+import { accountByEmail, accountByName, type Target, type Viewer, visibleAccount } from './access.ts'
+import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
-import { HOST, hashPassword } from './passwords.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
 export interface AccountEdit {

@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { accountByName } from './access.ts'
-import { ALL_SCOPES, type Identities, type Identity, refuseInactive, unauthenticated } from './identity.ts'
+import { accountByName, type Identity } from './access.ts'
+import { ALL_SCOPES, refuseInactive, unauthenticated } from './credentials.ts'
+import type { Identities } from './identity.ts'
 import { isName } from './names.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */

@@ -2,26 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
-import { AllotError } from '../errors.ts'
-import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
+import { type Account, accounts, tokens } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
+import type { Identity } from './access.ts'
 import { addressOf } from './client-address.ts'
+import { type Credential, hashToken, identityOf, refuseInactive, unauthenticated } from './credentials.ts'
 import { createLogin, type Login, type LoginThrottle } from './login.ts'
-import { hashToken } from './credentials.ts'
-
-/** The user who sent a request, and the scopes of the credentials. */
-export interface Identity {
-  readonly id: number
-  readonly username: string
-  readonly admin: boolean
-  readonly scopes: ReadonlySet<string>
-}
-
-/** What a user signed in with: a token, or the password (`token` is null). */
-export interface Credential {
-  readonly account: Account
-  readonly token: Token | null
-}
 
 export interface Identities {
   /**
@@ -55,7 +41,6 @@ interface LastToken {
   readonly generation: number
 }
 
-export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
 const MAX_CACHED_TOKENS = 10_000
 const TOKEN = /^[0-9a-f]{40}$/
 
@@ -208,12 +193,6 @@ const credentialsOf = (req: IncomingMessage): [scheme: string, value?: string] |
 
 const isToken = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 
-export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
-
-export const refuseInactive = (account: Account) => {
-  if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
-}
-
 const readCredential = cachedRead('credential', async (tx, { hash }: { hash: string }) => {
   const token = await tokens.findBy(tx, 'hash', [hash])
   const account = token && (await accounts.get(tx, [token.account]))
@@ -226,13 +205,6 @@ const identityOfToken = async (store: Store, hash: string): Promise<Identity | u
   const credential = await readCredential(store, { hash })
   return credential && identityOf(credential)
 }
-
-export const identityOf = ({ account, token }: Credential): Identity => ({
-  id: account.id,
-  username: account.name,
-  admin: account.admin,
-  scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
-})
 
 const accountOf = async (login: Login, attempt: Parameters<Login>[0], password: string): Promise<Account> => {
   const account = await login(attempt, password)

@@ -6,8 +6,8 @@ import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from 
 import type { Store, WriteContext } from '../records/store.ts'
 import { canSee, existingAccount } from './access.ts'
 import { clientOfAccount } from './client-address.ts'
+import { pageOfOne } from './list-page.ts'
 import { checkTexts } from './names.ts'
-import { pageOfOne } from './search-page.ts'
 
 /**
  * Public keys of accounts, SSH or GPG. Invariants: an account has a key once, and the answer to adding a key reveals

@@ -2,6 +2,8 @@ import type { Collection, IndexEntry, Page, Slice } from '../records/collection.
 import type { KeyTuple } from '../records/key-codec.ts'
 import { except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import type { Audience } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { SearchResult } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { openAudiences, type Viewer } from './access.ts'
 
@@ -110,4 +112,112 @@ const readablePending = async <R, O extends string>(query: VisiblePageQuery<R, O
   for (const record of query.pending)
     if (await query.isReadable(record)) readable.push(entryIn(query, record))
   return readable.sort((left, right) => Buffer.compare(left.order, right.order))
+}
+
+/** A page, with callbacks that store the totals which the search counted. */
+interface SearchPage<R> {
+  page: Page<R>
+  learned: (() => void)[]
+}
+
+/** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
+export const readAndCacheTotals = async <R>(
+  store: Store,
+  search: (tx: ReadTransaction) => Promise<SearchPage<R>>,
+): Promise<Page<R>> => {
+  const { page, learned } = await store.read(search)
+  for (const learn of learned) learn()
+  return page
+}
+
+/** Entries in the order of their texts, with their number when it is known without counting. */
+interface OrderedListing {
+  entries: AsyncIterable<IndexEntry>
+  total?: number | undefined
+}
+
+/** Entries that a search finds. */
+interface SearchedListing {
+  find: FindEntries
+  /** The total that an earlier search counted. */
+  total: number | undefined
+  /** Stores a total that was counted. */
+  learn(total: number): void
+}
+
+/** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
+type FindEntries = (limit: number, isCounted: boolean) => Promise<SearchResult>
+
+export type SearchListing = OrderedListing | SearchedListing
+
+/** A listing without some of its records. @param gone keys of records, all of which are in the listing */
+export const without = (gone: ReadonlySet<string>, listing: SearchListing): SearchListing => {
+  if (gone.size === 0) return listing
+  const total = listing.total === undefined ? undefined : listing.total - gone.size
+  if ('entries' in listing) return { entries: except(gone, listing.entries), total }
+  return {
+    total,
+    find: (limit, isCounted) => findWithout(gone, listing.find, limit, isCounted),
+    learn: (found) => listing.learn(found + gone.size),
+  }
+}
+
+const findWithout = async (
+  gone: ReadonlySet<string>,
+  find: FindEntries,
+  limit: number,
+  isCounted: boolean,
+): Promise<SearchResult> => {
+  const { entries, total } = await find(limit + gone.size, isCounted)
+  const remaining = entries.filter((entry) => !gone.has(recordKeyText(entry)))
+  return { entries: remaining.slice(0, limit), total: total - gone.size }
+}
+
+/** One page of several listings. Only listings without a known total are read to their end. */
+export const pageOfListings = async <R>(
+  tx: ReadTransaction,
+  collection: Pick<Collection<R>, 'load'>,
+  listings: readonly SearchListing[],
+  slice: Slice,
+): Promise<SearchPage<R>> => {
+  const limit = slice.offset + slice.limit
+  const learned: (() => void)[] = []
+  const known = await Promise.all(
+    listings.map(async (listing) => {
+      const found = await firstIn(listing, limit)
+      if ('learn' in listing) learned.push(() => listing.learn(found.total))
+      return found
+    }),
+  )
+  const page = await pageOf(merge(known.map(({ entries }) => entries)), slice)
+  return {
+    page: {
+      items: await collection.load(tx, page),
+      total: known.reduce((sum, { total }) => sum + total, 0),
+    },
+    learned,
+  }
+}
+
+/** The first entries of a listing, and its total, which is counted when it is not known. */
+export const firstIn = async (listing: SearchListing, limit: number) => {
+  const { total } = listing
+  if ('find' in listing) {
+    const found = await listing.find(limit, total === undefined)
+    return { entries: found.entries, total: total ?? found.total }
+  }
+  return total === undefined ? firstOf(listing.entries, limit) : { entries: listing.entries, total }
+}
+
+/** The first `limit` entries, and the number of all. */
+export const firstOf = async (listing: AsyncIterable<IndexEntry>, limit: number): Promise<SearchResult> => {
+  const entries: IndexEntry[] = []
+  let total = 0
+  for await (const entry of listing) if (total++ < limit) entries.push(entry)
+  return { entries, total }
+}
+
+export const pageOfOne = <T>(item: T | undefined, { offset, limit }: Slice): Page<T> => {
+  const items = item === undefined ? [] : [item]
+  return { items: items.slice(offset, offset + limit), total: items.length }
 }

@@ -13,12 +13,12 @@ import {
   canSee,
   existingAccount,
   membershipOf,
+  type Target,
   type Viewer,
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
 import { type Accounts, blankAccount, insertAccount, type RemovalOptions } from './accounts.ts'
-import type { Target } from './authorize.ts'
 
 export interface NewOrganization {
   name: string

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { accountByName } from './access.ts'
-import type { Identities, Identity } from './identity.ts'
+import { accountByName, type Identity } from './access.ts'
+import type { Identities } from './identity.ts'
 
 /**
  * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the

@@ -1,6 +1,7 @@
 /** Who may fetch from a repository and push to it: the same for git and Git LFS. */
+
+import type { Identity } from '../accounts/access.ts'
 import { permissionOn } from '../accounts/access.ts'
-import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'

@@ -1,5 +1,5 @@
 /** git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository. */
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener } from '../git/transport.ts'

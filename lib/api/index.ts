@@ -1,30 +1,36 @@
-import { adminUserRoutes } from './admin-users.ts'
+import { openApiDocument } from '../http/index.ts'
+import { VERSION } from '../version.ts'
 import { downloadRoutes } from './content/attachment-downloads.ts'
-import { attachmentRoutes } from './content/attachments.ts'
-import { commentRoutes } from './content/comments.ts'
-import { issueRoutes } from './content/issues.ts'
+import { Attachment, attachmentRoutes } from './content/attachments.ts'
+import { Comment, commentRoutes } from './content/comments.ts'
+import { Issue, issueRoutes } from './content/issues.ts'
 import { registryRoutes } from './content/package-registry.ts'
 import { packageRoutes } from './content/packages.ts'
-import { releaseRoutes } from './content/releases.ts'
+import { Release, releaseRoutes } from './content/releases.ts'
 import { followingRoutes } from './following.ts'
 import { gitRoutes } from './git.ts'
-import { gpgKeyRoutes } from './gpg-keys.ts'
+import { GPGKey, GPGKeyEmail, gpgKeyRoutes, PublicKey, sshKeyRoutes } from './keys.ts'
 import { lfsRoutes } from './lfs.ts'
-import { markdownRoutes } from './markdown.ts'
-import { organizationRoutes } from './organizations.ts'
+import { Organization, organizationRoutes } from './organizations.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
-import { ownerQuotaRoutes } from './quota/owner-quota.ts'
+import {
+  ownerQuotaRoutes,
+  QuotaUsedArtifact,
+  QuotaUsedAttachment,
+  QuotaUsedPackage,
+} from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
+import { QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo, QuotaRuleInfo } from './quota/schema.ts'
 import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes } from './repository-lists.ts'
+import { Permission, Repository } from './repository-presenter.ts'
 import { repositorySearchRoutes } from './repository-search.ts'
-import { exportRoutes, serverRoutes } from './server.ts'
-import { sshKeyRoutes } from './keys.ts'
+import { exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
 import { starredRoutes } from './starred.ts'
-import { subscriptionRoutes } from './subscriptions.ts'
-import { tokenRoutes } from './tokens.ts'
-import { userRoutes } from './users.ts'
+import { subscriptionRoutes, WatchInfo } from './subscriptions.ts'
+import { AccessToken, tokenRoutes } from './tokens.ts'
+import { adminUserRoutes, User, userRoutes } from './users.ts'
 
 const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
@@ -75,3 +81,43 @@ export const streamRoutesFor = (served: {
   ...(served.packages ? registryRoutes : []),
   ...(served.issues ? downloadRoutes : []),
 ]
+
+/** The schemas that the document defines once and refers to by name. */
+const definitions = {
+  User,
+  Repository,
+  Permission,
+  GPGKey,
+  GPGKeyEmail,
+  PublicKey,
+  AccessToken,
+  WatchInfo,
+  Organization,
+  Issue,
+  Comment,
+  Release,
+  Attachment,
+  QuotaInfo,
+  QuotaRuleInfo,
+  QuotaGroup: QuotaGroupInfo,
+  QuotaExplanation: QuotaExplanationInfo,
+  QuotaUsedAttachment,
+  QuotaUsedPackage,
+  QuotaUsedArtifact,
+}
+
+/** "The interface description carries version 1.1.1." */
+const INTERFACE_VERSION = '1.1.1'
+
+/** The API as an OpenAPI 3.1 document. @param apiUrl of the service @param served every route when absent */
+export const apiDocument = (apiUrl: string, serverVersion: string, served = routes) =>
+  openApiDocument(served, apiUrl, { title: 'Allot', version: INTERFACE_VERSION, serverVersion, definitions })
+
+/** The document with the URL of a request. It is created by the first request for it: most servers never get one. */
+export const documentOf = (served: typeof routes) => {
+  let document: { openapi: string } | undefined
+  return (apiUrl: string): { openapi: string } => {
+    document ??= apiDocument(apiUrl, VERSION, served) as { openapi: string }
+    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+  }
+}

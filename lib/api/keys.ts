@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, type PageRequest, ValidationError } from '../http/index.ts'
-import type { SshKey } from '../records/schema/index.ts'
+import type { GpgKey, SshKey } from '../records/schema/index.ts'
 import { acceptedBooleans, keyParams, shortText, timestamp } from './fields.ts'
 import { type Recipient, reply, replyEmpty, replyPage, route, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
@@ -132,6 +132,131 @@ export const sshKeyRoutes = [
     handle: async (request, services) => {
       const account = await services.hosting.accounts.find(request.user, request.params.username)
       return account === undefined ? reply(404) : replyKeys(services, request, account.id)
+    },
+  }),
+]
+
+export const GPGKeyEmail = v.object({ email: v.string(), verified: v.boolean() })
+
+const members = {
+  id: v.number(),
+  primary_key_id: v.string(),
+  key_id: v.string(),
+  public_key: v.string(),
+  emails: v.array(GPGKeyEmail),
+  can_sign: v.boolean(),
+  can_encrypt_comms: v.boolean(),
+  can_encrypt_storage: v.boolean(),
+  can_certify: v.boolean(),
+  created_at: v.string(),
+  expires_at: v.nullable(v.string()),
+}
+const Subkey = v.object({ ...members, subkeys: v.pipe(v.array(v.string()), v.maxLength(0)) })
+export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
+
+/** @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone */
+const presentGpgKey = (key: GpgKey, ownerEmail: string): v.InferOutput<typeof GPGKey> => ({
+  ...presentPart(key, ''),
+  emails: key.emails.map((email) => ({
+    email,
+    verified: ownerEmail !== '' && email.toLowerCase() === ownerEmail.toLowerCase(),
+  })),
+  subkeys: key.subkeys.map((subkey) => ({ ...presentPart(subkey, key.keyId), emails: [], subkeys: [] })),
+})
+
+const presentPart = (key: GpgKey['subkeys'][number], primaryKeyId: string) => ({
+  id: key.id,
+  primary_key_id: primaryKeyId,
+  key_id: key.keyId,
+  public_key: key.publicKey,
+  can_sign: key.canSign,
+  can_encrypt_comms: key.canEncryptComms,
+  can_encrypt_storage: key.canEncryptStorage,
+  can_certify: key.canCertify,
+  created_at: timestamp(key.createdAt),
+  expires_at: key.expiresAt === null ? null : timestamp(key.expiresAt),
+})
+
+const CreateGPGKeyOption = v.object({
+  /** Large enough for a key with the signatures of a hundred others. */
+  armored_public_key: v.pipe(v.string(), v.maxLength(128 * 1024)),
+})
+
+const ownerEmailOf = async ({ hosting }: Services, id: number) =>
+  (await hosting.accounts.byId(id))?.email ?? ''
+
+const readGpg = { auth: 'required', scope: 'read:user', tag: 'user' } as const
+const writeGpg = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+
+export const gpgKeyRoutes = [
+  route({
+    ...readGpg,
+    method: 'GET',
+    path: '/user/gpg_keys',
+    operationId: 'userCurrentListGPGKeys',
+    summary: "The signed-in user's GPG keys",
+    paging: 'lenient',
+    responses: { 200: v.array(GPGKey) },
+    handle: async ({ user, page }, services) => {
+      const keys = await services.hosting.gpgKeys.list(user.id, page)
+      const email = await ownerEmailOf(services, user.id)
+      return replyPage(keys, (key) => presentGpgKey(key, email))
+    },
+  }),
+  route({
+    ...writeGpg,
+    method: 'POST',
+    path: '/user/gpg_keys',
+    operationId: 'userCurrentPostGPGKey',
+    summary: 'Add a GPG key',
+    body: CreateGPGKeyOption,
+    responses: { 201: GPGKey, 422: ValidationError },
+    handle: async ({ user, body, client }, services) => {
+      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client)
+      return reply(201, presentGpgKey(key, await ownerEmailOf(services, user.id)))
+    },
+  }),
+  route({
+    ...readGpg,
+    method: 'GET',
+    path: '/user/gpg_keys/{id}',
+    operationId: 'userCurrentGetGPGKey',
+    summary: "One of the signed-in user's GPG keys",
+    params: keyParams,
+    responses: { 200: GPGKey, 404: NotFound },
+    handle: async ({ user, params }, services) => {
+      const key = await services.hosting.gpgKeys.get(user.id, params.id)
+      return key === undefined
+        ? reply(404)
+        : reply(200, presentGpgKey(key, await ownerEmailOf(services, user.id)))
+    },
+  }),
+  route({
+    ...writeGpg,
+    method: 'DELETE',
+    path: '/user/gpg_keys/{id}',
+    operationId: 'userCurrentDeleteGPGKey',
+    summary: 'Delete a GPG key',
+    params: keyParams,
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty(await hosting.gpgKeys.remove(user.id, params.id)),
+  }),
+  route({
+    ...readGpg,
+    auth: 'optional',
+    method: 'GET',
+    path: '/users/{username}/gpg_keys',
+    operationId: 'userListGPGKeys',
+    summary: "A user's GPG keys",
+    paging: 'lenient',
+    responses: { 200: v.array(GPGKey), 404: NotFound },
+    handle: async ({ user, params, page }, { hosting }) => {
+      const account = await hosting.accounts.find(user, params.username)
+      if (account === undefined) return reply(404)
+      return replyPage(await hosting.gpgKeys.list(account.id, page), (key) =>
+        presentGpgKey(key, account.email),
+      )
     },
   }),
 ]

@@ -4,7 +4,7 @@
  */
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import type { LfsObject } from '../content/lfs.ts'
 import { AllotError, invalid } from '../errors.ts'
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/authorize.ts'
+import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/access.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'

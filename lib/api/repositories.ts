@@ -1,12 +1,12 @@
 import * as v from 'valibot'
-import { readableRepository } from '../accounts/access.ts'
+import type { Identity } from '../accounts/access.ts'
 import {
   type Authorizer,
   authorizeAdmin,
   authorizeCreateIn,
   authorizeTransferTo,
-} from '../accounts/authorize.ts'
-import type { Identity } from '../accounts/identity.ts'
+  readableRepository,
+} from '../accounts/access.ts'
 import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'

@@ -1,5 +1,4 @@
-import type { Viewer } from '../accounts/access.ts'
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity, Viewer } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Hosting } from '../hosting.ts'

@@ -1,7 +1,9 @@
-/** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 import * as v from 'valibot'
-import { Forbidden, Ndjson, serializeOnce } from '../http/index.ts'
+import { Forbidden, Html, Ndjson, serializeOnce, ValidationError } from '../http/index.ts'
+import { shortText } from './fields.ts'
 import { reply, route, type Services } from './route.ts'
+
+/** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 
 const ServerVersion = v.object({ Version: v.string(), version: v.string() })
 
@@ -70,5 +72,57 @@ export const exportRoutes = [
     scope: 'read:secrets',
     responses: { 200: Ndjson, 403: Forbidden },
     handle: async (_request, { exportTo }) => reply(200, exportTo),
+  }),
+]
+
+const address = v.pipe(v.string(), v.maxLength(2048))
+
+/** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
+const MarkdownOption = v.object({
+  Text: v.optional(v.string()),
+  Mode: v.optional(shortText),
+  Context: v.optional(address),
+  Wiki: v.optional(v.boolean()),
+  text: v.optional(v.string()),
+  mode: v.optional(shortText),
+  context: v.optional(address),
+  wiki: v.optional(v.boolean()),
+})
+
+export const markdownRoutes = [
+  route({
+    method: 'POST',
+    path: '/markdown',
+    operationId: 'renderMarkdown',
+    tag: 'miscellaneous',
+    summary: 'Render a markdown document as HTML',
+    auth: 'optional',
+    body: MarkdownOption,
+    responses: { 200: Html, 422: ValidationError },
+    handle: async ({ body, baseUrl, client, user }, { markdown, hosting }) =>
+      reply(
+        200,
+        await markdown.render(client, {
+          text: body.Text ?? body.text ?? '',
+          mode: body.Mode ?? body.mode ?? '',
+          context: body.Context ?? body.context ?? '',
+          wiki: body.Wiki ?? body.wiki ?? false,
+          baseUrl,
+          knownNames: (names) => hosting.profiles.visibleNames(user, names),
+        }),
+      ),
+  }),
+  route({
+    method: 'POST',
+    path: '/markdown/raw',
+    operationId: 'renderMarkdownRaw',
+    tag: 'miscellaneous',
+    summary: 'Render raw markdown as HTML',
+    auth: 'optional',
+    accepts: 'text/plain',
+    body: v.string(),
+    responses: { 200: Html, 422: ValidationError },
+    handle: async ({ body, baseUrl, client }, { markdown }) =>
+      reply(200, await markdown.render(client, { text: body, mode: 'markdown', baseUrl })),
   }),
 ]

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { Identity } from '../accounts/access.ts'
 import { hasScope } from '../accounts/access.ts'
-import type { Identity } from '../accounts/identity.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'

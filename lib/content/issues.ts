@@ -1,7 +1,7 @@
 import { existingAccount, readableRepository, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
+import { firstOf } from '../accounts/list-page.ts'
 import { checkIssue } from '../accounts/names.ts'
-import { firstOf } from '../accounts/search-page.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'

@@ -1,3 +1,4 @@
+import { checkScopes } from '../accounts/credentials.ts'
 import {
   BODY_LIMIT,
   checkAccountName,
@@ -9,7 +10,6 @@ import {
   checkTexts,
   isRefName,
 } from '../accounts/names.ts'
-import { checkScopes } from '../accounts/credentials.ts'
 import { invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
 import { checkName, checkRule } from '../quota/rules.ts'
@@ -63,7 +63,7 @@ interface Records {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
-/** The form that lib/accounts/passwords.ts writes. */
+/** The form that lib/accounts/login.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
 
 const requireMatch = (member: string, text: string, pattern: RegExp): void => {

@@ -1,7 +1,9 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket, Subkey, User } from 'openpgp'
 import { invalid } from '../errors.ts'
-import type { OpenPgpLibrary } from './armor.ts'
+
+/** Imported when it is first used: loading it takes longer than the start of a server. */
+export type OpenPgpLibrary = typeof import('openpgp')
 
 /**
  * Signature checks for one key. A key in use needs one or two for each user id and subkey. The slowest accepted signatures,

@@ -11,8 +11,8 @@ import {
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
-import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
 import { visiblePage } from '../accounts/list-page.ts'
+import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {

@@ -1,12 +1,13 @@
 import {
+  type Authorizer,
   audienceOfAccount,
   audienceOfRepository,
   readableRepository,
   repositoryById,
+  type Target,
   type Viewer,
 } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
-import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'

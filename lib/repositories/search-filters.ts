@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { canSee, type Viewer } from '../accounts/access.ts'
-import { firstIn, type SearchListing } from '../accounts/search-page.ts'
+import { firstIn, type SearchListing } from '../accounts/list-page.ts'
 import { invalid } from '../errors.ts'
 import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'

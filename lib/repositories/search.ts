@@ -15,7 +15,7 @@ import {
   readAndCacheTotals,
   type SearchListing,
   without,
-} from '../accounts/search-page.ts'
+} from '../accounts/list-page.ts'
 import { maxEntries, namedCache } from '../caches.ts'
 import { createClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes } from '../http/access.ts'
 import type { ChangedAnswer } from '../quota/plan.ts'

@@ -1,4 +1,4 @@
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
 import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
 import * as v from 'valibot'
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import type { Hosting } from '../hosting.ts'
 import type { Auth } from '../http/access.ts'
 import { readBody } from '../http/body.ts'

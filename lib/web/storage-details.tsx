@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Viewer } from '../accounts/access.ts'
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity, Viewer } from '../accounts/access.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'

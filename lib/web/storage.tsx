@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Identity } from '../accounts/identity.ts'
+import type { Identity } from '../accounts/access.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
 import type { Account, DailyUsage } from '../records/schema/index.ts'

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { apiDocument } from '../../lib/api/openapi.ts'
+import { apiDocument } from '../../lib/api/index.ts'
 import { VERSION } from '../../lib/version.ts'
 
 /** The committed copy of the API document, whose diff shows each change of the API. */

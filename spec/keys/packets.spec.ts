@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { countPackets } from '../../lib/keys/armor.ts'
+import { countPackets } from '../../lib/keys/openpgp.ts'
 
 const ALL = 1_000_000
 

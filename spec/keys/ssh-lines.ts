@@ -1,4 +1,4 @@
-import { blobOf, WireReader } from '../../lib/keys/ssh-blob.ts'
+import { blobOf, WireReader } from '../../lib/keys/ssh.ts'
 import { sshKeygen } from './ssh-keygen.ts'
 
 /** A spec that imports this must call `keygen.end` after its tests. */

@@ -1,4 +1,4 @@
-import type { Identity } from '../../accounts/identity.ts'
+import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'
 import { type StreamServices, stream } from '../route.ts'

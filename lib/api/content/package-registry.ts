@@ -1,5 +1,5 @@
 /** The registry of generic packages, at the paths that clients of Forgejo use, and the page of a package. */
-import type { Identity } from '../../accounts/identity.ts'
+import type { Identity } from '../../accounts/access.ts'
 import type { PackageName } from '../../content/package-files.ts'
 import { AllotError } from '../../errors.ts'
 import { checkScopes, fileReply, type StreamReply, type StreamRequest } from '../../http/index.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyAccount } from '../../accounts/authorize.ts'
+import { anyAccount } from '../../accounts/access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
 import { reply, replyEmpty, replyPage, route } from '../route.ts'

@@ -16,7 +16,7 @@ const Account = v.object({
   visibility: Visibility,
   admin: v.boolean(),
   active: v.boolean(),
-  /** An scrypt hash (lib/accounts/passwords.ts); null when the account signs in with tokens or through the host only. */
+  /** An scrypt hash (lib/accounts/login.ts); null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
   createdAt: seconds,
   updatedAt: seconds,
@@ -104,7 +104,7 @@ const Session = v.object({
 })
 export type Session = v.InferOutput<typeof Session>
 
-/** Sessions of the web pages (lib/accounts/sessions.ts). */
+/** Sessions of the web pages (lib/accounts/credentials.ts). */
 export const sessions = collection({
   name: 'session',
   schema: Session,
