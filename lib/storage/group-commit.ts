@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isFull, type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
 import { buffered, type PendingChange, type WriteBuffer } from './transactions.ts'
@@ -5,16 +6,10 @@ import { buffered, type PendingChange, type WriteBuffer } from './transactions.t
 /** Writes a batch atomically. Resolves when it is durable, and rejects when that is not certain. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>
 
+/** The changes of transactions that are written together; `written` resolves when they are durable. */
 interface Batch {
   readonly layer: WriteBuffer
   readonly written: Promise<void>
-  readonly settle: (outcome: Promise<void>) => void
-}
-
-/** The result of a transaction, and the write that it must wait for. */
-interface Applied<T> {
-  outcome: Promise<T>
-  written: Promise<void> | undefined
 }
 
 /**
@@ -43,72 +38,56 @@ export class GroupCommit {
     return outcome
   }
 
-  async #apply<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<Applied<T>> {
+  async #apply<T>(
+    work: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<{ outcome: Promise<T>; written: Promise<void> | undefined }> {
     this.#refuseAfterFailure()
-    const { tx, end, buffer } = buffered(this.#source, this.#layers())
-    const outcome = (async () => work(tx))()
-    const failed = await outcome.then(
-      () => false,
-      () => true,
+    // Changes that are not in the database yet, the newest first.
+    const batches = [this.#waiting, this.#writing].filter((batch) => batch !== undefined)
+    const { tx, end, buffer } = buffered(
+      this.#source,
+      batches.map(({ layer }) => layer),
     )
+    const outcome = (async () => work(tx))()
+    const [{ status }] = await Promise.allSettled([outcome])
     end()
     this.#refuseAfterFailure()
-    if (failed || buffer.size === 0) return { outcome, written: (this.#waiting ?? this.#writing)?.written }
-    return { outcome, written: this.#enqueue(buffer).written }
+    if (status === 'fulfilled' && buffer.size > 0) return { outcome, written: this.#enqueue(buffer) }
+    return { outcome, written: (this.#waiting ?? this.#writing)?.written }
   }
 
   #refuseAfterFailure(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Changes that are not in the database yet, the newest first. */
-  #layers(): WriteBuffer[] {
-    return [this.#waiting, this.#writing].filter((batch) => batch !== undefined).map(({ layer }) => layer)
-  }
-
-  #enqueue(buffer: WriteBuffer): Batch {
-    if (this.#waiting !== undefined) {
-      this.#waiting.layer.merge(buffer)
-      return this.#waiting
+  /** Adds the changes to the waiting batch. */
+  #enqueue(changes: WriteBuffer): Promise<void> {
+    if (this.#waiting !== undefined) this.#waiting.layer.merge(changes)
+    else {
+      this.#waiting = { layer: changes, written: this.#writeNext(this.#writing) }
+      // Each transaction handles the failure itself; without a waiting transaction the rejection would be unhandled.
+      this.#waiting.written.catch(() => undefined)
     }
-    this.#waiting = newBatch(buffer)
-    // Transactions that end in this turn of the event loop join the batch.
-    if (this.#writing === undefined) setImmediate(() => void this.#flush())
-    return this.#waiting
+    return this.#waiting.written
   }
 
-  /** Writes the waiting batch, and then the one that has filled meanwhile. */
-  async #flush(): Promise<void> {
-    const batch = this.#waiting
-    if (batch === undefined) return
-    this.#writing = batch
+  /** Writes the waiting batch, which transactions join until the previous batch is written. */
+  async #writeNext(previous: Batch | undefined): Promise<void> {
+    // Without a previous batch, the transactions that end in this turn of the event loop join.
+    await (previous?.written.catch(() => undefined) ?? setImmediate())
+    const { layer } = this.#waiting!
+    this.#writing = this.#waiting
     this.#waiting = undefined
-    const outcome = this.#writeOnce(batch)
-    batch.settle(outcome)
-    await outcome.catch(() => undefined)
-    this.#writing = undefined
-    void this.#flush()
-  }
-
-  async #writeOnce(batch: Batch): Promise<void> {
-    this.#refuseAfterFailure()
     try {
-      await this.#write(batch.layer.changes())
+      this.#refuseAfterFailure()
+      await this.#write(layer.changes())
     } catch (cause) {
-      this.#failure = commitFailure(cause)
+      this.#failure ??= commitFailure(cause)
       throw this.#failure
+    } finally {
+      this.#writing = undefined
     }
   }
-}
-
-const newBatch = (layer: WriteBuffer): Batch => {
-  let settle!: (outcome: Promise<void>) => void
-  const written = new Promise<void>((resolve) => {
-    settle = resolve
-  })
-  // Each transaction handles the failure itself; without a waiting transaction the rejection would be unhandled.
-  written.catch(() => undefined)
-  return { layer, written, settle }
 }
 
 const commitFailure = (cause: unknown): StorageError =>

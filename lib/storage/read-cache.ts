@@ -108,7 +108,7 @@ export class ReadCache {
     this.#results.set(name, { value, keys, ranges, size: reading.size })
     // The cache rejects a result that is too large.
     if (this.#results.peek(name)?.value !== value) return
-    for (const key of keys) namesIn(this.#byKey, key).add(name)
+    for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(name)
     for (const range of ranges) this.#byRange.add(range, name)
   }
 
@@ -136,12 +136,6 @@ const isAffected = ({ keys, ranges }: ActiveRead, write: ActiveWrite): boolean =
   for (const { start, end } of ranges.values())
     for (const key of write.keys) if (start <= key && key < end) return true
   return false
-}
-
-const namesIn = (index: Map<string, Set<string>>, key: string): Set<string> => {
-  const names = index.get(key) ?? new Set()
-  index.set(key, names)
-  return names
 }
 
 /** Records the keys and ranges that are read; a range counts as a whole, even when iteration stops early. */
@@ -174,18 +168,18 @@ export interface Range {
   readonly end: string
 }
 
-interface IndexedRange extends Range {
+interface NamedRange extends Range {
   readonly names: Set<string>
 }
 
-/** Characters of a prefix that select its bucket. Most written keys share them with no range. */
-const PREFIX_LENGTH = 8
-
-/** Ranges by their common prefix, and the number of prefixes of each length. */
+/** Ranges by the common prefix of their ends, and the lengths that these prefixes have. */
 interface Bucket {
-  readonly prefixes: Map<string, Map<string, IndexedRange>>
-  readonly lengths: Map<number, number>
+  readonly prefixes: Map<string, Map<string, NamedRange>>
+  readonly lengths: Set<number>
 }
+
+/** Characters of a prefix that select its bucket. Most written keys share them with no range. */
+const BUCKET_LENGTH = 8
 
 /**
  * Finds the named ranges that contain a key. A range is stored by the common prefix of its ends, so a lookup tries the
@@ -194,80 +188,64 @@ interface Bucket {
 export class RangeIndex {
   readonly #buckets = new Map<string, Bucket>()
 
-  add({ start, end }: Range, name: string): void {
-    const prefix = commonPrefix(start, end)
-    const { prefixes, lengths } = this.#bucketFor(prefix)
-    let ranges = prefixes.get(prefix)
-    if (ranges === undefined) {
-      ranges = new Map()
-      prefixes.set(prefix, ranges)
-      lengths.set(prefix.length, (lengths.get(prefix.length) ?? 0) + 1)
-    }
-    const text = rangeText({ start, end })
-    const range = ranges.get(text) ?? { start, end, names: new Set() }
-    range.names.add(name)
-    ranges.set(text, range)
+  add(range: Range, name: string): void {
+    const prefix = commonPrefix(range)
+    const bucket = getOrAdd(this.#buckets, bucketOf(prefix), () => ({
+      prefixes: new Map(),
+      lengths: new Set(),
+    }))
+    bucket.lengths.add(prefix.length)
+    const ranges = getOrAdd(bucket.prefixes, prefix, () => new Map<string, NamedRange>())
+    getOrAdd(ranges, rangeText(range), () => ({ ...range, names: new Set() })).names.add(name)
   }
 
   remove(range: Range, name: string): void {
-    const prefix = commonPrefix(range.start, range.end)
-    const bucket = bucketOf(prefix)
-    const { prefixes, lengths } = this.#buckets.get(bucket) ?? EMPTY_BUCKET
-    const [ranges, text] = [prefixes.get(prefix), rangeText(range)]
-    const indexed = ranges?.get(text)
-    if (ranges === undefined || indexed === undefined) return
-    indexed.names.delete(name)
-    if (indexed.names.size > 0) return
-    ranges.delete(text)
-    if (ranges.size > 0) return
-    prefixes.delete(prefix)
-    const remaining = lengths.get(prefix.length)! - 1
-    if (remaining > 0) lengths.set(prefix.length, remaining)
-    else lengths.delete(prefix.length)
-    if (prefixes.size === 0) this.#buckets.delete(bucket)
+    const [prefix, text] = [commonPrefix(range), rangeText(range)]
+    const bucket = this.#buckets.get(bucketOf(prefix))
+    const ranges = bucket?.prefixes.get(prefix)
+    const names = ranges?.get(text)?.names
+    if (bucket === undefined || ranges === undefined || names === undefined) return
+    names.delete(name)
+    if (names.size === 0) ranges.delete(text)
+    if (ranges.size === 0) bucket.prefixes.delete(prefix)
+    if (bucket.prefixes.size === 0) this.#buckets.delete(bucketOf(prefix))
   }
 
   /** The names of all ranges that contain the key. */
   namesAt(key: string): string[] {
     const found: string[] = []
     addNamesAt(key, this.#buckets.get(SHORT_PREFIX), found)
-    if (key.length >= PREFIX_LENGTH) addNamesAt(key, this.#buckets.get(bucketOf(key)), found)
+    if (key.length >= BUCKET_LENGTH) addNamesAt(key, this.#buckets.get(bucketOf(key)), found)
     return found
   }
-
-  #bucketFor(prefix: string): Bucket {
-    const name = bucketOf(prefix)
-    let bucket = this.#buckets.get(name)
-    if (bucket === undefined) {
-      bucket = { prefixes: new Map(), lengths: new Map() }
-      this.#buckets.set(name, bucket)
-    }
-    return bucket
-  }
 }
-
-const EMPTY_BUCKET: Bucket = { prefixes: new Map(), lengths: new Map() }
 
 /** The bucket of prefixes that are too short for a bucket of their own. */
 const SHORT_PREFIX = ''
 
 const bucketOf = (prefix: string): string =>
-  prefix.length < PREFIX_LENGTH ? SHORT_PREFIX : prefix.slice(0, PREFIX_LENGTH)
+  prefix.length < BUCKET_LENGTH ? SHORT_PREFIX : prefix.slice(0, BUCKET_LENGTH)
 
 /** Adds the names of the bucket's ranges that contain the key. */
-const addNamesAt = (key: string, { prefixes, lengths }: Bucket = EMPTY_BUCKET, found: string[]): void => {
-  for (const length of lengths.keys()) {
+const addNamesAt = (key: string, bucket: Bucket | undefined, found: string[]): void => {
+  for (const length of bucket?.lengths ?? []) {
     if (length > key.length) continue
-    for (const { start, end, names } of prefixes.get(key.slice(0, length))?.values() ?? [])
+    for (const { start, end, names } of bucket?.prefixes.get(key.slice(0, length))?.values() ?? [])
       if (start <= key && key < end) found.push(...names)
   }
 }
 
-const commonPrefix = (start: string, end: string): string => {
+const commonPrefix = ({ start, end }: Range): string => {
   let length = 0
   while (length < start.length && start[length] === end[length]) length++
   return start.slice(0, length)
 }
 
 /** A string that identifies the range. */
-export const rangeText = ({ start, end }: Range): string => `${start.length} ${start}${end}`
+const rangeText = ({ start, end }: Range): string => `${start.length} ${start}${end}`
+
+const getOrAdd = <V>(map: Map<string, V>, key: string, create: () => V): V => {
+  const value = map.get(key) ?? create()
+  map.set(key, value)
+  return value
+}

@@ -1,4 +1,5 @@
 import type { Bytes, Entry, KeyRange, ReadTransaction, WriteTransaction } from './driver.ts'
+import { guardedRange } from './ranges.ts'
 
 /** A change that is not yet in the database; an undefined value is a deletion. */
 export type PendingChange = readonly [key: Bytes, value: Bytes | undefined]
@@ -61,26 +62,22 @@ const lowerBound = (sorted: readonly PendingChange[], key: Bytes): number => {
 }
 
 /** The changes of all buffers within a range, in its order. The first buffer is the newest and wins. */
-export const changesWithin = (layers: readonly WriteBuffer[], range: KeyRange): PendingChange[] => {
+const changesWithin = (layers: readonly WriteBuffer[], range: KeyRange): PendingChange[] => {
   const found = layers.map((layer) => layer.within(range)).filter((changes) => changes.length > 0)
-  const changes = found.length > 1 ? merged(found).within(range) : (found[0] ?? [])
+  const merged = new WriteBuffer()
+  if (found.length > 1) for (const [key, value] of found.reverse().flat()) merged.set(key, value)
+  const changes = found.length > 1 ? merged.within(range) : (found[0] ?? [])
   return range.reverse ? changes.reverse() : changes
 }
 
-const merged = (newestFirst: readonly PendingChange[][]): WriteBuffer => {
-  const layer = new WriteBuffer()
-  for (const changes of [...newestFirst].reverse()) for (const [key, value] of changes) layer.set(key, value)
-  return layer
-}
-
 /** The entries of a range as they will be when the changes are written. */
-export async function* mergedRange(
+async function* mergedRange(
   changes: readonly PendingChange[],
   older: AsyncIterable<Entry>,
   { reverse = false, limit = Number.POSITIVE_INFINITY }: KeyRange,
 ): AsyncIterable<Entry> {
   let remaining = limit
-  for await (const entry of interleave(changes, older, reverse)) {
+  for await (const entry of interleave(changes, older, reverse ? -1 : 1)) {
     yield entry
     if (--remaining <= 0) return
   }
@@ -89,14 +86,16 @@ export async function* mergedRange(
 async function* interleave(
   changes: readonly PendingChange[],
   older: AsyncIterable<Entry>,
-  reverse: boolean,
+  direction: 1 | -1,
 ): AsyncIterable<Entry> {
   let index = 0
   for await (const entry of older) {
-    const next = firstChangeAfter(entry[0], changes, index, reverse)
-    const isHidden = next > index && compareKeys(changes[next - 1]![0], entry[0]) === 0
-    for (; index < next; index++) {
+    let isHidden = false
+    for (; index < changes.length; index++) {
       const [key, value] = changes[index]!
+      const order = compareKeys(key, entry[0]) * direction
+      if (order > 0) break
+      isHidden = order === 0
       if (value !== undefined) yield [key, value]
     }
     if (!isHidden) yield entry
@@ -104,36 +103,10 @@ async function* interleave(
   for (const [key, value] of changes.slice(index)) if (value !== undefined) yield [key, value]
 }
 
-/** The index of the first change, counted from `index`, that the range has after the key. */
-const firstChangeAfter = (
-  key: Bytes,
-  changes: readonly PendingChange[],
-  index: number,
-  reverse: boolean,
-): number => {
-  let next = index
-  for (; next < changes.length; next++) {
-    const order = compareKeys(changes[next]![0], key)
-    if (reverse ? order < 0 : order > 0) break
-  }
-  return next
-}
-
 /** A read transaction that rejects every use after `end`, so that a callback cannot use it after it has settled. */
 export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
   const { check, end } = createGuard()
-  const tx: ReadTransaction = {
-    async get(key) {
-      check()
-      return source.get(checkedKey(key))
-    },
-    async getMany(keys) {
-      check()
-      return source.getMany(keys.map(checkedKey))
-    },
-    range: (range) => guardedRange(source, range, check),
-  }
-  return { tx, end }
+  return { tx: guardedReads(source, check), end }
 }
 
 /** A write transaction that collects its changes in a buffer, and whose reads include them. */
@@ -142,37 +115,42 @@ export const buffered = (
   layers: readonly WriteBuffer[],
 ): { tx: WriteTransaction; end: () => void; buffer: WriteBuffer } => {
   const buffer = new WriteBuffer()
-  const reading = guarded(readThrough(source, [buffer, ...layers]))
   const { check, end } = createGuard()
+  const set = (key: Bytes, value: Bytes | undefined) => {
+    check()
+    buffer.set(copyOf(checkedKey(key)), value)
+  }
   const tx: WriteTransaction = {
-    ...reading.tx,
-    put(key, value) {
-      check()
-      buffer.set(copyOf(checkedKey(key)), copyOf(value))
-    },
-    delete(key) {
-      check()
-      buffer.set(copyOf(checkedKey(key)), undefined)
-    },
+    ...guardedReads(readThrough(source, [buffer, ...layers]), check),
+    put: (key, value) => set(key, copyOf(value)),
+    delete: (key) => set(key, undefined),
   }
-  const endBoth = () => {
-    reading.end()
-    end()
-  }
-  return { buffer, tx, end: endBoth }
+  return { buffer, tx, end }
 }
 
 const createGuard = (): { check: () => void; end: () => void } => {
-  let ended = false
+  let hasEnded = false
   return {
     check() {
-      if (ended) throw new Error('a transaction was used after its callback had settled')
+      if (hasEnded) throw new Error('a transaction was used after its callback had settled')
     },
     end() {
-      ended = true
+      hasEnded = true
     },
   }
 }
+
+const guardedReads = (source: ReadTransaction, check: () => void): ReadTransaction => ({
+  async get(key) {
+    check()
+    return source.get(checkedKey(key))
+  },
+  async getMany(keys) {
+    check()
+    return source.getMany(keys.map(checkedKey))
+  },
+  range: (range) => guardedRange(source, range, check),
+})
 
 /** Reads from the newest buffer that has the key, and otherwise from the source. */
 const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): ReadTransaction => {
@@ -205,38 +183,6 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
     },
   }
 }
-
-/** Written by hand since an async generator is slower: see prefetch.ts. */
-const guardedRange = (source: ReadTransaction, range: KeyRange, check: () => void): AsyncIterable<Entry> => ({
-  [Symbol.asyncIterator]() {
-    let entries: AsyncIterator<Entry> | undefined
-    const isEmpty = isEmptyRange(range)
-    const leave = async (): Promise<IteratorReturnResult<undefined>> => {
-      await entries?.return?.()
-      return { done: true, value: undefined }
-    }
-    const refuse = async (error: unknown): Promise<never> => {
-      await leave()
-      throw error
-    }
-    return {
-      next() {
-        try {
-          check()
-        } catch (error) {
-          return refuse(error)
-        }
-        if (isEmpty) return leave()
-        entries ??= source.range(range)[Symbol.asyncIterator]()
-        return entries.next()
-      },
-      return: leave,
-    }
-  },
-})
-
-const isEmptyRange = ({ start, end, limit }: KeyRange): boolean =>
-  (limit !== undefined && limit <= 0) || Buffer.compare(start, end) >= 0
 
 const checkedKey = (key: Bytes): Bytes => {
   if (key.length === 0) throw new TypeError('a key must have at least one byte')
