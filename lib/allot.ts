@@ -8,7 +8,7 @@ import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
 import { type LocalStorage, openLocalStorage } from './local-storage.ts'
-import { createMarkdown } from './markdown/index.ts'
+import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
 import { createQuota, type QuotaEngine } from './quota/index.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
@@ -98,7 +98,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
     await driver.close()
     throw error
   })
-  const markdown = createMarkdown({ deadline: options.markdown.timeout })
+  const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
   const parts = { options, host, storage, store, markdown, write, ...domain }
   const api = createApi(parts)

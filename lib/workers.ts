@@ -1,72 +1,8 @@
 import { parentPort, Worker } from 'node:worker_threads'
-import { createClientBudget } from './client-budget.ts'
+import { type ClientBudgetOptions, createClientBudget } from './client-budget.ts'
 import { AllotError, type ErrorCode, invalid } from './errors.ts'
 
-interface PoolOptions extends ThreadOptions {
-  /** How many threads run at once. */
-  threads: number
-  /** How many of them one client uses at most; by default half. */
-  threadsPerClient?: number
-  /** How many tasks of all clients may wait; one client has half of these places. */
-  queue: number
-  messages: ThreadOptions['messages'] & { busy: string }
-}
-
-/** Worker threads that parse untrusted input, so that no input can block the event loop of the server. */
-interface Pool<Input, Output> {
-  /**
-   * @param client whose budget the task counts against: see lib/client-budget.ts
-   * @param prepare makes the input, once a thread is free
-   * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
-   */
-  run(client: string, prepare: () => Input | Promise<Input>): Promise<Output>
-  close(): Promise<void>
-}
-
-/**
- * Starts threads on demand and keeps them. Invariant: the budget lets at most `threads` tasks run, so a task with a slot
- * always gets a thread.
- */
-export const createPool = <Input, Output>(options: PoolOptions): Pool<Input, Output> => {
-  const { threads: slots, threadsPerClient: slotsPerClient, queue, messages } = options
-  const share = slotsPerClient === undefined ? {} : { slotsPerClient }
-  const budget = createClientBudget({ slots, ...share, queue, message: messages.busy })
-  const idle: Thread<Input, Output>[] = []
-  const busy = new Set<Thread<Input, Output>>()
-  let isClosed = false
-
-  const checkOpen = () => {
-    if (isClosed) throw new AllotError('unavailable', 'the server is stopping')
-  }
-  const liveThread = (): Thread<Input, Output> => {
-    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) if (thread.isAlive) return thread
-    return startThread<Input, Output>(options)
-  }
-  const runInThread = async (input: Input): Promise<Output> => {
-    checkOpen()
-    const thread = liveThread()
-    busy.add(thread)
-    try {
-      return await thread.run(input)
-    } finally {
-      busy.delete(thread)
-      if (thread.isAlive) idle.push(thread)
-    }
-  }
-
-  return {
-    async run(client, prepare) {
-      checkOpen()
-      return budget.run(client, async () => runInThread(await prepare()))
-    },
-    async close() {
-      isClosed = true
-      await Promise.all([...idle, ...busy].map((thread) => thread.end()))
-    },
-  }
-}
-
-export interface ThreadOptions {
+interface ThreadOptions {
   /** The worker's module: JavaScript in the package, TypeScript in a checkout. */
   file: URL
   /** For one task, from the time that the thread begins it. */
@@ -75,14 +11,62 @@ export interface ThreadOptions {
   messages: { tooSlow: string; outOfMemory: string }
 }
 
-/** A worker thread that runs one task at a time. */
-export interface Thread<Input, Output> {
-  /** False once the thread has ended. */
-  readonly isAlive: boolean
-  /** @throws AllotError invalid when a task exceeds the deadline or the memory, unavailable when the thread ends */
-  run(input: Input): Promise<Output>
-  end(): Promise<unknown>
+interface PoolOptions extends ThreadOptions {
+  /** Each slot is a thread. */
+  budget: ClientBudgetOptions
 }
+
+/**
+ * Worker threads that parse untrusted input, so that no input can block the event loop of the server. They are started on
+ * demand and kept. Invariant: the budget lets at most one task run for each thread, so a task with a slot always gets one.
+ */
+export class WorkerPool<Input, Output> {
+  readonly #options: PoolOptions
+  readonly #budget: ReturnType<typeof createClientBudget>
+  readonly #idle: Thread<Input, Output>[] = []
+  readonly #busy = new Set<Thread<Input, Output>>()
+  #isClosed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#budget = createClientBudget(options.budget)
+  }
+
+  /**
+   * @param client whose budget the task counts against: see lib/client-budget.ts
+   * @param prepare makes the input, once a thread is free
+   * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
+   */
+  async run(client: string, prepare: () => Input | Promise<Input>): Promise<Output> {
+    this.#checkOpen()
+    return this.#budget.run(client, async () => this.#runInThread(await prepare()))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#idle, ...this.#busy].map((thread) => thread.end(stopping())))
+  }
+
+  async #runInThread(input: Input): Promise<Output> {
+    this.#checkOpen()
+    let thread = this.#idle.pop()
+    while (thread?.isAlive === false) thread = this.#idle.pop()
+    thread ??= new Thread(this.#options)
+    this.#busy.add(thread)
+    try {
+      return await thread.run(input)
+    } finally {
+      this.#busy.delete(thread)
+      if (thread.isAlive) this.#idle.push(thread)
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw stopping()
+  }
+}
+
+const stopping = () => new AllotError('unavailable', 'the server is stopping')
 
 /** For loading the worker's modules, which does not count against the deadline of a task. */
 const START_TIMEOUT_MS = 10_000
@@ -93,70 +77,77 @@ interface Task<Input, Output> {
   reject: (error: Error) => void
 }
 
-/** Sent by the worker: that it has loaded its modules, or the result of a task. */
+/** Sent by the worker: that it has loaded its modules, or the result of a task. Only an AllotError has a code. */
 type Message<Output> =
   | { kind: 'ready' }
   | { kind: 'done'; output: Output }
-  | { kind: 'refused'; code: ErrorCode; message: string }
-  | { kind: 'failed'; message: string }
+  | { kind: 'failed'; code: ErrorCode | undefined; message: string }
 
-/** A task that exceeds its deadline ends the thread: a running parser cannot be stopped in another way. */
-export const startThread = <Input, Output>(options: ThreadOptions): Thread<Input, Output> => {
-  const worker = startWorker(options)
-  let [isAlive, isReady] = [true, false]
-  let task: Task<Input, Output> | undefined
-  let timer: NodeJS.Timeout | undefined
+/**
+ * A worker thread that runs one task at a time. A task that exceeds its deadline ends the thread: a running parser cannot
+ * be stopped in another way.
+ */
+class Thread<Input, Output> {
+  readonly #options: ThreadOptions
+  readonly #worker: Worker
+  #isReady = false
+  #task: Task<Input, Output> | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** False once the thread has ended. */
+  isAlive = true
 
-  const settle = (how: (task: Task<Input, Output>) => void) => {
-    clearTimeout(timer)
-    const settled = task
-    task = undefined
-    if (settled !== undefined) how(settled)
+  constructor(options: ThreadOptions) {
+    this.#options = options
+    this.#worker = startWorker(options)
+    this.#worker.on('message', (message: Message<Output>) => this.#receive(message))
+    this.#worker.on('error', (error) =>
+      this.end(isOutOfMemory(error) ? invalid(options.messages.outOfMemory) : threadEnded(error)),
+    )
+    this.#worker.on('exit', () => this.end(threadEnded()))
+    // An idle worker must not keep the process alive. During a task, the timer does.
+    this.#worker.unref()
   }
-  const end = (error: Error) => {
-    isAlive = false
-    settle(({ reject }) => reject(error))
-    return worker.terminate()
-  }
-  const send = ({ input }: Task<Input, Output>) => {
-    clearTimeout(timer)
-    timer = setTimeout(() => end(invalid(options.messages.tooSlow)), options.deadlineMs)
-    worker.postMessage(input)
+
+  /** @throws AllotError invalid when a task exceeds the deadline or the memory, unavailable when the thread ends */
+  run(input: Input): Promise<Output> {
+    return new Promise((resolve, reject) => {
+      this.#task = { input, resolve, reject }
+      if (this.#isReady) this.#send(input)
+      else this.#timer = setTimeout(() => this.end(threadEnded()), START_TIMEOUT_MS)
+    })
   }
 
-  worker.on('message', (message: Message<Output>) => {
-    if (message.kind !== 'ready') return settle((current) => settleWith(current, message))
-    isReady = true
-    if (task !== undefined) send(task)
-  })
-  worker.on('error', (error) =>
-    end(isOutOfMemory(error) ? invalid(options.messages.outOfMemory) : threadEnded(error)),
-  )
-  worker.on('exit', () => end(threadEnded()))
-  // An idle worker must not keep the process alive. During a task, the timer does.
-  worker.unref()
-
-  return {
-    get isAlive() {
-      return isAlive
-    },
-    run: (input) =>
-      new Promise((resolve, reject) => {
-        task = { input, resolve, reject }
-        if (isReady) send(task)
-        else timer = setTimeout(() => end(threadEnded()), START_TIMEOUT_MS)
-      }),
-    end: () => end(new AllotError('unavailable', 'the server is stopping')),
+  /** @param error of the running task */
+  end(error: AllotError): Promise<unknown> {
+    this.isAlive = false
+    this.#takeTask()?.reject(error)
+    return this.#worker.terminate()
   }
-}
 
-const settleWith = <Input, Output>(
-  { resolve, reject }: Task<Input, Output>,
-  message: Exclude<Message<Output>, { kind: 'ready' }>,
-) => {
-  if (message.kind === 'done') resolve(message.output)
-  else if (message.kind === 'refused') reject(new AllotError(message.code, message.message))
-  else reject(new Error(message.message))
+  #send(input: Input): void {
+    clearTimeout(this.#timer)
+    const { deadlineMs, messages } = this.#options
+    this.#timer = setTimeout(() => this.end(invalid(messages.tooSlow)), deadlineMs)
+    this.#worker.postMessage(input)
+  }
+
+  #receive(message: Message<Output>): void {
+    if (message.kind === 'ready') {
+      this.#isReady = true
+      if (this.#task !== undefined) this.#send(this.#task.input)
+    } else if (message.kind === 'done') this.#takeTask()?.resolve(message.output)
+    else {
+      const { code, message: text } = message
+      this.#takeTask()?.reject(code === undefined ? new Error(text) : new AllotError(code, text))
+    }
+  }
+
+  #takeTask(): Task<Input, Output> | undefined {
+    clearTimeout(this.#timer)
+    const task = this.#task
+    this.#task = undefined
+    return task
+  }
 }
 
 /** On Node 20 workers do not inherit the TypeScript loader of the main thread, so the worker registers it. */
@@ -181,8 +172,8 @@ export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Pro
       send({ kind: 'done', output: await handle(input) })
     } catch (error) {
       // Errors lose their class and code between threads.
-      if (error instanceof AllotError) send({ kind: 'refused', code: error.code, message: error.message })
-      else send({ kind: 'failed', message: String(error) })
+      if (error instanceof AllotError) send({ kind: 'failed', code: error.code, message: error.message })
+      else send({ kind: 'failed', code: undefined, message: String(error) })
     }
   })
   send({ kind: 'ready' })

@@ -1,4 +1,4 @@
-import { createPool } from '../workers.ts'
+import { WorkerPool } from '../workers.ts'
 
 export interface SshKey {
   type: string
@@ -68,17 +68,17 @@ const DEADLINE_MS = 2000
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './keys-worker.js' : './worker.ts', import.meta.url)
 
 export const createKeyReader = (deadlineMs = DEADLINE_MS): KeyReader => {
-  const pool = createPool<KeyText, ParsedKey>({
-    ...{ file: WORKER, threads: 2, queue: 100, deadlineMs, maxMemoryMb: 192 },
+  const pool = new WorkerPool<KeyText, ParsedKey>({
+    ...{ file: WORKER, deadlineMs, maxMemoryMb: 192 },
+    budget: { slots: 2, queue: 100, message: 'too many keys are being read: try again' },
     messages: {
       tooSlow: `this key takes longer than ${deadlineMs} milliseconds to read`,
       outOfMemory: 'this key takes too much memory to read',
-      busy: 'too many keys are being read: try again',
     },
   })
   return {
     ssh: (client, text) => pool.run(client, () => ({ kind: 'ssh', text })) as Promise<SshKey>,
     openPgp: (client, text) => pool.run(client, () => ({ kind: 'openpgp', text })) as Promise<OpenPgpKey>,
-    close: pool.close,
+    close: () => pool.close(),
   }
 }

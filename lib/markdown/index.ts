@@ -1,4 +1,4 @@
-import { createPool } from '../workers.ts'
+import { WorkerPool } from '../workers.ts'
 import { isExtended, type MarkdownInput } from './html.ts'
 
 interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'> {
@@ -8,43 +8,51 @@ interface RenderOptions extends Pick<MarkdownInput, 'text' | 'mode' | 'baseUrl'>
   knownNames?: (names: string[]) => Promise<readonly string[]>
 }
 
-export interface Markdown {
-  /**
-   * Renders a text to safe HTML. Invariant: every text is parsed in a worker thread. Even 240 bytes can take 200 ms, for
-   * which the serving thread must not block.
-   * @param client whose budget the text counts against: see lib/client-budget.ts
-   * @throws AllotError invalid when the text takes too long, unavailable when too many texts of the client wait
-   */
-  render(client: string, options: RenderOptions): Promise<string>
-  close(): Promise<void>
-}
-
 /** The build puts the bundled worker beside the bundle that contains this module. */
 const WORKER = new URL(import.meta.url.endsWith('.js') ? './worker.js' : './worker.ts', import.meta.url)
 
-/** @param deadline milliseconds for one text, from the time that a worker begins to render it */
-export const createMarkdown = ({ deadline }: { deadline: number }): Markdown => {
-  const pool = createPool<MarkdownInput, string>({
-    // One client uses at most two of the threads, so that one is free for the others.
-    ...{ file: WORKER, threads: 3, threadsPerClient: 2, queue: 128, deadlineMs: deadline },
-    // The HTML of a text of one mebibyte can be a thousand times as long.
-    maxMemoryMb: 192,
-    messages: {
-      tooSlow: `Text: it could not be rendered within ${deadline} milliseconds`,
-      outOfMemory: 'Text: its HTML would be too large',
-      busy: 'too many texts are waiting to be rendered: try again',
-    },
-  })
-  return {
-    async render(client, { context = '', wiki = false, knownNames, ...rest }) {
-      if (rest.text === '') return ''
-      const names = knownNames !== undefined && isExtended(rest.mode) ? namesIn(rest.text) : []
-      return pool.run(client, async () => {
-        const people = names.length === 0 ? [] : await knownNames!(names)
-        return { ...rest, context, wiki, people }
-      })
-    },
-    close: pool.close,
+/**
+ * Renders markdown. Invariant: every text is parsed in a worker thread. Even 240 bytes can take 200 ms, for which the
+ * serving thread must not block.
+ */
+export class Markdown {
+  readonly #pool: WorkerPool<MarkdownInput, string>
+
+  /** @param deadline milliseconds for one text, from the time that a worker begins to render it */
+  constructor({ deadline }: { deadline: number }) {
+    this.#pool = new WorkerPool({
+      ...{ file: WORKER, deadlineMs: deadline },
+      // The HTML of a text of one mebibyte can be a thousand times as long.
+      maxMemoryMb: 192,
+      messages: {
+        tooSlow: `Text: it could not be rendered within ${deadline} milliseconds`,
+        outOfMemory: 'Text: its HTML would be too large',
+      },
+      budget: {
+        // One client uses at most two of the threads, so that one is free for the others.
+        ...{ slots: 3, slotsPerClient: 2, queue: 128 },
+        message: 'too many texts are waiting to be rendered: try again',
+      },
+    })
+  }
+
+  /**
+   * Renders a text to safe HTML.
+   * @param client whose budget the text counts against: see lib/client-budget.ts
+   * @throws AllotError invalid when the text takes too long, unavailable when too many texts of the client wait
+   */
+  async render(client: string, options: RenderOptions): Promise<string> {
+    const { context = '', wiki = false, knownNames, ...rest } = options
+    if (rest.text === '') return ''
+    const names = knownNames !== undefined && isExtended(rest.mode) ? namesIn(rest.text) : []
+    return this.#pool.run(client, async () => {
+      const people = names.length === 0 ? [] : await knownNames!(names)
+      return { ...rest, context, wiki, people }
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
   }
 }
 

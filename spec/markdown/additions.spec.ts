@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createHeadingIds } from '../../lib/markdown/html.ts'
-import { createMarkdown } from '../../lib/markdown/index.ts'
+import { Markdown } from '../../lib/markdown/index.ts'
 
-const markdown = createMarkdown({ deadline: 5000 })
+const markdown = new Markdown({ deadline: 5000 })
 after(() => markdown.close())
 
 const render = (text: string, mode: string) =>

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { AllotError } from '../../lib/errors.ts'
-import { createMarkdown, type Markdown } from '../../lib/markdown/index.ts'
+import { Markdown } from '../../lib/markdown/index.ts'
 
 import { retryMeasurement } from '../support/retry.ts'
 
@@ -14,7 +14,7 @@ const MARGIN = 3000
 const MEBIBYTE = 1_048_576
 const baseUrl = 'http://allot.test'
 
-const markdown = createMarkdown({ deadline: DEADLINE })
+const markdown = new Markdown({ deadline: DEADLINE })
 after(() => markdown.close())
 
 const repeat = (piece: string, bytes = MEBIBYTE) =>
@@ -106,7 +106,7 @@ describe('Rendering ends within its deadline and does not block the event loop',
   })
 
   it('for one mebibyte of plain text, and for a context of half a mebibyte', async () => {
-    const patient = createMarkdown({ deadline: 20_000 })
+    const patient = new Markdown({ deadline: 20_000 })
     try {
       assert.match(
         await patient.render('host', { text: repeat('plain words '), mode: 'gfm', baseUrl }),
@@ -128,7 +128,7 @@ const HANGING = { text: repeat('[a](', 400_000), mode: 'markdown', baseUrl }
 const PLAIN = { text: repeat('plain words ', 10_000), mode: 'markdown', baseUrl }
 
 const using = async (deadline: number, work: (markdown: Markdown) => Promise<void>) => {
-  const own = createMarkdown({ deadline })
+  const own = new Markdown({ deadline })
   try {
     await work(own)
   } finally {
@@ -184,8 +184,8 @@ describe('Workers', () => {
   it('do not keep the process alive while they are idle', async () => {
     const file = JSON.stringify(new URL('../../lib/markdown/index.ts', import.meta.url).href)
     const script = `
-      const { createMarkdown } = await import(${file})
-      const html = await createMarkdown({ deadline: 5000 }).render('host', ${JSON.stringify(PLAIN)})
+      const { Markdown } = await import(${file})
+      const html = await new Markdown({ deadline: 5000 }).render('host', ${JSON.stringify(PLAIN)})
       console.log(html.length > 9000)`
     const words = ['--import', 'tsx', '--input-type=module', '-e', script]
     const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 })

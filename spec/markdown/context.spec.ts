@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { createMarkdown } from '../../lib/markdown/index.ts'
+import { Markdown } from '../../lib/markdown/index.ts'
 
-const markdown = createMarkdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 2000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import { tests } from 'commonmark-spec'
-import { createMarkdown } from '../../lib/markdown/index.ts'
+import { Markdown } from '../../lib/markdown/index.ts'
 import { normalised } from './normalised.ts'
 
-const markdown = createMarkdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 2000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'

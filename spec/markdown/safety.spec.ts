@@ -3,9 +3,9 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
 import { AllotError } from '../../lib/errors.ts'
-import { createMarkdown } from '../../lib/markdown/index.ts'
+import { Markdown } from '../../lib/markdown/index.ts'
 
-const markdown = createMarkdown({ deadline: 2000 })
+const markdown = new Markdown({ deadline: 2000 })
 after(() => markdown.close())
 
 const baseUrl = 'http://allot.test'
