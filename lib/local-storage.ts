@@ -1,7 +1,7 @@
 import { clientOfAccount } from './accounts/client-address.ts'
 import { noreplyAddress } from './accounts/names.ts'
 import { hostOf } from './api/users.ts'
-import { createClientBudget } from './client-budget.ts'
+import { createClientBudget } from './clients.ts'
 import { now } from './clock.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'

@@ -1,5 +1,5 @@
 import { parentPort, Worker } from 'node:worker_threads'
-import { type ClientBudgetOptions, createClientBudget } from './client-budget.ts'
+import { type ClientBudgetOptions, createClientBudget } from './clients.ts'
 import { AllotError, type ErrorCode, invalid } from './errors.ts'
 
 interface ThreadOptions {
@@ -33,7 +33,7 @@ export class WorkerPool<Input, Output> {
   }
 
   /**
-   * @param client whose budget the task counts against: see lib/client-budget.ts
+   * @param client whose budget the task counts against: see lib/clients.ts
    * @param prepare makes the input, once a thread is free
    * @throws AllotError invalid when the deadline passes, unavailable when too many tasks wait or one waits too long
    */

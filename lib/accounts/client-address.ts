@@ -18,7 +18,7 @@ export const addressOf = (req: IncomingMessage, proxies: number): string => {
 export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
   networkOf(remoteAddress ?? '') ?? 'local'
 
-/** Names of clients in budgets (client-budget.ts): every budget names an account, or an address, in the same way. */
+/** Names of clients in budgets (clients.ts): every budget names an account, or an address, in the same way. */
 export const clientOfAccount = (id: number): string => `user ${id}`
 export const clientOfAddress = (address: string): string => `address ${address}`
 

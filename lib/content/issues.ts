@@ -2,7 +2,7 @@ import { existingAccount, readableRepository, type Viewer } from '../accounts/ac
 import { definedMembers } from '../accounts/accounts.ts'
 import { firstOf } from '../accounts/list-page.ts'
 import { checkIssue } from '../accounts/names.ts'
-import { createClientBudget } from '../client-budget.ts'
+import { createClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClientBudget } from '../client-budget.ts'
+import { createClientBudget } from '../clients.ts'
 import { folderOf } from './disk.ts'
 import { type ExitResult, type GitProcess, startProcess, type Timeouts } from './process.ts'
 import { recover } from './recover.ts'
@@ -13,7 +13,7 @@ export type Program = 'upload-pack' | 'receive-pack' | 'gc'
 export interface ProcessClient {
   /** The `Git-Protocol` header. */
   readonly protocol: string | undefined
-  /** Whose budget of processes is used, as lib/client-budget.ts defines it. */
+  /** Whose budget of processes is used, as lib/clients.ts defines it. */
   readonly client: string
   /** Aborted when the client disconnects: stops the process. */
   readonly signal: AbortSignal

@@ -94,7 +94,7 @@ export interface RouteRequest<I extends Identity = Identity> {
   readonly query: unknown
   readonly body: unknown
   readonly page: PageRequest | undefined
-  /** Client whose budgets the request counts against (`lib/client-budget.ts`): the signed-in account, else the address. */
+  /** Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the address. */
   readonly client: string
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string

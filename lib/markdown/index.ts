@@ -38,7 +38,7 @@ export class Markdown {
 
   /**
    * Renders a text to safe HTML.
-   * @param client whose budget the text counts against: see lib/client-budget.ts
+   * @param client whose budget the text counts against: see lib/clients.ts
    * @throws AllotError invalid when the text takes too long, unavailable when too many texts of the client wait
    */
   async render(client: string, options: RenderOptions): Promise<string> {

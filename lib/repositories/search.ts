@@ -17,7 +17,7 @@ import {
   without,
 } from '../accounts/list-page.ts'
 import { maxEntries, namedCache } from '../caches.ts'
-import { createClientBudget } from '../client-budget.ts'
+import { createClientBudget } from '../clients.ts'
 import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'

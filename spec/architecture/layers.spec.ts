@@ -13,7 +13,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/byte-sizes.ts': { rank: 0, imports: ['lib/integers.ts'] },
   'lib/low-priority.ts': { rank: 0 },
   'lib/disk.ts': { rank: 0 },
-  'lib/client-budget.ts': { rank: 0, imports: ['lib/errors.ts'] },
+  'lib/clients.ts': { rank: 0, imports: ['lib/errors.ts'] },
   'lib/storage': { rank: 1 },
   'lib/workers.ts': { rank: 1 },
   drivers: { rank: 2 },
