@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { AllotError } from './errors.ts'
 
 export interface ClientBudgetOptions {
@@ -15,28 +18,6 @@ export interface ClientBudgetOptions {
   message: string
 }
 
-/**
- * Shares one scarce resource fairly among clients. A client holds at most its share of the slots and of the queue, free slots
- * go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
- * Invariant: however many tasks one client starts, other clients wait only for tasks that are already running.
- */
-interface ClientBudget {
-  /**
-   * Waits for a slot.
-   * @param client a signed-in user or an address, as `RouteRequest.client` names it
-   * @param signal ends the wait when the client disconnects
-   * @returns a function that releases the slot; further calls do nothing
-   * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs` otherwise
-   */
-  acquire(client: string, signal?: AbortSignal): Promise<() => void>
-  /** Runs `body` in a slot. @throws AllotError unavailable, as `acquire` does */
-  run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Number of running tasks, of one client or of all. */
-  running(client?: string): number
-  /** Number of waiting tasks, of one client or of all. */
-  waiting(client?: string): number
-}
-
 /** A refused client must get its 503 within 2 seconds. */
 const MAX_WAIT_MS = 1500
 
@@ -52,31 +33,35 @@ interface Share {
   readonly waiters: Waiter[]
 }
 
-class FairBudget implements ClientBudget {
-  readonly #slots: number
-  readonly #slotsPerClient: number
-  readonly #queue: number
-  readonly #queuePerClient: number
-  readonly #maxWaitMs: number
-  readonly #message: string
+/**
+ * Shares one scarce resource fairly among clients. A client holds at most its share of the slots and of the queue, free slots
+ * go to the waiting clients in turn, and a full queue drops the last waiter of the client that has the most.
+ * Invariant: however many tasks one client starts, other clients wait only for tasks that are already running.
+ */
+export class ClientBudget {
+  readonly #options: Required<ClientBudgetOptions>
   /** By client, in the order in which clients are served next. */
   readonly #shares = new Map<string, Share>()
   #running = 0
   #waiting = 0
 
-  constructor({ slots, slotsPerClient, queue, queuePerClient, maxWaitMs, message }: ClientBudgetOptions) {
-    this.#slots = slots
-    this.#slotsPerClient = slotsPerClient ?? half(slots)
-    this.#queue = queue
-    this.#queuePerClient = queuePerClient ?? half(queue)
-    this.#maxWaitMs = maxWaitMs ?? MAX_WAIT_MS
-    this.#message = message
+  constructor(options: ClientBudgetOptions) {
+    const { slots, queue } = options
+    const shares = { slotsPerClient: half(slots), queuePerClient: half(queue) }
+    this.#options = { ...shares, maxWaitMs: MAX_WAIT_MS, ...options }
   }
 
+  /**
+   * Waits for a slot.
+   * @param client a signed-in user or an address, as `RouteRequest.client` names it
+   * @param signal ends the wait when the client disconnects
+   * @returns a function that releases the slot; further calls do nothing
+   * @throws AllotError unavailable with `retryAfter`: at once when the queue is full, after `maxWaitMs` otherwise
+   */
   async acquire(client: string, signal?: AbortSignal): Promise<() => void> {
     if (signal?.aborted) throw this.#unavailable()
     const share = this.#shareOf(client)
-    if (this.#running < this.#slots && share.running < this.#slotsPerClient) this.#take(share)
+    if (this.#running < this.#options.slots && share.running < this.#options.slotsPerClient) this.#take(share)
     else if (this.#hasPlace(share)) await this.#wait(client, signal)
     else {
       this.#deleteIfEmpty(client, share)
@@ -89,6 +74,7 @@ class FairBudget implements ClientBudget {
     }
   }
 
+  /** Runs `body` in a slot. @throws AllotError unavailable, as `acquire` does */
   async run<T>(client: string, body: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await this.acquire(client, signal)
     try {
@@ -98,10 +84,12 @@ class FairBudget implements ClientBudget {
     }
   }
 
+  /** Number of running tasks, of one client or of all. */
   running(client?: string): number {
     return client === undefined ? this.#running : (this.#shares.get(client)?.running ?? 0)
   }
 
+  /** Number of waiting tasks, of one client or of all. */
   waiting(client?: string): number {
     return client === undefined ? this.#waiting : (this.#shares.get(client)?.waiters.length ?? 0)
   }
@@ -122,9 +110,9 @@ class FairBudget implements ClientBudget {
   /** Gives the free slots to waiting clients in turn. */
   #startNext(): void {
     for (const [client, share] of this.#shares) {
-      if (this.#running >= this.#slots) return
+      if (this.#running >= this.#options.slots) return
       const [next] = share.waiters
-      if (next === undefined || share.running >= this.#slotsPerClient) continue
+      if (next === undefined || share.running >= this.#options.slotsPerClient) continue
       this.#dequeue(next)
       // Moves the client behind those that are still waiting for their turn.
       this.#shares.delete(client)
@@ -136,8 +124,8 @@ class FairBudget implements ClientBudget {
 
   /** Whether a client may wait. Drops the last waiter of a client with more waiters when the queue is full. */
   #hasPlace({ waiters }: Share): boolean {
-    if (waiters.length >= this.#queuePerClient) return false
-    if (this.#waiting < this.#queue) return true
+    if (waiters.length >= this.#options.queuePerClient) return false
+    if (this.#waiting < this.#options.queue) return true
     let largest: Share | undefined
     for (const share of this.#shares.values())
       if (share.waiters.length > (largest?.waiters.length ?? 0)) largest = share
@@ -157,7 +145,7 @@ class FairBudget implements ClientBudget {
       }
       const refuse = end(() => reject(this.#unavailable()))
       const waiter: Waiter = { client, start: end(resolve), refuse }
-      const timer = setTimeout(refuse, this.#maxWaitMs)
+      const timer = setTimeout(refuse, this.#options.maxWaitMs)
       signal?.addEventListener('abort', refuse, { once: true })
       this.#shareOf(client).waiters.push(waiter)
       this.#waiting++
@@ -184,10 +172,47 @@ class FairBudget implements ClientBudget {
   }
 
   #unavailable(): AllotError {
-    return new AllotError('unavailable', this.#message, { retryAfter: 1 })
+    return new AllotError('unavailable', this.#options.message, { retryAfter: 1 })
   }
 }
 
-export const createClientBudget = (options: ClientBudgetOptions): ClientBudget => new FairBudget(options)
-
 const half = (count: number): number => Math.max(1, Math.floor(count / 2))
+
+/**
+ * The address that a request came from. Each proxy appends the address of its caller to X-Forwarded-For, so only the last
+ * `proxies` entries were written by trusted proxies.
+ * @param proxies number of reverse proxies in front of this server; 0 ignores the header
+ */
+export const addressOf = (req: IncomingMessage, proxies: number): string => {
+  const own = addressOfSocket(req.socket)
+  if (proxies === 0) return own
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',')
+  return networkOf(forwarded.slice(-proxies)[0]!.trim()) ?? own
+}
+
+/** The address of a connection; forwarded addresses are ignored. */
+export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
+  networkOf(remoteAddress ?? '') ?? 'local'
+
+/** Names of clients in budgets: every budget names an account, or an address, in the same way. */
+export const clientOfAccount = (id: number): string => `user ${id}`
+export const clientOfAddress = (address: string): string => `address ${address}`
+
+/** The client whose budgets a request counts against: the signed-in account, or the address without one. */
+export const clientOf = (
+  req: IncomingMessage,
+  user: { readonly id: number } | null,
+  proxies: number,
+): string => (user === null ? clientOfAddress(addressOf(req, proxies)) : clientOfAccount(user.id))
+
+/** An IPv4 address, or the /64 network of an IPv6 address, since a client usually controls the whole /64. */
+const networkOf = (text: string): string | undefined => {
+  const bare = text.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!ipaddr.isValid(bare)) return undefined
+  const address = ipaddr.process(bare)
+  if (address.kind() === 'ipv4') return address.toString()
+  return `${(address as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
+}

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
-import { clientOf } from './accounts/client-address.ts'
 import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
+import { clientOf } from './clients.ts'
 import type { Hosting } from './hosting.ts'
 import {
   createDispatcher,

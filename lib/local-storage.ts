@@ -1,7 +1,6 @@
-import { clientOfAccount } from './accounts/client-address.ts'
 import { noreplyAddress } from './accounts/names.ts'
 import { hostOf } from './api/users.ts'
-import { createClientBudget } from './clients.ts'
+import { ClientBudget, clientOfAccount } from './clients.ts'
 import { now } from './clock.ts'
 import { createFileStore, type FileStore } from './files/index.ts'
 import { createGitStore, type GitStore } from './git/index.ts'
@@ -70,7 +69,7 @@ export const pushedTo =
  * a bulk creation waits and is not refused.
  */
 const createCreationBudget = () =>
-  createClientBudget({
+  new ClientBudget({
     slots: 4,
     slotsPerClient: 3,
     queue: 10_000,

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import * as v from 'valibot'
-import { addressOf, addressOfSocket } from './accounts/client-address.ts'
+import { addressOf, addressOfSocket } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
 import { checked, count, HOUR, milliseconds, Size } from './options.ts'
 

@@ -1,5 +1,5 @@
 import { parentPort, Worker } from 'node:worker_threads'
-import { type ClientBudgetOptions, createClientBudget } from './clients.ts'
+import { ClientBudget, type ClientBudgetOptions } from './clients.ts'
 import { AllotError, type ErrorCode, invalid } from './errors.ts'
 
 interface ThreadOptions {
@@ -22,14 +22,14 @@ interface PoolOptions extends ThreadOptions {
  */
 export class WorkerPool<Input, Output> {
   readonly #options: PoolOptions
-  readonly #budget: ReturnType<typeof createClientBudget>
+  readonly #budget: ClientBudget
   readonly #idle: Thread<Input, Output>[] = []
   readonly #busy = new Set<Thread<Input, Output>>()
   #isClosed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#budget = createClientBudget(options.budget)
+    this.#budget = new ClientBudget(options.budget)
   }
 
   /**

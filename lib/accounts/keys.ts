@@ -1,3 +1,4 @@
+import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { KeyReader, OpenPgpKey } from '../keys/reader.ts'
@@ -5,7 +6,6 @@ import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { canSee, existingAccount } from './access.ts'
-import { clientOfAccount } from './client-address.ts'
 import { pageOfOne } from './list-page.ts'
 import { checkTexts } from './names.ts'
 

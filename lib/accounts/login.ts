@@ -2,12 +2,11 @@ import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
-import { createClientBudget } from '../clients.ts'
+import { ClientBudget, clientOfAddress } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { accountByEmail, accountByName } from './access.ts'
-import { clientOfAddress } from './client-address.ts'
 
 /** Correct passwords are accepted for this time without scrypt, which is slow on purpose, but not for every request. */
 const VERIFIED_CACHE = { ...maxEntries(1000), ttl: 5 * 60_000 }
@@ -199,7 +198,7 @@ const PARALLEL = 1
 const LENGTH = 32
 
 /** A derivation takes 32 MiB and a thread of libuv's pool, which file reads need too. */
-const budget = createClientBudget({
+const budget = new ClientBudget({
   slots: 2,
   queue: 50,
   message: 'too many passwords are being checked at this moment: try again',

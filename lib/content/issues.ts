@@ -2,7 +2,7 @@ import { existingAccount, readableRepository, type Viewer } from '../accounts/ac
 import { definedMembers } from '../accounts/accounts.ts'
 import { firstOf } from '../accounts/list-page.ts'
 import { checkIssue } from '../accounts/names.ts'
-import { createClientBudget } from '../clients.ts'
+import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
@@ -76,7 +76,7 @@ export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => ({
 
 const issueQueries = (parts: AttachmentParts): Pick<Issues, 'find' | 'list'> => {
   const { store } = parts
-  const searches = createClientBudget({
+  const searches = new ClientBudget({
     slots: 4,
     queue: 100,
     message: 'too many searches are running: try again',

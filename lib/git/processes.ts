@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClientBudget } from '../clients.ts'
+import { ClientBudget } from '../clients.ts'
 import { folderOf } from './disk.ts'
 import { type ExitResult, type GitProcess, startProcess, type Timeouts } from './process.ts'
 import { recover } from './recover.ts'
@@ -58,7 +58,7 @@ export interface Processes {
 export const createProcesses = (options: ProcessesOptions, env: Record<string, string>): Processes => {
   const { directory, git, memory, maxProcesses } = options
   const repositories = new Map<number, RepositoryProcesses>()
-  const budget = createClientBudget({
+  const budget = new ClientBudget({
     ...{ slots: maxProcesses, slotsPerClient: options.maxProcessesPerClient },
     ...{ queue: 4 * maxProcesses, queuePerClient: 4 * maxProcesses },
     message: 'too many clients are fetching or pushing: try again',

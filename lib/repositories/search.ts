@@ -17,7 +17,7 @@ import {
   without,
 } from '../accounts/list-page.ts'
 import { maxEntries, namedCache } from '../caches.ts'
-import { createClientBudget } from '../clients.ts'
+import { ClientBudget } from '../clients.ts'
 import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
@@ -73,7 +73,7 @@ export interface Search {
  */
 export const createSearch = (store: Store): Search => {
   const totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
-  const searches = createClientBudget({
+  const searches = new ClientBudget({
     slots: 2,
     queue: 100,
     message: 'too many searches are running: try again',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import fc from 'fast-check'
-import { type ClientBudgetOptions, createClientBudget } from '../lib/clients.ts'
+import { ClientBudget, type ClientBudgetOptions } from '../lib/clients.ts'
 import { AllotError } from '../lib/errors.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -11,7 +11,7 @@ const isRefusal = (error: unknown) =>
 
 /** Acquires for clients, and keeps who holds a slot, who was refused and in which order the slots were given. */
 const observed = (options: Omit<ClientBudgetOptions, 'message'>) => {
-  const budget = createClientBudget({ ...options, message: 'too busy' })
+  const budget = new ClientBudget({ ...options, message: 'too busy' })
   const [held, given, refused]: [[string, () => void][], string[], string[]] = [[], [], []]
   return {
     ...{ budget, held, given, refused },
@@ -98,7 +98,7 @@ describe('A client budget', () => {
   })
 
   it('gives the slot of work that fails to the next', async () => {
-    const budget = createClientBudget({ slots: 1, queue: 4, message: 'too busy' })
+    const budget = new ClientBudget({ slots: 1, queue: 4, message: 'too busy' })
     for (let time = 0; time < 3; time++)
       await assert.rejects(
         budget.run('a', () => Promise.reject(new Error('of the work'))),
