@@ -7,7 +7,7 @@ import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accoun
 import { createOrganizations, type Organizations } from './accounts/organizations.ts'
 import { withSudo } from './accounts/sudo.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
-import { createRemoval, removeOwnerJob } from './content/account-removal.ts'
+import { createRemoval, removeOwnerJob } from './content/removal.ts'
 import { type Attachments, createAttachments } from './content/attachments.ts'
 import { type Comments, createComments } from './content/comments.ts'
 import { registerContentRemoval } from './content/content-removal.ts'

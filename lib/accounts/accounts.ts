@@ -65,7 +65,7 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
 )
 
 /**
- * All but the removal, which is above the contents of accounts (lib/content/account-removal.ts).
+ * All but the removal, which is above the contents of accounts (lib/content/removal.ts).
  * @param onChange called after the commit with each account whose identity may have changed
  */
 export const createAccounts = (
