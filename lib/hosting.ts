@@ -7,15 +7,13 @@ import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accoun
 import { createOrganizations, type Organizations } from './accounts/organizations.ts'
 import { withSudo } from './accounts/sudo.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
-import { createRemoval, removeOwnerJob } from './content/removal.ts'
-import { type Attachments, createAttachments } from './content/attachments.ts'
-import { type Comments, createComments } from './content/comments.ts'
-import { registerContentRemoval } from './content/content-removal.ts'
-import { createIssues, type Issues } from './content/issues.ts'
-import { createLfs, type Lfs } from './content/lfs.ts'
-import { removePackageJob } from './content/package-files.ts'
-import { createPackages, type Packages } from './content/packages.ts'
-import { createReleases, type Releases } from './content/releases.ts'
+import { Attachments } from './content/attachments.ts'
+import { Comments } from './content/comments.ts'
+import { Issues } from './content/issues.ts'
+import { Lfs } from './content/lfs.ts'
+import { Packages } from './content/packages.ts'
+import { Releases } from './content/releases.ts'
+import { createRemoval, registerRemovalJobs } from './content/removal.ts'
 import { createUsageLists, type UsageLists } from './content/usage-lists.ts'
 import type { FileStore } from './files/index.ts'
 import { createKeyReader } from './keys/reader.ts'
@@ -111,7 +109,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
   const files = createHostedFiles({ store, disk: options.files, onError })
   const pushJournal = createPushJournal({ store, quota, disk, onError })
   const parts = { quota, jobs, folders, files }
-  const removal = createRemoval(store, parts, on)
+  const removal = createRemoval({ ...parts, store }, on)
   registerJobs(options, parts)
   const services = {
     ...createAccountServices(options, removal, on),
@@ -167,26 +165,23 @@ const createAccountServices = (
 }
 
 const createContents = ({ store, quota, jobs }: HostingOptions, files: HostedFiles) => {
-  const parts = { store, quota, files }
+  const parts = { store, quota, jobs, files }
   return {
-    issues: createIssues(parts, jobs),
-    comments: createComments(parts),
-    releases: createReleases(parts),
-    attachments: createAttachments(parts, jobs.bounds.maxPerTransaction),
-    lfs: createLfs(store, quota, files),
-    packages: createPackages(store, { quota, jobs, files }),
+    issues: new Issues(parts),
+    comments: new Comments(parts),
+    releases: new Releases(parts),
+    attachments: new Attachments(parts),
+    lfs: new Lfs(parts),
+    packages: new Packages(parts),
   }
 }
 
 /** Registers the handlers of all jobs but those of lib/quota. */
-const registerJobs = ({ store, quota, jobs }: HostingOptions, parts: RepositoryParts): void => {
-  const { files } = parts
-  jobs.handle('owner', removeOwnerJob(parts))
+const registerJobs = ({ store, jobs }: HostingOptions, parts: RepositoryParts): void => {
   jobs.handle('relations', updateRelationsJob)
   jobs.handle('follows', updateFollowsJob)
-  jobs.handle('files', removeFilesJob(files))
-  jobs.handle('package', removePackageJob(files))
-  registerContentRemoval(jobs, { store, quota, files })
+  jobs.handle('files', removeFilesJob(parts.files))
+  registerRemovalJobs({ ...parts, store })
 }
 
 const loginThrottle = ({ login }: HostingOptions) =>

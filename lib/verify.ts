@@ -1,6 +1,5 @@
 import { accountsIntegrity } from './accounts/integrity.ts'
-import { checkFiles, type FileFault } from './content/file-check.ts'
-import { contentIntegrity } from './content/integrity.ts'
+import { checkFiles, contentIntegrity, type FileFault } from './content/integrity.ts'
 import type { FileStore } from './files/index.ts'
 import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'

@@ -6,8 +6,16 @@ import {
   repositoryById,
   type Viewer,
 } from '../accounts/access.ts'
-import type { Attachment, LedgerEntry, Repository } from '../records/schema/index.ts'
-import { comments, issues, releases } from '../records/schema/index.ts'
+import {
+  type Attachment,
+  type Comment,
+  comments,
+  type Issue,
+  issues,
+  type LedgerEntry,
+  type Repository,
+  releases,
+} from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {
   type InRepository,
@@ -17,17 +25,14 @@ import {
   writeAccess,
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { commentIn } from './comments.ts'
-import { issueIn } from './issues.ts'
-import { releaseIn } from './releases.ts'
 
 /** What an attachment belongs to, as a URL names it: an issue by number, a comment or a release by id. */
 export type AttachmentTargetName = { issue: number } | { comment: number } | { release: number }
 
-/** What an attachment belongs to, as it was read. */
 interface FoundTarget {
   readonly on: Attachment['on']
   readonly id: number
+  readonly repositoryId: number
   readonly author: number
   /** Drafts are visible to users with write permission only. */
   readonly isDraft: boolean
@@ -44,8 +49,8 @@ export const findTarget = async (
   which: AttachmentTargetName,
 ): Promise<AttachmentTarget | undefined> => {
   const repository = await readableRepository(tx, viewer, owner, name, readForOf(which))
-  const found = repository && (await foundIn(tx, repository, which))
-  return repository && found && ifVisible(tx, viewer, { repository, ...found })
+  const found = repository && (await targetNamed(tx, repository, which))
+  return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
 /**
@@ -59,25 +64,24 @@ export const writableTarget = async (
   which: AttachmentTargetName,
 ): Promise<AttachmentTarget | undefined> => {
   const access = await writeAccess(tx, viewer, path, readForOf(which))
-  const found = access && (await foundIn(tx, access.repository, which))
+  const found = access && (await targetNamed(tx, access.repository, which))
   if (access === undefined || found === undefined) return undefined
-  const target = await ifVisible(tx, viewer, { repository: access.repository, ...found })
-  if (target === undefined) return undefined
+  if (found.isDraft && !access.permission.push) return undefined
   if (found.on === 'release') requireWriter(access)
   else requireAuthorOrWriter(viewer, access, found.author)
-  return target
+  return { repository: access.repository, ...found }
 }
 
 /** The target of an attachment; undefined when it was deleted or the viewer cannot see it. */
 export const targetOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  attachment: Attachment,
+  { on, targetId, repository: id }: Attachment,
 ): Promise<AttachmentTarget | undefined> => {
-  const repository = await repositoryById(tx, attachment.repository)
-  const readFor = attachment.on === 'release' ? 'repository' : 'issue'
+  const repository = await repositoryById(tx, id)
+  const readFor = on === 'release' ? 'repository' : 'issue'
   if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
-  const found = await readTarget(tx, attachment)
+  const found = await targetById(tx, on, targetId)
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
@@ -90,47 +94,44 @@ const ifVisible = async (
 ): Promise<AttachmentTarget | undefined> =>
   target.isDraft && !(await permissionOn(tx, viewer, target.repository)).push ? undefined : target
 
-const foundIn = async (
+const targetNamed = async (
   tx: ReadTransaction,
-  repository: Repository,
+  { id: repository }: Repository,
   which: AttachmentTargetName,
 ): Promise<FoundTarget | undefined> => {
-  if ('issue' in which) return onIssue(await issueIn(tx, repository, which.issue))
-  if ('comment' in which) return onComment(await commentIn(tx, repository.id, which.comment))
-  return onRelease(await releaseIn(tx, repository, { id: which.release }))
+  if ('issue' in which) return onIssue(await issues.findBy(tx, 'number', [repository, which.issue]))
+  const found = await ('comment' in which
+    ? targetById(tx, 'comment', which.comment)
+    : targetById(tx, 'release', which.release))
+  return found?.repositoryId === repository ? found : undefined
 }
 
-const readTarget = async (
+const targetById = async (
   tx: ReadTransaction,
-  { on, targetId }: Attachment,
+  on: Attachment['on'],
+  id: number,
 ): Promise<FoundTarget | undefined> => {
-  if (on === 'issue') return onIssue(await issues.get(tx, [targetId]))
-  if (on === 'release') return onRelease(await releases.get(tx, [targetId]))
-  const comment = await comments.get(tx, [targetId])
-  const issue = comment && (await issues.get(tx, [comment.issue]))
-  return onComment(comment && issue && { comment, issue })
+  if (on === 'issue') return onIssue(await issues.get(tx, [id]))
+  if (on === 'comment') {
+    const comment = await comments.get(tx, [id])
+    return comment && onIssue(await issues.get(tx, [comment.issue]), comment)
+  }
+  const release = await releases.get(tx, [id])
+  return (
+    release && {
+      ...{ on, id, repositoryId: release.repository, author: release.author, isDraft: release.draft },
+      counted: { on: 'release', index: id },
+    }
+  )
 }
 
-type Numbered = { id: number; author: number; number: number }
-
-const onIssue = (issue: Numbered | undefined): FoundTarget | undefined =>
-  issue && {
-    ...{ on: 'issue', id: issue.id, author: issue.author, isDraft: false },
+/** @param comment comment on the issue that is the target, in the place of the issue itself */
+const onIssue = (issue: Issue | undefined, comment?: Comment): FoundTarget | undefined => {
+  if (issue === undefined) return undefined
+  const { id, author } = comment ?? issue
+  return {
+    ...{ on: comment === undefined ? 'issue' : 'comment', id, author, isDraft: false },
+    repositoryId: issue.repository,
     counted: { on: 'issue', index: issue.number },
   }
-
-const onComment = (
-  found: { comment: { id: number; author: number }; issue: Numbered } | undefined,
-): FoundTarget | undefined =>
-  found && {
-    ...{ on: 'comment', id: found.comment.id, author: found.comment.author, isDraft: false },
-    counted: { on: 'issue', index: found.issue.number },
-  }
-
-const onRelease = (
-  release: { id: number; author: number; draft: boolean } | undefined,
-): FoundTarget | undefined =>
-  release && {
-    ...{ on: 'release', id: release.id, author: release.author, isDraft: release.draft },
-    counted: { on: 'release', index: release.id },
-  }
+}

@@ -5,12 +5,16 @@ import { checkFileName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
+import type { QuotaEngine } from '../quota/index.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import type { Jobs } from '../records/jobs.ts'
 import { type Attachment, attachments } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { HostedFiles } from '../repositories/files.ts'
+import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { InRepository, SignedIn } from '../repositories/write-access.ts'
-import { type AttachmentParts, filePlaceOf, ledgerKey, removeAttachment } from './attachment-records.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import {
   type AttachmentTarget,
   type AttachmentTargetName,
@@ -18,6 +22,14 @@ import {
   targetOf,
   writableTarget,
 } from './attachment-targets.ts'
+
+/** The services that the contents of repositories and accounts need. */
+export interface ContentParts {
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly jobs: Jobs
+  readonly files: HostedFiles
+}
 
 interface NewAttachment {
   /** Name to show; it is not used on the disk. */
@@ -29,166 +41,200 @@ interface NewAttachment {
 
 /**
  * Files on issues, comments and releases. Each counts toward the owner of the repository, whoever uploaded it. Methods
- * return undefined for what does not exist or the viewer cannot see.
+ * return undefined for what does not exist or the viewer cannot see. Methods that change attachments throw `forbidden`
+ * unless the viewer can write to the repository or is the author of the issue or comment.
  */
-export interface Attachments {
-  /**
-   * Whether the target exists. Called before the content is read.
-   * @throws AllotError forbidden unless the viewer is the author or can write to the repository
-   */
-  mayAdd(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean>
+export class Attachments {
+  readonly #parts: ContentParts
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+  }
+
+  /** Whether the target exists. Called before the content is read. @throws AllotError forbidden */
+  mayAdd(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean> {
+    return this.#parts.store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined)
+  }
+
   /** @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile */
-  add(
+  async add(
     viewer: SignedIn,
     path: RepositoryName,
     on: AttachmentTargetName,
-    file: NewAttachment,
-  ): Promise<Attachment>
+    { name, content, maxSize }: NewAttachment,
+  ): Promise<Attachment> {
+    const { store, files } = this.#parts
+    checkFileName(name)
+    const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
+    if (target === undefined) throw targetDeleted()
+    const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
+    const place = filePlaceOf({ uuid, repository: target.repository.id })
+    return files.add(place, content, { maxSize }, async (tx, { size }) => {
+      const current = await writableTarget(tx, viewer, path, on)
+      if (current?.id !== target.id) throw targetDeleted()
+      await this.#refuseFull(tx, current)
+      const { id: uploader } = await existingAccount(tx, viewer.id)
+      return this.#save(tx, current, {
+        ...{ id, uuid, repository: current.repository.id, on: current.on, targetId: current.id },
+        ...{ name, size, uploader, downloads: 0, createdAt: now() },
+      })
+    })
+  }
+
   list(
     viewer: Viewer,
     path: RepositoryName,
     on: AttachmentTargetName,
     slice: Slice,
-  ): Promise<Page<Attachment> | undefined>
+  ): Promise<Page<Attachment> | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const target = await findTarget(tx, viewer, path, on)
+      if (target === undefined) return undefined
+      const prefix = [target.on, target.id]
+      return {
+        items: await attachments.list(tx, 'target', { prefix, ...slice }),
+        total: await attachments.count(tx, 'target', prefix),
+      }
+    })
+  }
+
   find(
     viewer: Viewer,
     path: RepositoryName,
     on: AttachmentTargetName,
     id: number,
-  ): Promise<Attachment | undefined>
+  ): Promise<Attachment | undefined> {
+    return this.#parts.store.read(async (tx) => attachmentOn(tx, await findTarget(tx, viewer, path, on), id))
+  }
+
   rename(
     viewer: SignedIn,
     path: RepositoryName,
     on: AttachmentTargetName,
     id: number,
     name: string,
-  ): Promise<Attachment | undefined>
-  remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean>
-  /** The attachment of a download URL. */
-  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined>
-  read(attachment: Attachment, range?: ByteRange): Promise<Readable>
-  /** Counts a download. */
-  downloaded(id: number): Promise<void>
-}
-
-/** @param limit attachments that an issue, comment or release can have: as many as one write can remove with it */
-export const createAttachments = (parts: AttachmentParts, limit: number): Attachments => ({
-  ...attachmentQueries(parts),
-  ...attachmentChanges(parts, limit),
-})
-
-const attachmentQueries = (
-  parts: AttachmentParts,
-): Pick<Attachments, 'mayAdd' | 'list' | 'find' | 'byUuid' | 'read'> => {
-  const { store, files } = parts
-  return {
-    mayAdd: (viewer, path, on) =>
-      store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined),
-    list: (viewer, path, on, slice) =>
-      store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, path, on)
-        if (target === undefined) return undefined
-        const prefix = [target.on, target.id]
-        return {
-          items: await attachments.list(tx, 'target', { prefix, ...slice }),
-          total: await attachments.count(tx, 'target', prefix),
-        }
-      }),
-    find: (viewer, path, on, id) =>
-      store.read(async (tx) => {
-        const target = await findTarget(tx, viewer, path, on)
-        return target && attachmentOn(await attachments.get(tx, [id]), target)
-      }),
-    byUuid: (viewer, uuid) =>
-      store.read(async (tx) => {
-        const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
-        const target = attachment && (await targetOf(tx, viewer, attachment))
-        return attachment && target && { repository: target.repository, attachment }
-      }),
-    read: (attachment, range) => files.read(filePlaceOf(attachment), range),
-  }
-}
-
-const attachmentChanges = (
-  parts: AttachmentParts,
-  limit: number,
-): Pick<Attachments, 'add' | 'rename' | 'remove' | 'downloaded'> => {
-  const { store, files } = parts
-  return {
-    async add(viewer, path, on, { name, content, maxSize }) {
+  ): Promise<Attachment | undefined> {
+    return this.#parts.store.write(async (tx) => {
+      const target = await writableTarget(tx, viewer, path, on)
+      const before = await attachmentOn(tx, target, id)
+      if (target === undefined || before === undefined) return undefined
       checkFileName(name)
-      const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
-      if (target === undefined) throw targetDeleted()
-      const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
-      const place = filePlaceOf({ uuid, repository: target.repository.id })
-      return files.add(place, content, { maxSize }, async (tx, { size }) => {
-        const still = await writableTarget(tx, viewer, path, on)
-        if (still?.id !== target.id) throw targetDeleted()
-        await refuseFull(tx, still, limit)
-        const { id: uploader } = await existingAccount(tx, viewer.id)
-        const attachment: Attachment = {
-          ...{ id, uuid, repository: still.repository.id, on: still.on, targetId: still.id },
-          ...{ name, size, uploader, downloads: 0, createdAt: now() },
-        }
-        await saveAndCount(tx, parts, still, attachment)
-        return attachment
-      })
-    },
-    rename: (viewer, path, on, id, name) =>
-      store.write(async (tx) => {
-        const target = await writableTarget(tx, viewer, path, on)
-        const before = target && attachmentOn(await attachments.get(tx, [id]), target)
-        if (target === undefined || before === undefined) return undefined
-        checkFileName(name)
-        const attachment = { ...before, name }
-        await saveAndCount(tx, parts, target, attachment)
-        return attachment
-      }),
-    async remove(viewer, path, on, id) {
-      const removed = await store.write(async (tx) => {
-        const target = await writableTarget(tx, viewer, path, on)
-        const attachment = target && attachmentOn(await attachments.get(tx, [id]), target)
-        if (attachment === undefined) return false
-        await removeAttachment(tx, parts, attachment)
-        return true
-      })
-      if (removed) await files.idle()
-      return removed
-    },
-    downloaded: (id) =>
-      store.write(async (tx) => {
-        const attachment = await attachments.get(tx, [id])
-        if (attachment === undefined) return
-        await attachments.save(tx, { ...attachment, downloads: attachment.downloads + 1 })
-      }),
+      return this.#save(tx, target, { ...before, name })
+    })
+  }
+
+  remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean> {
+    return removeWithFiles(this.#parts, async (tx) => {
+      const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on), id)
+      if (attachment !== undefined) await removeAttachment(tx, this.#parts, attachment)
+      return attachment !== undefined
+    })
+  }
+
+  /** The attachment of a download URL. */
+  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
+      const target = attachment && (await targetOf(tx, viewer, attachment))
+      return attachment && target && { repository: target.repository, attachment }
+    })
+  }
+
+  read(attachment: Attachment, range?: ByteRange): Promise<Readable> {
+    return this.#parts.files.read(filePlaceOf(attachment), range)
+  }
+
+  /** Counts a download. */
+  downloaded(id: number): Promise<void> {
+    return this.#parts.store.write(async (tx) => {
+      const attachment = await attachments.get(tx, [id])
+      if (attachment === undefined) return
+      await attachments.save(tx, { ...attachment, downloads: attachment.downloads + 1 })
+    })
+  }
+
+  /** A target has at most as many attachments as one write can remove with it. */
+  async #refuseFull(tx: WriteContext, { on, id }: AttachmentTarget): Promise<void> {
+    const limit = this.#parts.jobs.bounds.maxPerTransaction
+    if ((await attachments.count(tx, 'target', [on, id])) >= limit)
+      throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
+  }
+
+  /** Saves the attachment and its ledger entry. */
+  async #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {
+    await attachments.save(tx, attachment)
+    const { name, size, createdAt } = attachment
+    await this.#parts.quota.ledger.put(tx, {
+      ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
+      ...{ owner: target.repository.owner, repository: target.repository.id, ...target.counted },
+      ...{ run: null, type: null, version: null },
+    })
+    return attachment
   }
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Saves the attachment and its ledger entry. */
-const saveAndCount = async (
-  tx: WriteContext,
-  { quota }: AttachmentParts,
-  { repository, counted }: AttachmentTarget,
-  attachment: Attachment,
-): Promise<void> => {
-  await attachments.save(tx, attachment)
-  const { name, size, createdAt } = attachment
-  await quota.ledger.put(tx, {
-    ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
-    ...{ owner: repository.owner, repository: repository.id, ...counted },
-    ...{ run: null, type: null, version: null },
-  })
-}
-
-const attachmentOn = (found: Attachment | undefined, { on, id }: AttachmentTarget): Attachment | undefined =>
-  found?.on === on && found.targetId === id ? found : undefined
-
-const refuseFull = async (tx: WriteContext, { on, id }: AttachmentTarget, limit: number): Promise<void> => {
-  if ((await attachments.count(tx, 'target', [on, id])) >= limit)
-    throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
-}
-
 const targetDeleted = () =>
   new AllotError('not_found', 'the issue, comment or release of the attachment was deleted')
+
+const attachmentOn = async (
+  tx: ReadTransaction,
+  target: AttachmentTarget | undefined,
+  id: number,
+): Promise<Attachment | undefined> => {
+  const attachment = target && (await attachments.get(tx, [id]))
+  return attachment?.on === target?.on && attachment?.targetId === target?.id ? attachment : undefined
+}
+
+/**
+ * Removes the attachments of an issue, comment or release that is being deleted.
+ * @param limit attachments to remove at most; absent: all
+ * @returns how many were removed
+ */
+export const removeAttachments = async (
+  tx: WriteContext,
+  parts: ContentParts,
+  { on, id }: { on: Attachment['on']; id: number },
+  limit?: number,
+): Promise<number> => {
+  const listing = { prefix: [on, id], ...(limit === undefined ? {} : { limit }) }
+  const found = await attachments.list(tx, 'target', listing)
+  for (const attachment of found) await removeAttachment(tx, parts, attachment)
+  return found.length
+}
+
+const removeAttachment = async (
+  tx: WriteContext,
+  { quota, files }: ContentParts,
+  attachment: Attachment,
+): Promise<void> => {
+  await attachments.remove(tx, [attachment.id])
+  await quota.ledger.remove(tx, 'attachments', ledgerKey(attachment))
+  await files.release(tx, filePlaceOf(attachment))
+}
+
+/** Runs a write that can release files, and waits until they are deleted. @returns whether the write removed something */
+export const removeWithFiles = async (
+  { store, files }: ContentParts,
+  write: (tx: WriteContext) => Promise<boolean>,
+): Promise<boolean> => {
+  const isRemoved = await store.write(write)
+  if (isRemoved) await files.idle()
+  return isRemoved
+}
+
+/** Place of an attachment's file. It is by repository, so that a transfer does not move the file. */
+const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
+  ({ area: 'attachments', ownerId: repository, name: uuid }) as const
+
+const PREFIX = `${RESERVED_PREFIX}attachment/`
+
+/** Key of the ledger entry of an attachment; hosts cannot use keys with this prefix. */
+const ledgerKey = ({ id }: Attachment): string => PREFIX + id
+
+/** Id of the attachment that a ledger key belongs to; undefined for other keys. */
+export const attachmentIdIn = (key: string): number | undefined => {
+  const digits = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : ''
+  return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined
+}

@@ -6,7 +6,6 @@ import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
-import type { Jobs } from '../records/jobs.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issueSequences, issues, issueTitles, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -15,11 +14,12 @@ import {
   type InRepository,
   requireAuthorOrWriter,
   type SignedIn,
+  type WriteAccess,
   writeAccess,
 } from '../repositories/write-access.ts'
 import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
+import { type ContentParts, removeAttachments } from './attachments.ts'
 
 interface NewIssue {
   title: string
@@ -34,131 +34,138 @@ interface IssueEdit {
 }
 
 /** Issues of repositories. Methods return undefined for what does not exist or the viewer cannot see. */
-export interface Issues {
+export class Issues {
+  readonly #parts: ContentParts
+  readonly #searches = new ClientBudget({
+    slots: 4,
+    queue: 100,
+    message: 'too many searches are running: try again',
+  })
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+  }
+
   /** Everyone who can read the repository can open an issue. */
-  create(
+  async create(
     viewer: SignedIn,
     path: RepositoryName,
-    issue: NewIssue,
-  ): Promise<InRepository<{ issue: Issue }> | undefined>
+    { title, body = '', closed = false }: NewIssue,
+  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+    const { store } = this.#parts
+    checkIssue({ title, body })
+    const id = await store.sequences.next('issue')
+    return store.write(async (tx) => {
+      const access = await writeAccess(tx, viewer, path, 'issue')
+      if (access === undefined) return undefined
+      const { id: author } = await existingAccount(tx, viewer.id)
+      const { repository } = access
+      const issue: Issue = {
+        ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
+        ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
+        ...{ createdAt: now(), updatedAt: now() },
+      }
+      await issues.save(tx, issue)
+      return { repository, issue }
+    })
+  }
+
   find(
     viewer: Viewer,
     path: RepositoryName,
     number: number,
-  ): Promise<InRepository<{ issue: Issue }> | undefined>
+  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+    return this.#parts.store.read((tx) => readableIssue(tx, viewer, path, number))
+  }
+
   /**
    * Lists issues, newest first.
    * @param client client whose budget a search for several words counts against
    * @throws AllotError invalid for too many words, unavailable while too many searches wait
    */
-  list(
+  async list(
     viewer: Viewer,
     path: RepositoryName,
     query: IssueQuery,
     slice: Slice,
-    client?: string,
-  ): Promise<InRepository<{ page: Page<Issue> }> | undefined>
+    client = 'host',
+  ): Promise<InRepository<{ page: Page<Issue> }> | undefined> {
+    const list = () =>
+      this.#parts.store.read(async (tx) => {
+        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+        return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
+      })
+    return isIntersection(query) ? this.#searches.run(client, list) : list()
+  }
+
   /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(
     viewer: SignedIn,
     path: RepositoryName,
     number: number,
     edit: IssueEdit,
-  ): Promise<InRepository<{ issue: Issue }> | undefined>
-  /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
-  remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean>
-}
-
-export const createIssues = (parts: AttachmentParts, jobs: Jobs): Issues => ({
-  ...issueQueries(parts),
-  ...issueChanges(parts, jobs),
-})
-
-const issueQueries = (parts: AttachmentParts): Pick<Issues, 'find' | 'list'> => {
-  const { store } = parts
-  const searches = new ClientBudget({
-    slots: 4,
-    queue: 100,
-    message: 'too many searches are running: try again',
-  })
-  return {
-    find: (viewer, path, number) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
-        const issue = repository && (await issueIn(tx, repository, number))
-        return repository && issue && { repository, issue }
-      }),
-    async list(viewer, path, query, slice, client = 'host') {
-      const list = () =>
-        store.read(async (tx) => {
-          const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
-          return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
-        })
-      return isIntersection(query) ? searches.run(client, list) : list()
-    },
+  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+    return this.#parts.store.write(async (tx) => {
+      const access = await writableIssue(tx, viewer, path, number)
+      if (access === undefined) return undefined
+      requireAuthorOrWriter(viewer, access, access.issue.author)
+      checkIssue(edit)
+      const issue = edited(access.issue, edit)
+      await issues.save(tx, issue)
+      return { repository: access.repository, issue }
+    })
   }
-}
 
-const issueChanges = (parts: AttachmentParts, jobs: Jobs): Pick<Issues, 'create' | 'edit' | 'remove'> => {
-  const { store, files } = parts
-  return {
-    async create(viewer, path, { title, body = '', closed = false }) {
-      checkIssue({ title, body })
-      const id = await store.sequences.next('issue')
-      return store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path, 'issue')
-        if (access === undefined) return undefined
-        const { id: author } = await existingAccount(tx, viewer.id)
-        const { repository } = access
-        const issue: Issue = {
-          ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
-          ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
-          ...{ createdAt: now(), updatedAt: now() },
-        }
-        await issues.save(tx, issue)
-        return { repository, issue }
-      })
-    },
-    edit: (viewer, path, number, edit) =>
-      store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path, 'issue')
-        const before = access && (await issueIn(tx, access.repository, number))
-        if (access === undefined || before === undefined) return undefined
-        requireAuthorOrWriter(viewer, access, before.author)
-        checkIssue(edit)
-        const issue = edited(before, edit)
-        await issues.save(tx, issue)
-        return { repository: access.repository, issue }
-      }),
-    async remove(viewer, path, number) {
-      const id = await store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path, 'issue')
-        const issue = access && (await issueIn(tx, access.repository, number))
-        if (access === undefined || issue === undefined) return undefined
-        if (!access.permission.admin)
-          throw new AllotError(
-            'forbidden',
-            'only users with admin permission on the repository can delete an issue',
-          )
-        await issues.remove(tx, [issue.id])
-        const removed = await removeAttachments(tx, parts, { on: 'issue', id: issue.id })
-        await jobs.runNow(tx, 'comments', issue.id, jobs.bounds.maxPerTransaction - removed)
-        return issue.id
-      })
-      if (id === undefined) return false
-      await jobs.finish(store, 'comments', id)
-      await files.idle()
-      return true
-    },
+  /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
+  async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
+    const { store, jobs, files } = this.#parts
+    const id = await store.write(async (tx) => {
+      const access = await writableIssue(tx, viewer, path, number)
+      if (access === undefined) return undefined
+      if (!access.permission.admin)
+        throw new AllotError(
+          'forbidden',
+          'only users with admin permission on the repository can delete an issue',
+        )
+      const { id } = access.issue
+      await issues.remove(tx, [id])
+      const removed = await removeAttachments(tx, this.#parts, { on: 'issue', id })
+      await jobs.runNow(tx, 'comments', id, jobs.bounds.maxPerTransaction - removed)
+      return id
+    })
+    if (id === undefined) return false
+    await jobs.finish(store, 'comments', id)
+    await files.idle()
+    return true
   }
 }
 
 /** An issue by its number. */
-export const issueIn = (
+const issueIn = (tx: ReadTransaction, repository: Repository, number: number): Promise<Issue | undefined> =>
+  issues.findBy(tx, 'number', [repository.id, number])
+
+export const readableIssue = async (
   tx: ReadTransaction,
-  repository: Repository,
+  viewer: Viewer,
+  { owner, name }: RepositoryName,
   number: number,
-): Promise<Issue | undefined> => issues.findBy(tx, 'number', [repository.id, number])
+): Promise<InRepository<{ issue: Issue }> | undefined> => {
+  const repository = await readableRepository(tx, viewer, owner, name, 'issue')
+  const issue = repository && (await issueIn(tx, repository, number))
+  return repository && issue && { repository, issue }
+}
+
+/** An issue with the viewer's permission on its repository. @throws AllotError forbidden when it is archived */
+export const writableIssue = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  path: RepositoryName,
+  number: number,
+): Promise<(WriteAccess & { issue: Issue }) | undefined> => {
+  const access = await writeAccess(tx, viewer, path, 'issue')
+  const issue = access && (await issueIn(tx, access.repository, number))
+  return access && issue && { ...access, issue }
+}
 
 const edited = (before: Issue, edit: IssueEdit): Issue => {
   const after = { ...before, ...definedMembers(edit), updatedAt: now() }
@@ -202,7 +209,7 @@ type States = readonly Issue['state'][]
 /** One condition of a query: the index entries that satisfy it, newest first, and their number. */
 interface Condition {
   entries: AsyncIterable<IndexEntry>
-  total(): Promise<number>
+  total: () => Promise<number>
 }
 
 /**
@@ -244,32 +251,36 @@ const pageOfAll = async (
   return { items: await issues.load(tx, entries.slice(offset)), total }
 }
 
-const inState = (tx: ReadTransaction, repository: number, states: States): Condition => ({
-  entries: newest(
-    states.map((state) => issues.entries(tx, 'state', { prefix: [repository, state], reverse: true })),
-  ),
-  total: () => sum(states.map((state) => issues.count(tx, 'state', [repository, state]))),
-})
+const inState = (tx: ReadTransaction, repository: number, states: States): Condition =>
+  condition(states, (state) => ({
+    entries: issues.entries(tx, 'state', { prefix: [repository, state], reverse: true }),
+    total: () => issues.count(tx, 'state', [repository, state]),
+  }))
 
-const byAuthor = (tx: ReadTransaction, repository: number, states: States, author: number): Condition => ({
-  entries: newest(
-    states.map((state) =>
-      issues.entries(tx, 'author', { prefix: [repository, author, state], reverse: true }),
+const byAuthor = (tx: ReadTransaction, repository: number, states: States, author: number): Condition =>
+  condition(states, (state) => ({
+    entries: issues.entries(tx, 'author', { prefix: [repository, author, state], reverse: true }),
+    total: () => issues.count(tx, 'author', [repository, author, state]),
+  }))
+
+const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition =>
+  condition(states, (state) => ({
+    entries: issueTitles.entries(tx, [repository, state, word], { reverse: true }),
+    total: async () => (await issueTitles.count(tx, [repository, state, word])).count,
+  }))
+
+/** A condition on issues of several states, from the condition on those of each. */
+const condition = (states: States, inOneState: (state: Issue['state']) => Condition): Condition => {
+  const conditions = states.map(inOneState)
+  if (conditions.length === 1) return conditions[0]!
+  return {
+    entries: merge(
+      conditions.map(({ entries }) => entries),
+      true,
     ),
-  ),
-  total: () => sum(states.map((state) => issues.count(tx, 'author', [repository, author, state]))),
-})
-
-const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition => ({
-  entries: newest(
-    states.map((state) => issueTitles.entries(tx, [repository, state, word], { reverse: true })),
-  ),
-  total: () =>
-    sum(states.map(async (state) => (await issueTitles.count(tx, [repository, state, word])).count)),
-})
-
-const newest = (listings: AsyncIterable<IndexEntry>[]): AsyncIterable<IndexEntry> =>
-  listings.length === 1 ? listings[0]! : merge(listings, true)
-
-const sum = async (counts: readonly Promise<number>[]): Promise<number> =>
-  (await Promise.all(counts)).reduce((total, count) => total + count, 0)
+    async total() {
+      const totals = await Promise.all(conditions.map(({ total }) => total()))
+      return totals.reduce((sum, total) => sum + total, 0)
+    },
+  }
+}

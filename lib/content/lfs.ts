@@ -3,12 +3,11 @@ import type { Readable } from 'node:stream'
 import { repositoryById } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import type { QuotaEngine } from '../quota/index.ts'
 import { files, type StoredFile } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
-import type { HostedFiles } from '../repositories/files.ts'
+import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import type { ContentParts } from './attachments.ts'
 
 /** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
 export interface LfsObject {
@@ -17,43 +16,48 @@ export interface LfsObject {
 }
 
 /** LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded. */
-export interface Lfs {
+export class Lfs {
+  readonly #parts: ContentParts
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+  }
+
   /** One result for each oid, in the same order. */
-  find(repository: number, oids: readonly string[]): Promise<(StoredFile | undefined)[]>
+  find(repository: number, oids: readonly string[]): Promise<(StoredFile | undefined)[]> {
+    return this.#parts.store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid))))
+  }
+
   /**
    * Stores an object; storing one that exists already changes nothing.
    * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was deleted
    */
-  add(repository: number, object: LfsObject, content: Readable, maxSize: number | undefined): Promise<void>
-}
-
-export const createLfs = (store: Store, quota: QuotaEngine, hosted: HostedFiles): Lfs => ({
-  find: (repository, oids) =>
-    store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid)))),
-  async add(id, { oid, size }, content, maxSize) {
+  async add(
+    id: number,
+    { oid, size }: LfsObject,
+    content: Readable,
+    maxSize: number | undefined,
+  ): Promise<void> {
+    const { quota, files } = this.#parts
     // Concurrent uploads of one object write a file each; the first one that is saved is kept.
     const place = { area: 'lfs' as const, ownerId: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
-    const expected = { maxSize, size, sha256: oid }
-    await hosted
-      .add(place, content, expected, async (tx) => {
-        const repository = await repositoryById(tx, id)
-        if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-        if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
-        await quota.ledger.put(tx, {
-          ...LFS_ENTRY,
-          owner: repository.owner,
-          repository: id,
-          key: lfsKey(id, oid),
-          name: oid,
-          size,
-          createdAt: now(),
-        })
+    const save = async (tx: WriteContext): Promise<void> => {
+      const repository = await repositoryById(tx, id)
+      if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+      if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
+      await quota.ledger.put(tx, {
+        ...{ kind: 'lfs', key: lfsKey(id, oid), name: oid, size, createdAt: now() },
+        ...{ owner: repository.owner, repository: id },
+        ...{ on: null, index: null, run: null, type: null, version: null },
       })
-      .catch((error) => {
-        if (!(error instanceof AlreadyStored)) throw error
-      })
-  },
-})
+    }
+    try {
+      await files.add(place, content, { maxSize, size, sha256: oid }, save)
+    } catch (error) {
+      if (!(error instanceof AlreadyStored)) throw error
+    }
+  }
+}
 
 /** Discards the upload of an object that the repository has already. */
 class AlreadyStored extends Error {}
@@ -63,5 +67,3 @@ const objectIn = (tx: ReadTransaction, repository: number, oid: string): Promise
 
 /** Key of the ledger entry of an LFS object. */
 export const lfsKey = (repository: number, oid: string): string => `${RESERVED_PREFIX}${repository}/${oid}`
-
-const LFS_ENTRY = { kind: 'lfs', on: null, index: null, run: null, type: null, version: null } as const

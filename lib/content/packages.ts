@@ -4,9 +4,7 @@ import { membershipOf, type Viewer, visibleAccount } from '../accounts/access.ts
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
-import type { QuotaEngine } from '../quota/index.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,
   type PackageFile,
@@ -14,12 +12,19 @@ import {
   packageFiles,
   packageVersions,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
-import type { HostedFiles } from '../repositories/files.ts'
+import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { fileIn, type PackageName, removeFile, versionIn } from './package-files.ts'
+import { type ContentParts, removeWithFiles } from './attachments.ts'
+
+/** A version of a package by names. */
+export interface PackageName {
+  readonly owner: string
+  readonly type: string
+  readonly name: string
+  readonly version: string
+}
 
 /** A result with the owner of the package. */
 type WithOwner<T> = T & { readonly owner: Account }
@@ -29,165 +34,125 @@ type WithOwner<T> = T & { readonly owner: Account }
  * the owner, members of the organization, and administrators can write. Methods return undefined for what does not exist
  * or the viewer cannot see.
  */
-export interface Packages {
+export class Packages {
+  readonly #parts: ContentParts
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+  }
+
   /** @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; forbidden; too_large */
-  add(
+  async add(
     viewer: SignedIn,
     path: PackageName,
-    file: string,
+    name: string,
     content: Readable,
     maxSize: number | undefined,
-  ): Promise<PackageFile | undefined>
-  file(viewer: Viewer, path: PackageName, file: string): Promise<PackageFile | undefined>
-  /** Removes a file, and its version with the last file. */
-  removeFile(viewer: SignedIn, path: PackageName, file: string): Promise<boolean>
-  find(viewer: Viewer, path: PackageName): Promise<WithOwner<{ version: PackageVersion }> | undefined>
-  files(viewer: Viewer, path: PackageName): Promise<PackageFile[] | undefined>
-  remove(viewer: SignedIn, path: PackageName): Promise<boolean>
+  ): Promise<PackageFile | undefined> {
+    const { store, files } = this.#parts
+    const owner = await store.read(async (tx) => {
+      const found = await writableBy(tx, viewer, path.owner)
+      checkNames(path, name)
+      if (found !== undefined) await refuseTaken(tx, await versionIn(tx, found, path), name)
+      return found
+    })
+    if (owner === undefined) return undefined
+    const versionId = await store.sequences.next('packageVersion')
+    const id = await store.sequences.next('packageFile')
+    const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
+    const expected = { maxSize, digests: ['md5', 'sha1', 'sha512'] as const }
+    return files.add(place, content, expected, async (tx, contentInfo) => {
+      const current = await writableBy(tx, viewer, path.owner)
+      if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
+      const found = await versionIn(tx, current, path)
+      await refuseTaken(tx, found, name)
+      const before = found ?? newVersion(versionId, current, viewer, path)
+      const names = { id, version: before.id, owner: current.id, name, stored: place.name }
+      const file = { ...names, ...sizeAndDigests(contentInfo), createdAt: now() }
+      await packageFiles.save(tx, file)
+      await this.#saveVersion(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
+      return file
+    })
+  }
+
+  file(viewer: Viewer, path: PackageName, name: string): Promise<PackageFile | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const found = await visibleVersion(tx, viewer, path)
+      return found && fileIn(tx, found.version, name)
+    })
+  }
+
+  find(viewer: Viewer, path: PackageName): Promise<WithOwner<{ version: PackageVersion }> | undefined> {
+    return this.#parts.store.read((tx) => visibleVersion(tx, viewer, path))
+  }
+
+  files(viewer: Viewer, path: PackageName): Promise<PackageFile[] | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const found = await visibleVersion(tx, viewer, path)
+      return found && packageFiles.list(tx, 'version', { prefix: [found.version.id] })
+    })
+  }
+
   /** Versions of an owner's packages, newest first. @param query `q`: part of the name, case-insensitive */
   list(
     viewer: Viewer,
-    owner: string,
-    query: { type?: string | undefined; q?: string | undefined },
+    name: string,
+    query: PackageQuery,
     slice: Slice,
-  ): Promise<WithOwner<{ page: Page<PackageVersion> }> | undefined>
-}
-
-interface PackageParts {
-  quota: QuotaEngine
-  jobs: Jobs
-  files: HostedFiles
-}
-
-export const createPackages = (store: Store, parts: PackageParts): Packages => ({
-  ...packageQueries(store),
-  ...packageChanges(store, parts),
-})
-
-const packageQueries = (store: Store): Pick<Packages, 'file' | 'find' | 'files' | 'list'> => ({
-  file: (viewer, path, name) =>
-    store.read(async (tx) => {
-      const owner = await visibleAccount(tx, viewer, path.owner)
-      return owner && fileIn(tx, owner, path, name)
-    }),
-  find: (viewer, path) =>
-    store.read(async (tx) => {
-      const owner = await visibleAccount(tx, viewer, path.owner)
-      const version = owner && (await versionIn(tx, owner, path))
-      return owner && version && { owner, version }
-    }),
-  files: (viewer, path) =>
-    store.read(async (tx) => {
-      const owner = await visibleAccount(tx, viewer, path.owner)
-      const version = owner && (await versionIn(tx, owner, path))
-      return version && packageFiles.list(tx, 'version', { prefix: [version.id] })
-    }),
-  list: (viewer, name, query, slice) =>
-    store.read(async (tx) => {
+  ): Promise<WithOwner<{ page: Page<PackageVersion> }> | undefined> {
+    return this.#parts.store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
       return owner && { owner, page: await list(tx, owner.id, query, slice) }
-    }),
-})
-
-const packageChanges = (
-  store: Store,
-  parts: PackageParts,
-): Pick<Packages, 'add' | 'removeFile' | 'remove'> => {
-  const { quota, files } = parts
-  /** Runs a write that can release files, and waits until they are deleted. */
-  const removeIn = async (write: (tx: WriteContext) => Promise<boolean>): Promise<boolean> => {
-    const isRemoved = await store.write(write)
-    if (isRemoved) await files.idle()
-    return isRemoved
+    })
   }
-  return {
-    add: (...given) => addFile(store, parts, ...given),
-    removeFile: (viewer, path, name) =>
-      removeIn(async (tx) => {
-        const owner = await writableBy(tx, viewer, path.owner)
-        const version = owner && (await versionIn(tx, owner, path))
-        const file = owner && (await fileIn(tx, owner, path, name))
-        if (version === undefined || file === undefined) return false
-        if (version.files === 1) await removeVersion(tx, parts, version)
-        else {
-          await removeFile(tx, files, file)
-          await saveAndCount(tx, quota, {
-            ...version,
-            size: version.size - file.size,
-            files: version.files - 1,
-          })
-        }
-        return true
-      }),
-    remove: (viewer, path) =>
-      removeIn(async (tx) => {
-        const owner = await writableBy(tx, viewer, path.owner)
-        const version = owner && (await versionIn(tx, owner, path))
-        if (version !== undefined) await removeVersion(tx, parts, version)
-        return version !== undefined
-      }),
+
+  /** Removes a file, and its version with the last file. */
+  removeFile(viewer: SignedIn, path: PackageName, name: string): Promise<boolean> {
+    return removeWithFiles(this.#parts, async (tx) => {
+      const version = await writableVersion(tx, viewer, path)
+      const file = version && (await fileIn(tx, version, name))
+      if (version === undefined || file === undefined) return false
+      if (version.files === 1) await this.#removeVersion(tx, version)
+      else {
+        await removePackageFile(tx, this.#parts, file)
+        await this.#saveVersion(tx, {
+          ...version,
+          size: version.size - file.size,
+          files: version.files - 1,
+        })
+      }
+      return true
+    })
   }
-}
 
-const addFile = async (
-  store: Store,
-  { quota, files }: PackageParts,
-  ...[viewer, path, name, content, maxSize]: Parameters<Packages['add']>
-): Promise<PackageFile | undefined> => {
-  const owner = await store.read(async (tx) => {
-    const found = await writableBy(tx, viewer, path.owner)
-    checkNames(path, name)
-    if (found !== undefined && (await fileIn(tx, found, path, name))) throw taken(name)
-    return found
-  })
-  if (owner === undefined) return undefined
-  const versionId = await store.sequences.next('packageVersion')
-  const id = await store.sequences.next('packageFile')
-  const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
-  const expected = { maxSize, digests: ['md5', 'sha1', 'sha512'] as const }
-  return files.add(place, content, expected, async (tx, contentInfo) => {
-    const current = await writableBy(tx, viewer, path.owner)
-    if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
-    if ((await fileIn(tx, current, path, name)) !== undefined) throw taken(name)
-    const before = (await versionIn(tx, current, path)) ?? newVersion(versionId, current, viewer, path)
-    const file = fileOf({ id, version: before.id, owner: current.id, name, stored: place.name }, contentInfo)
-    await packageFiles.save(tx, file)
-    await saveAndCount(tx, quota, { ...before, size: before.size + file.size, files: before.files + 1 })
-    return file
-  })
-}
+  remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
+    return removeWithFiles(this.#parts, async (tx) => {
+      const version = await writableVersion(tx, viewer, path)
+      if (version !== undefined) await this.#removeVersion(tx, version)
+      return version !== undefined
+    })
+  }
 
-/** Saves a new or changed version and its ledger entry. */
-const saveAndCount = async (tx: WriteContext, quota: QuotaEngine, version: PackageVersion): Promise<void> => {
-  await packageVersions.save(tx, version)
-  await quota.ledger.put(tx, {
-    kind: 'packages',
-    key: keyOf(version),
-    owner: version.owner,
-    repository: null,
-    name: version.name,
-    size: version.size,
-    type: version.type,
-    version: version.version,
-    on: null,
-    index: null,
-    run: null,
-    createdAt: version.createdAt,
-  })
-}
+  /** Saves a new or changed version and its ledger entry. */
+  async #saveVersion(tx: WriteContext, record: PackageVersion): Promise<void> {
+    await packageVersions.save(tx, record)
+    const { owner, name, size, type, version, createdAt } = record
+    await this.#parts.quota.ledger.put(tx, {
+      ...{ kind: 'packages', key: ledgerKey(record), name, size, type, version, createdAt },
+      ...{ owner, repository: null, on: null, index: null, run: null },
+    })
+  }
 
-const removeVersion = async (
-  tx: WriteContext,
-  { quota, jobs }: PackageParts,
-  version: PackageVersion,
-): Promise<void> => {
-  await packageVersions.remove(tx, [version.id])
-  await quota.ledger.remove(tx, 'packages', keyOf(version))
-  await jobs.runNow(tx, 'package', version.id)
+  async #removeVersion(tx: WriteContext, version: PackageVersion): Promise<void> {
+    const { quota, jobs } = this.#parts
+    await packageVersions.remove(tx, [version.id])
+    await quota.ledger.remove(tx, 'packages', ledgerKey(version))
+    await jobs.runNow(tx, 'package', version.id)
+  }
 }
 
 /** Key of the ledger entry of a version. */
-const keyOf = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}${id}`
+const ledgerKey = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}${id}`
 
 /** @throws AllotError forbidden */
 const writableBy = async (
@@ -202,34 +167,86 @@ const writableBy = async (
   return owner
 }
 
-const checkNames = ({ type, name, version }: PackageName, file: string): void => {
-  if (type !== 'generic') throw new AllotError('not_found', 'this server stores generic packages only')
-  checkPackageName(name)
-  checkVersionName(version)
-  checkFileName(file)
+const visibleVersion = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  path: PackageName,
+): Promise<WithOwner<{ version: PackageVersion }> | undefined> => {
+  const owner = await visibleAccount(tx, viewer, path.owner)
+  const version = owner && (await versionIn(tx, owner, path))
+  return owner && version && { owner, version }
 }
 
-const taken = (name: string) => new AllotError('conflict', `this version has a file ${name} already`)
+/** @throws AllotError forbidden */
+const writableVersion = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  path: PackageName,
+): Promise<PackageVersion | undefined> => {
+  const owner = await writableBy(tx, viewer, path.owner)
+  return owner && versionIn(tx, owner, path)
+}
+
+const MAX_LENGTH = 255
+
+const versionIn = async (
+  tx: ReadTransaction,
+  owner: Account,
+  { type, name, version }: PackageName,
+): Promise<PackageVersion | undefined> => {
+  if ([type, name, version].some((text) => text.length > MAX_LENGTH)) return undefined
+  return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
+}
+
+const fileIn = async (
+  tx: ReadTransaction,
+  version: PackageVersion,
+  name: string,
+): Promise<PackageFile | undefined> =>
+  name.length > MAX_LENGTH ? undefined : packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
+
+const refuseTaken = async (
+  tx: ReadTransaction,
+  version: PackageVersion | undefined,
+  name: string,
+): Promise<void> => {
+  if (version !== undefined && (await fileIn(tx, version, name)) !== undefined)
+    throw new AllotError('conflict', `this version has a file ${name} already`)
+}
 
 const newVersion = (id: number, owner: Account, viewer: SignedIn, path: PackageName): PackageVersion => ({
   ...{ id, owner: owner.id, type: 'generic', name: path.name, version: path.version, creator: viewer.id },
   ...{ size: 0, files: 0, createdAt: now() },
 })
 
-const fileOf = (
-  file: Pick<PackageFile, 'id' | 'version' | 'owner' | 'name' | 'stored'>,
-  { size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo,
-): PackageFile => ({ ...file, size, sha256, md5, sha1, sha512, createdAt: now() })
+const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({
+  ...{ size, sha256, md5, sha1, sha512 },
+})
+
+/** Removes the record of a file, and releases the file. */
+export const removePackageFile = async (
+  tx: WriteContext,
+  { files }: Pick<ContentParts, 'files'>,
+  { id, owner, stored }: PackageFile,
+): Promise<void> => {
+  await packageFiles.remove(tx, [id])
+  await files.release(tx, { area: 'packages', ownerId: owner, name: stored })
+}
+
+interface PackageQuery {
+  type?: string | undefined
+  q?: string | undefined
+}
 
 const list = async (
   tx: ReadTransaction,
   owner: number,
-  { type, q }: { type?: string | undefined; q?: string | undefined },
+  { type = '', q = '' }: PackageQuery,
   slice: Slice,
 ): Promise<Page<PackageVersion>> => {
-  if (type !== undefined && type !== '' && type !== 'generic') return { items: [], total: 0 }
+  if (type !== '' && type !== 'generic') return { items: [], total: 0 }
   const listing = { prefix: [owner], reverse: true }
-  if (q === undefined || q === '')
+  if (q === '')
     return {
       items: await packageVersions.list(tx, 'created', { ...listing, ...slice }),
       total: await packageVersions.count(tx, 'owner', [owner]),
@@ -240,12 +257,19 @@ const list = async (
   return { items: found.slice(slice.offset, slice.offset + slice.limit), total: found.length }
 }
 
+const checkNames = ({ type, name, version }: PackageName, file: string): void => {
+  if (type !== 'generic') throw new AllotError('not_found', 'this server stores generic packages only')
+  checkPackageName(name)
+  checkVersionName(version)
+  checkPackageFileName(file)
+}
+
 /*
  * Names in the generic registry, as Forgejo accepts them. They are never paths on this server's disk; the rules keep URLs
  * readable and downloads from being written to unexpected places.
  */
 const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
-const FILE = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
+const PLAIN_NAME = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
 
 const isDots = (name: string): boolean => /^\.+$/.test(name)
 
@@ -254,15 +278,13 @@ export const checkPackageName = (name: string): void => {
     throw refused('package', 'letters, digits, and any of ._+-')
 }
 
-export const checkVersionName = (version: string): void => {
-  if (!isPlainName(version)) throw refused('version', 'letters, digits, spaces within, and no slash')
-}
+export const checkVersionName = (name: string): void => checkPlainName('version', name)
+export const checkPackageFileName = (name: string): void => checkPlainName('file', name)
 
-export const checkFileName = (name: string): void => {
-  if (!isPlainName(name)) throw refused('file', 'letters, digits, spaces within, and no slash')
+const checkPlainName = (part: 'version' | 'file', name: string): void => {
+  if (!PLAIN_NAME.test(name) || name.trim() !== name || isDots(name))
+    throw refused(part, 'letters, digits, spaces within, and no slash')
 }
-
-const isPlainName = (name: string): boolean => FILE.test(name) && name.trim() === name && !isDots(name)
 
 /** "400: the package name, version or file name are invalid" */
 const refused = (what: string, allowed: string) =>

@@ -4,12 +4,13 @@ import { checkTexts, isRefName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireWriter, type SignedIn, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type AttachmentParts, removeAttachments } from './attachment-records.ts'
+import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 
 export interface ReleaseEdit {
   tag?: string | undefined
@@ -32,129 +33,123 @@ export type WhichRelease = { id: number } | { tag: string } | 'latest'
  * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
  * undefined for what does not exist or the viewer cannot see.
  */
-export interface Releases {
+export class Releases {
+  readonly #parts: ContentParts
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+  }
+
   /** @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission */
-  create(
+  async create(
     viewer: SignedIn,
     path: RepositoryName,
     release: ReleaseEdit & { tag: string },
-  ): Promise<InRepository<{ release: Release }> | undefined>
+  ): Promise<InRepository<{ release: Release }> | undefined> {
+    const { store } = this.#parts
+    const { tag, target, name, body = '', draft = false, prerelease = false } = release
+    checkTexts('release', { tag, target, name, body })
+    const id = await store.sequences.next('release')
+    return store.write(async (tx) => {
+      const access = await writeAccess(tx, viewer, path)
+      if (access === undefined) return undefined
+      requireWriter(access)
+      const { repository } = access
+      const { id: author } = await existingAccount(tx, viewer.id)
+      await refuseTag(tx, repository, tag)
+      const release: Release = {
+        ...{ id, repository: repository.id, tag, target: target || repository.defaultBranch },
+        ...{ name: name || tag, body, draft, prerelease, author },
+        ...{ createdAt: now(), publishedAt: draft ? null : now() },
+      }
+      await releases.save(tx, release)
+      return { repository, release }
+    })
+  }
+
   find(
     viewer: Viewer,
     path: RepositoryName,
     which: WhichRelease,
-  ): Promise<InRepository<{ release: Release }> | undefined>
+  ): Promise<InRepository<{ release: Release }> | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, path.owner, path.name)
+      const release = repository && (await releaseIn(tx, repository, which))
+      if (repository === undefined || release === undefined) return undefined
+      if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
+      return { repository, release }
+    })
+  }
+
   /** Releases, newest first. */
   list(
     viewer: Viewer,
     path: RepositoryName,
     query: ReleaseQuery,
     slice: Slice,
-  ): Promise<InRepository<{ page: Page<Release> }> | undefined>
+  ): Promise<InRepository<{ page: Page<Release> }> | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, path.owner, path.name)
+      if (repository === undefined) return undefined
+      const { push } = await permissionOn(tx, viewer, repository)
+      return { repository, page: await list(tx, repository.id, push, query, slice) }
+    })
+  }
+
   /** @throws AllotError conflict and forbidden as for `create` */
   edit(
     viewer: SignedIn,
     path: RepositoryName,
     id: number,
     edit: ReleaseEdit,
-  ): Promise<InRepository<{ release: Release }> | undefined>
-  remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean>
-}
+  ): Promise<InRepository<{ release: Release }> | undefined> {
+    return this.#parts.store.write(async (tx) => {
+      const found = await writableRelease(tx, viewer, path, { id })
+      if (found === undefined) return undefined
+      checkTexts('release', edit)
+      const release = edited(found.release, edit)
+      if (release.tag !== found.release.tag) await refuseTag(tx, found.repository, release.tag)
+      await releases.save(tx, release)
+      return { ...found, release }
+    })
+  }
 
-export const createReleases = (parts: AttachmentParts): Releases => ({
-  ...releaseQueries(parts),
-  ...releaseChanges(parts),
-})
-
-const releaseQueries = (parts: AttachmentParts): Pick<Releases, 'find' | 'list'> => {
-  const { store } = parts
-  return {
-    find: (viewer, path, which) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name)
-        const release = repository && (await releaseIn(tx, repository, which))
-        if (repository === undefined || release === undefined) return undefined
-        if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
-        return { repository, release }
-      }),
-    list: (viewer, path, query, slice) =>
-      store.read(async (tx) => {
-        const repository = await readableRepository(tx, viewer, path.owner, path.name)
-        if (repository === undefined) return undefined
-        const { push } = await permissionOn(tx, viewer, repository)
-        return { repository, page: await list(tx, repository.id, push, query, slice) }
-      }),
+  /** @throws AllotError forbidden without write permission */
+  remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean> {
+    return removeWithFiles(this.#parts, async (tx) => {
+      const found = await writableRelease(tx, viewer, path, which)
+      if (found === undefined) return false
+      const { id } = found.release
+      await removeAttachments(tx, this.#parts, { on: 'release', id })
+      await releases.remove(tx, [id])
+      return true
+    })
   }
 }
 
-const releaseChanges = (parts: AttachmentParts): Pick<Releases, 'create' | 'edit' | 'remove'> => {
-  const { store, files } = parts
-  return {
-    async create(viewer, path, { tag, target, name, body = '', draft = false, prerelease = false }) {
-      checkTexts('release', { tag, target, name, body })
-      const id = await store.sequences.next('release')
-      return store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path)
-        if (access === undefined) return undefined
-        requireWriter(access)
-        const { repository } = access
-        const { id: author } = await existingAccount(tx, viewer.id)
-        checkTag(tag)
-        await refuseTaken(tx, repository, tag)
-        const release: Release = {
-          ...{ id, repository: repository.id, tag, target: target || repository.defaultBranch },
-          ...{ name: name || tag, body, draft, prerelease, author },
-          ...{ createdAt: now(), publishedAt: draft ? null : now() },
-        }
-        await releases.save(tx, release)
-        return { repository, release }
-      })
-    },
-    edit: (viewer, path, id, edit) =>
-      store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path)
-        const before = access && (await releaseIn(tx, access.repository, { id }))
-        if (access === undefined || before === undefined) return undefined
-        if (before.draft && !access.permission.push) return undefined
-        requireWriter(access)
-        checkTexts('release', edit)
-        const release = edited(before, edit)
-        if (release.tag !== before.tag) {
-          checkTag(release.tag)
-          await refuseTaken(tx, access.repository, release.tag)
-        }
-        await releases.save(tx, release)
-        return { repository: access.repository, release }
-      }),
-    async remove(viewer, path, which) {
-      const removed = await store.write(async (tx) => {
-        const access = await writeAccess(tx, viewer, path)
-        const release = access && (await releaseIn(tx, access.repository, which))
-        if (access === undefined || release === undefined) return false
-        if (release.draft && !access.permission.push) return false
-        requireWriter(access)
-        await removeAttachments(tx, parts, { on: 'release', id: release.id })
-        await releases.remove(tx, [release.id])
-        return true
-      })
-      if (removed) await files.idle()
-      return removed
-    },
-  }
+/** A release that the viewer can change. @throws AllotError forbidden */
+const writableRelease = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  path: RepositoryName,
+  which: WhichRelease,
+): Promise<InRepository<{ release: Release }> | undefined> => {
+  const access = await writeAccess(tx, viewer, path)
+  const release = access && (await releaseIn(tx, access.repository, which))
+  if (access === undefined || release === undefined) return undefined
+  if (release.draft && !access.permission.push) return undefined
+  requireWriter(access)
+  return { repository: access.repository, release }
 }
 
-export const releaseIn = async (
+const releaseIn = async (
   tx: ReadTransaction,
   { id: repository }: Repository,
   which: WhichRelease,
 ): Promise<Release | undefined> => {
   if (which === 'latest') {
-    const [newest] = await releases.list(tx, 'time', {
-      prefix: [repository, false, false],
-      reverse: true,
-      limit: 1,
-    })
-    return newest
+    const listing = { prefix: [repository, false, false], reverse: true, limit: 1 }
+    return (await releases.list(tx, 'time', listing))[0]
   }
   if ('tag' in which)
     return which.tag.length > MAX_TAG_LENGTH ? undefined : releases.findBy(tx, 'tag', [repository, which.tag])
@@ -172,11 +167,10 @@ const list = async (
   const drafts = [false, true].filter((isDraft) => (draft ?? isDraft) === isDraft && (seesDrafts || !isDraft))
   const prereleases = [false, true].filter((isPre) => (prerelease ?? isPre) === isPre)
   const kinds = drafts.flatMap((isDraft) => prereleases.map((isPre) => [repository, isDraft, isPre]))
-  const counts = await Promise.all(kinds.map((kind) => releases.count(tx, 'kind', kind)))
   const listings = kinds.map((prefix) => releases.entries(tx, 'time', { prefix, reverse: true }))
   return {
     items: await releases.load(tx, await pageOf(merge(listings, true), slice)),
-    total: counts.reduce((sum, count) => sum + count, 0),
+    total: await countKinds(tx, kinds),
   }
 }
 
@@ -190,20 +184,20 @@ const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): R
 
 const MAX_TAG_LENGTH = 255
 
-const checkTag = (tag: string): void => {
+/** @throws AllotError invalid for a bad name, conflict when the tag has a release */
+const refuseTag = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
   if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
-}
-
-const refuseTaken = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
   if ((await releaseIn(tx, repository, { tag })) !== undefined)
     throw new AllotError('conflict', `the tag ${tag} has a release already`)
 }
 
 /** Number of releases without drafts. */
 export const countReleases = async (tx: ReadTransaction, repository: number): Promise<number> => {
-  const counts = [false, true].map((prerelease) =>
-    releases.count(tx, 'kind', [repository, false, prerelease]),
-  )
-  const [final, pre] = await Promise.all(counts)
-  return final! + pre!
+  const kinds = [false, true].map((isPrerelease) => [repository, false, isPrerelease])
+  return countKinds(tx, kinds)
+}
+
+const countKinds = async (tx: ReadTransaction, kinds: readonly KeyTuple[]): Promise<number> => {
+  const counts = await Promise.all(kinds.map((kind) => releases.count(tx, 'kind', kind)))
+  return counts.reduce((sum, count) => sum + count, 0)
 }

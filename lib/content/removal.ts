@@ -1,17 +1,26 @@
 import type { Authorizer, Target } from '../accounts/access.ts'
+import { repositoryById } from '../accounts/access.ts'
 import { type Accounts, ownsRepositories } from '../accounts/accounts.ts'
 import { endSessions, removeToken } from '../accounts/credentials.ts'
 import { invalid } from '../errors.ts'
+import type { Collection } from '../records/collection.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type Account,
+  type Attachment,
   accounts,
+  comments,
   follows,
   gpgKeys,
+  issueSequences,
+  issues,
+  type Job,
   type Membership,
   memberships,
+  packageFiles,
   packageVersions,
+  releases,
   repositories,
   sshKeys,
   stars,
@@ -23,23 +32,27 @@ import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { ownsPackages } from './package-files.ts'
+import { removeAttachments } from './attachments.ts'
+import { removePackageFile } from './packages.ts'
+
+interface RemovalParts extends RepositoryParts {
+  readonly store: Store
+}
 
 /** @param on called after the commit with each account that was deleted, and the hash of each token that was revoked */
 export const createRemoval = (
-  store: Store,
-  parts: RepositoryParts,
+  parts: RemovalParts,
   on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
 ): Pick<Accounts, 'remove'> => {
   const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
     const { id } = account
     if (!purge) await refuseOwner(tx, account)
-    await leaveOrganizations(tx, id)
+    await removeListed(memberships, 'member')(tx, id)
     for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
       await removeToken(tx, token, on.tokenRevoked)
     await endSessions(tx, id)
-    for (const key of await sshKeys.list(tx, 'account', { prefix: [id] })) await sshKeys.remove(tx, [key.id])
-    for (const key of await gpgKeys.list(tx, 'account', { prefix: [id] })) await gpgKeys.remove(tx, [key.id])
+    await removeListed(sshKeys, 'account')(tx, id)
+    await removeListed(gpgKeys, 'account')(tx, id)
     await parts.quota.unassignOwner(tx, id)
     await accounts.remove(tx, [id])
     await parts.jobs.runNow(tx, 'owner', id)
@@ -48,7 +61,7 @@ export const createRemoval = (
 
   /** @returns memberships in the organizations to delete first, or whether the account existed */
   const tryRemove = (which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
-    store.write(async (tx) => {
+    parts.store.write(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
@@ -77,7 +90,7 @@ const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<
     throw invalid(
       `${what} still owns repositories: delete or transfer them first, or set purge=true to delete them too`,
     )
-  if (await ownsPackages(tx, id))
+  if ((await packageVersions.count(tx, 'owner', [id])) > 0)
     throw invalid(`${what} still owns packages: delete them first, or set purge=true to delete them too`)
   if ((await solelyOwned(tx, id)).some(({ founder }) => founder === true))
     throw invalid(
@@ -108,90 +121,147 @@ const stillSolelyOwned =
     return accounts.get(tx, [organization])
   }
 
-const leaveOrganizations = async (tx: WriteContext, account: number): Promise<void> => {
-  for (const { organization, member } of await memberships.list(tx, 'member', { prefix: [account] }))
-    await memberships.remove(tx, [organization, member])
+/** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
+type Remover = (tx: WriteContext, id: number, limit: number, parts: RemovalParts) => Promise<number>
+
+/**
+ * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version. Readers cannot
+ * reach it any more: a comment is found through its issue, and an issue, a release or a package through its owner.
+ */
+export const registerRemovalJobs = (parts: RemovalParts): void => {
+  const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
+    parts.jobs.handle(kind, removalJob(parts, exists, removers))
+  handle('owner', (tx, id) => accounts.get(tx, [id]), [
+    removeRepositories,
+    removePackages,
+    removeRelations(stars, 'stars'),
+    removeRelations(watches, 'watchers'),
+    removeListed(follows, 'followers'),
+    removeListed(follows, 'following'),
+    removeListed(memberships, 'organization'),
+    removeRedirectsOf,
+    (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),
+  ])
+  handle('contents', repositoryById, [removeIssues, removeReleases, removeIssueSequence])
+  handle('comments', (tx, id) => issues.get(tx, [id]), [removeComments])
+  handle('package', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
 }
 
-/** Removes the remaining records of a deleted account. */
-export const removeOwnerJob = (parts: RepositoryParts): JobHandler => ({
-  // Waits for the folders that the previous step released.
-  prepare: parts.folders.idle,
+type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
+
+/** @param removers each is called once those before it have nothing left */
+const removalJob = (parts: RemovalParts, exists: Exists, removers: readonly Remover[]): JobHandler => ({
+  /** Waits until the folders and files that the previous step released are deleted. */
+  async prepare() {
+    await parts.folders.idle()
+    await parts.files.idle()
+  },
   async step(tx, id, limit) {
-    if ((await accounts.get(tx, [id])) !== undefined) return 0
+    if ((await exists(tx, id)) !== undefined) return 0
     let removed = 0
-    for (const remove of [
-      removeRepositories(parts),
-      removePackages(parts),
-      removeRelations,
-      removeFollows,
-      removeMembers,
-      removeRedirectsOf,
-      parts.quota.removeOwnerEntries,
-    ]) {
-      removed += await remove(tx, id, limit - removed)
+    for (const remove of removers) {
+      removed += await remove(tx, id, limit - removed, parts)
       if (removed >= limit) break
     }
     return removed
   },
 })
 
-type RemovalStep = JobHandler['step']
-
-const removeRepositories =
-  (parts: RepositoryParts): RemovalStep =>
-  async (tx, owner, limit) => {
-    let removed = 0
-    const owned = await repositories.list(tx, 'id', { prefix: [owner], limit })
-    for await (const { id } of paced(owned)) {
-      removed += await removeRepository(tx, parts, id, limit - removed)
-      if (removed >= limit) break
-    }
-    return removed
+/** Removes the records that an index has at an id; without a limit, all of them. */
+const removeListed =
+  <R, O extends string>(collection: Collection<R, string, O, string>, index: O) =>
+  async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
+    const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
+    const found = await collection.list(tx, index, listing)
+    for await (const record of paced(found)) await collection.remove(tx, collection.options.id(record))
+    return found.length
   }
 
-const removePackages =
-  ({ jobs }: RepositoryParts): RemovalStep =>
-  async (tx, owner, limit) => {
-    let removed = 0
-    const owned = await packageVersions.list(tx, 'created', { prefix: [owner], limit })
-    for await (const { id } of paced(owned)) {
-      await packageVersions.remove(tx, [id])
-      removed += 1 + (await jobs.runNow(tx, 'package', id, limit - removed - 1))
-      if (removed >= limit) break
-    }
-    return removed
-  }
-
-const removeRelations: RemovalStep = async (tx, account, limit) => {
+/** Removes records one after another. @param remove removes one, and returns how many records that were */
+const removeEach = async <R>(
+  records: readonly R[],
+  limit: number,
+  remove: (record: R, limit: number) => Promise<number>,
+): Promise<number> => {
   let removed = 0
-  for (const [relation, count] of [
-    [stars, 'stars'],
-    [watches, 'watchers'],
-  ] as const) {
-    const found = await relation.list(tx, 'account', { prefix: [account], limit: limit - removed })
+  for await (const record of paced(records)) {
+    removed += await remove(record, limit - removed)
+    if (removed >= limit) break
+  }
+  return removed
+}
+
+const removeRepositories: Remover = async (tx, owner, limit, parts) =>
+  removeEach(await repositories.list(tx, 'id', { prefix: [owner], limit }), limit, ({ id }, left) =>
+    removeRepository(tx, parts, id, left),
+  )
+
+const removePackages: Remover = async (tx, owner, limit, { jobs }) =>
+  removeEach(
+    await packageVersions.list(tx, 'created', { prefix: [owner], limit }),
+    limit,
+    async ({ id }, left) => {
+      await packageVersions.remove(tx, [id])
+      return 1 + (await jobs.runNow(tx, 'package', id, left - 1))
+    },
+  )
+
+const removePackageFiles: Remover = async (tx, version, limit, parts) => {
+  const found = await packageFiles.list(tx, 'version', { prefix: [version], limit })
+  for await (const file of paced(found)) await removePackageFile(tx, parts, file)
+  return found.length
+}
+
+const removeRelations =
+  (relation: typeof stars, count: 'stars' | 'watchers'): Remover =>
+  async (tx, account, limit) => {
+    const found = await relation.list(tx, 'account', { prefix: [account], limit })
     for await (const { repository: id } of paced(found)) {
       const repository = await repositories.get(tx, [id])
       if (repository !== undefined) await unrelate(tx, relation, count, account, repository)
       else await relation.remove(tx, [account, id])
     }
-    removed += found.length
+    return found.length
   }
-  return removed
+
+const removeIssues: Remover = async (tx, repository, limit, parts) =>
+  removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
+    const removed = await removeComments(tx, id, left, parts)
+    return removed + (await removeTarget(tx, parts, { on: 'issue', id }, left - removed))
+  })
+
+const removeReleases: Remover = async (tx, repository, limit, parts) =>
+  removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
+    removeTarget(tx, parts, { on: 'release', id }, left),
+  )
+
+const removeComments: Remover = async (tx, issue, limit, parts) =>
+  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
+    removeTarget(tx, parts, { on: 'comment', id }, left),
+  )
+
+const removeIssueSequence: Remover = async (tx, repository) => {
+  await issueSequences.remove(tx, [repository])
+  return 0
 }
 
-const removeFollows: RemovalStep = async (tx, account, limit) => {
-  let removed = 0
-  for (const index of ['followers', 'following'] as const) {
-    const found = await follows.list(tx, index, { prefix: [account], limit: limit - removed })
-    for await (const { follower, followed } of paced(found)) await follows.remove(tx, [follower, followed])
-    removed += found.length
-  }
-  return removed
+/** What attachments are on, and the cost of removing it, in records: the words of an issue's title have index entries. */
+const TARGETS = {
+  issue: { collection: issues, cost: 2 },
+  comment: { collection: comments, cost: 1 },
+  release: { collection: releases, cost: 1 },
 }
 
-const removeMembers: RemovalStep = async (tx, organization, limit) => {
-  const found = await memberships.list(tx, 'organization', { prefix: [organization], limit })
-  for await (const { member } of paced(found)) await memberships.remove(tx, [organization, member])
-  return found.length
+/** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
+const removeTarget = async (
+  tx: WriteContext,
+  parts: RemovalParts,
+  { on, id }: { on: Attachment['on']; id: number },
+  limit: number,
+): Promise<number> => {
+  const removed = await removeAttachments(tx, parts, { on, id }, limit)
+  if (removed >= limit) return removed
+  const { collection, cost } = TARGETS[on]
+  await collection.remove(tx, [id])
+  return removed + cost
 }

@@ -12,7 +12,7 @@ import {
 } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { attachmentIdIn } from './attachment-records.ts'
+import { attachmentIdIn } from './attachments.ts'
 
 /** A ledger entry with the present name of its repository. */
 export interface UsedEntry {

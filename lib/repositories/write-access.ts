@@ -16,7 +16,7 @@ export type SignedIn = NonNullable<Viewer>
 export type InRepository<T> = T & { readonly repository: Repository }
 
 /** A repository to change something in, and the viewer's permission on it. */
-type WriteAccess = InRepository<{ readonly permission: Permission }>
+export type WriteAccess = InRepository<{ readonly permission: Permission }>
 
 /**
  * @returns undefined when the viewer cannot see the repository

@@ -1,10 +1,48 @@
 import * as v from 'valibot'
-import { checkRecord } from '../content/record-checks.ts'
+import { checkScopes } from '../accounts/credentials.ts'
+import {
+  BODY_LIMIT,
+  checkAccountName,
+  checkBranchName,
+  checkEmail,
+  checkFileName,
+  checkIssue,
+  checkRepositoryName,
+  checkTexts,
+  isRefName,
+} from '../accounts/names.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages.ts'
 import { AllotError, describeIssue, invalid, withLineNumber } from '../errors.ts'
+import { isStoredName } from '../files/index.ts'
 import { parseExactly } from '../integers.ts'
+import { checkName, checkRule } from '../quota/rules.ts'
+import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
-import { collections } from '../records/schema/index.ts'
+import {
+  type Account,
+  type Assignment,
+  type Attachment,
+  type Comment,
+  collections,
+  type GpgKey,
+  type Group,
+  type Issue,
+  type LedgerEntry,
+  type Migrated,
+  type PackageFile,
+  type PackageVersion,
+  type Redirect,
+  type Release,
+  type Repository,
+  type Rule,
+  type Session,
+  type SshKey,
+  type StoredFile,
+  type Token,
+} from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
+import { MAX_NAME } from '../repositories/migrated.ts'
+import { checkLedgerKey } from '../repositories/named-quota.ts'
 import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
 import type { ContentLine } from './content-import.ts'
 import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
@@ -97,4 +135,145 @@ const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.Infe
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
   throw invalid(describeIssue(result.issues[0]))
+}
+
+/** The records that have names, texts or hashes to check, by the name of their collection. */
+interface Records {
+  account: Account
+  token: Token
+  session: Session
+  repository: Repository
+  redirect: Redirect
+  file: StoredFile
+  sshKey: SshKey
+  gpgKey: GpgKey
+  rule: Rule
+  group: Group
+  assignment: Assignment
+  ledger: LedgerEntry
+  issue: Issue
+  migrated: Migrated
+  comment: Comment
+  release: Release
+  attachment: Attachment
+  packageVersion: PackageVersion
+  packageFile: PackageFile
+}
+
+const SHA256 = /^[0-9a-f]{64}$/
+/** The form that lib/accounts/login.ts writes. */
+const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
+
+const requireMatch = (member: string, text: string, pattern: RegExp): void => {
+  if (!pattern.test(text)) throw invalid(`${member}: ${quote(text)} does not match ${pattern}`)
+}
+
+const DIGEST_BYTES = { md5: 16, sha1: 20, sha256: 32, sha512: 64 }
+
+const requireStoredName = (member: string, name: string): void => {
+  if (!isStoredName(name)) throw invalid(`${member}: ${quote(name)} cannot be the name of a stored file`)
+}
+
+const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+const requireLength = (member: string, text: string | null): void => {
+  if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
+}
+
+const checkKeyPart = ({ keyId, publicKey }: { keyId: string; publicKey: string }): void => {
+  requireMatch('keyId', keyId, /^[0-9A-F]{16}$/)
+  if (publicKey.length > 2 * BODY_LIMIT)
+    throw invalid(`publicKey: must have at most ${2 * BODY_LIMIT} characters`)
+}
+
+const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => void } = {
+  account(account) {
+    checkAccountName(account.name)
+    checkTexts('account', account)
+    checkEmail(account.email)
+    if (account.password !== null) requireMatch('password', account.password, PASSWORD)
+  },
+  token({ name, hash, lastEight, scopes }) {
+    checkName(name)
+    requireMatch('hash', hash, SHA256)
+    requireMatch('lastEight', lastEight, /^[0-9a-f]{8}$/)
+    checkScopes(scopes)
+  },
+  session({ hash, password }) {
+    requireMatch('hash', hash, SHA256)
+    if (password !== null) requireMatch('password', password, SHA256)
+  },
+  repository(repository) {
+    checkRepositoryName(repository.name)
+    checkBranchName(repository.defaultBranch)
+    checkTexts('repository', repository)
+  },
+  redirect: ({ name }) => checkRepositoryName(name),
+  file({ name, sha256 }) {
+    requireStoredName('name', name)
+    requireMatch('sha256', sha256, SHA256)
+  },
+  sshKey(key) {
+    checkTexts('sshKey', key)
+    requireMatch('fingerprint', key.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/)
+  },
+  gpgKey(key) {
+    requireMatch('fingerprint', key.fingerprint, /^[0-9A-F]{40,64}$/)
+    for (const part of [key, ...key.subkeys]) checkKeyPart(part)
+    // The API takes the emails out of the key, whose size is their only limit.
+    if (key.emails.join().length > BODY_LIMIT)
+      throw invalid(`emails: must have at most ${BODY_LIMIT} characters`)
+  },
+  rule: (rule) => checkRule({ ...rule, subjects: rule.subjects as Subject[] }),
+  group({ name, rules }) {
+    checkName(name)
+    for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
+  },
+  assignment: ({ group }) => checkName(group, 'group'),
+  ledger({ key, name, type, version }) {
+    checkLedgerKey(key)
+    for (const [member, text] of Object.entries({ name, type, version })) requireLength(member, text)
+  },
+  issue: checkIssue,
+  migrated({ source, scope, name, grants }) {
+    const texts = { source, scope, name, grants: grants.join() }
+    for (const [member, text] of Object.entries(texts))
+      if (text.length > MAX_NAME) throw invalid(`${member}: must have at most ${MAX_NAME} characters`)
+  },
+  comment: (comment) => checkTexts('comment', comment),
+  release(release) {
+    if (!isRefName(release.tag)) throw invalid(`tag: ${quote(release.tag)} is not a valid tag name`)
+    checkTexts('release', release)
+  },
+  attachment({ name, uuid }) {
+    checkFileName(name)
+    requireStoredName('uuid', uuid)
+  },
+  packageVersion({ name, version }) {
+    checkPackageName(name)
+    checkVersionName(version)
+  },
+  packageFile({ name, stored, md5, sha1, sha256, sha512 }) {
+    checkPackageFileName(name)
+    requireStoredName('stored', stored)
+    const digests = { md5, sha1, sha256, sha512 }
+    for (const [member, digest] of Object.entries(digests))
+      requireMatch(
+        member,
+        digest,
+        new RegExp(`^[0-9a-f]{${DIGEST_BYTES[member as keyof typeof digests] * 2}}$`),
+      )
+  },
+}
+
+/**
+ * Checks the names and texts of a record by the rules of the API. The import calls it, since its records are not made by
+ * API calls. Invariant: the API could have made every record that passes.
+ * @param collection records of collections that have neither names nor texts pass
+ * @param record must fit the schema of the collection
+ * @throws AllotError invalid, which names the member
+ */
+export const checkRecord = (collection: string, record: unknown): void => {
+  const check = Object.hasOwn(CHECKS, collection) ? CHECKS[collection as keyof Records] : undefined
+  check?.(record as never)
 }
