@@ -89,12 +89,7 @@ export class Attachments {
   ): Promise<Page<Attachment> | undefined> {
     return this.#parts.store.read(async (tx) => {
       const target = await findTarget(tx, viewer, path, on)
-      if (target === undefined) return undefined
-      const prefix = [target.on, target.id]
-      return {
-        items: await attachments.list(tx, 'target', { prefix, ...slice }),
-        total: await attachments.count(tx, 'target', prefix),
-      }
+      return target && attachments.page(tx, 'target', { prefix: [target.on, target.id], ...slice })
     })
   }
 

@@ -65,9 +65,7 @@ export class Comments {
     return this.#parts.store.read(async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
       if (found === undefined) return undefined
-      const prefix = [found.issue.id]
-      const items = await comments.list(tx, 'issue', { prefix, ...slice })
-      return { ...found, page: { items, total: await comments.count(tx, 'issue', prefix) } }
+      return { ...found, page: await comments.page(tx, 'issue', { prefix: [found.issue.id], ...slice }) }
     })
   }
 

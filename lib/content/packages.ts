@@ -246,11 +246,7 @@ const list = async (
 ): Promise<Page<PackageVersion>> => {
   if (type !== '' && type !== 'generic') return { items: [], total: 0 }
   const listing = { prefix: [owner], reverse: true }
-  if (q === '')
-    return {
-      items: await packageVersions.list(tx, 'created', { ...listing, ...slice }),
-      total: await packageVersions.count(tx, 'owner', [owner]),
-    }
+  if (q === '') return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
   const found = (await packageVersions.list(tx, 'created', listing)).filter(({ name }) =>
     name.toLowerCase().includes(q.toLowerCase()),
   )

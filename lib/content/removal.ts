@@ -1,5 +1,4 @@
-import type { Authorizer, Target } from '../accounts/access.ts'
-import { repositoryById } from '../accounts/access.ts'
+import { type Authorizer, repositoryById, type Target } from '../accounts/access.ts'
 import { type Accounts, ownsRepositories } from '../accounts/accounts.ts'
 import { endSessions, removeToken } from '../accounts/credentials.ts'
 import { invalid } from '../errors.ts'
