@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { escapeControl } from './terminal/print.ts'
+import { escapeControl } from './terminal.ts'
 
 /** The command line itself is wrong, so the exit code is 2. Every other error means that the command failed: 1. */
 export class UsageError extends Error {}

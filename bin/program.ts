@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../lib/version.ts'
 import { addCompletionCommand } from './commands/completion.ts'
-import { addExportCommand } from './commands/export.ts'
+import { addExportCommand } from './commands/transfer.ts'
 import { addImportCommand } from './commands/import.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { examples } from './commands/options.ts'
@@ -12,7 +12,7 @@ import { addUsageCommands } from './commands/quota-usage.ts'
 import { addRepositoryCommands } from './commands/repo.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addTokenCommands } from './commands/token.ts'
-import { addUserCommands } from './commands/user.ts'
+import { addUserCommands } from './commands/accounts.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { jsonOf } from '../../lib/integers.ts'
-import { escapeControl, type PrintFlags, print, printNote } from '../terminal/print.ts'
+import { escapeControl, type PrintFlags, print, printNote } from '../terminal.ts'
 import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
 import { type ApiFlags, withApi } from './api-access.ts'
 

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { StoreFlags } from '../config/store.ts'
-import { printNote } from '../terminal/print.ts'
+import { printNote } from '../terminal.ts'
 import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
 import { examples, storeOptions } from './options.ts'
 

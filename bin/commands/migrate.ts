@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { readToken } from '../client/remote-address.ts'
 import type { StoreFlags } from '../config/store.ts'
 import type { Report } from '../migrate/report.ts'
-import { print } from '../terminal/print.ts'
+import { print } from '../terminal.ts'
 import { appendValue, examples, storeOptions } from './options.ts'
 
 export const addMigrateCommand = (program: Command): void => {

@@ -3,7 +3,7 @@ import type { Organization } from '../../lib/api/organizations.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
-import { printJson, printNote } from '../terminal/print.ts'
+import { printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples } from './options.ts'
 
 export const addOrganizationCommands = (program: Command): void => {

@@ -3,7 +3,7 @@ import type { QuotaChange } from '../../lib/api/quota/plans.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import type { Api } from '../client/api-client.ts'
 import type { PlanFile } from '../config/quota-plan.ts'
-import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal/print.ts'
+import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples } from './options.ts'
 
 export const addApplyCommand = (quota: Command): void => {

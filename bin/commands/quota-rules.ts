@@ -6,7 +6,7 @@ import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { NotFoundError, pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
-import { printNote } from '../terminal/print.ts'
+import { printNote } from '../terminal.ts'
 import { apiOptions, examples, parseLimitOption, parseList, parseSubjects } from './options.ts'
 import { applyPlan, type ChangeFlags, DRY_RUN } from './quota-apply.ts'
 

@@ -8,7 +8,7 @@ import { type Api, pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { type ChartRow, chart } from '../terminal/chart.ts'
-import { escapeControl, print, printJson } from '../terminal/print.ts'
+import { escapeControl, print, printJson } from '../terminal.ts'
 import { apiOptions, examples, parsePercentage, subjectOption } from './options.ts'
 
 const OWNER = 'a user or an organization; on a server: the user of the token when absent'

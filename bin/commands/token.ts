@@ -3,7 +3,7 @@ import type { AccessToken } from '../../lib/api/tokens.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
 import { pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
-import { print, printJson, printNote } from '../terminal/print.ts'
+import { print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples } from './options.ts'
 
 export const addTokenCommands = (program: Command): void => {

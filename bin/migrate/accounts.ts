@@ -1,7 +1,7 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { followGrants } from './follow.ts'
+import { followGrants } from './synchronize.ts'
 import { type Migration, reportErrors } from './migration.ts'
 import type { Source } from './source.ts'
 import type { SourceUser } from './source-types.ts'

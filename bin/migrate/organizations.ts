@@ -1,7 +1,7 @@
 import { invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
 import { audienceGrants, followAccount, isOfKind, visibilityAt } from './accounts.ts'
-import { follow, followGrants, type Things } from './follow.ts'
+import { follow, followGrants, type Things } from './synchronize.ts'
 import {
   asOperator,
   collect,

@@ -1,4 +1,4 @@
-import { escapeControl } from '../terminal/print.ts'
+import { escapeControl } from '../terminal.ts'
 
 /** Collects what a migration did, and what it could not do. */
 export interface Report {

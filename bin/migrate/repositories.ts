@@ -9,7 +9,7 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
-import { followGrants } from './follow.ts'
+import { followGrants } from './synchronize.ts'
 import {
   asOperator,
   collect,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../../lib/records/schema/index.ts'
-import { follow, type SourceThing, type Things } from './follow.ts'
+import { follow, type SourceThing, type Things } from './synchronize.ts'
 import { asOperator, collect, forUserHere, ifAvailable, type Migration, userPath } from './migration.ts'
 import { SourceGpgKey, SourceKey, SourceRepository, SourceUser } from './source-types.ts'
 

@@ -1,5 +1,5 @@
 import type { OpenAllot } from '../../lib/allot.ts'
-import { print } from '../terminal/print.ts'
+import { print } from '../terminal.ts'
 
 type Hosting = OpenAllot['hosting']
 

@@ -9,7 +9,7 @@ import { isPostgres, openConfigured, type StoreFlags, storeLocation } from '../c
 import { UsageError } from '../errors.ts'
 import type { Metrics } from '../metrics/index.ts'
 import { prepareFirstUser } from './first-user.ts'
-import { withHealthChecks } from './health.ts'
+import { withHealthChecks } from './listeners.ts'
 import { withRequestLog } from './request-log.ts'
 import { gracefulShutdown } from './shutdown.ts'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { chart, shareBar } from '../../bin/terminal/chart.ts'
-import { escapeControl } from '../../bin/terminal/print.ts'
+import { escapeControl } from '../../bin/terminal.ts'
 
 describe('A bar', () => {
   it('has the given width, grows with its share, and shows the smallest share', () => {

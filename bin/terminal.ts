@@ -1,4 +1,4 @@
-import { jsonOf } from '../../lib/integers.ts'
+import { jsonOf } from '../lib/integers.ts'
 
 export interface PrintFlags {
   json?: boolean

@@ -5,7 +5,7 @@ import { remoteApi } from '../client/api-access.ts'
 import { type Api, pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { type PrintFlags, print, printJson, printNote } from '../terminal/print.ts'
+import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
 
 export const addUserCommands = (program: Command): void => {

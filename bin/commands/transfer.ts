@@ -4,7 +4,7 @@ import { type ApiFlags, remoteApi } from '../client/api-access.ts'
 import type { Api } from '../client/api-client.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import { printNote } from '../terminal/print.ts'
+import { printNote } from '../terminal.ts'
 import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
 import { examples, remoteOptions, storeOptions } from './options.ts'
 
