@@ -19,7 +19,7 @@ export GIT_NO_REPLACE_OBJECTS=1
     --batch-check='%(objecttype) %(objectsize) %(objectsize:disk) %(deltabase)' || echo failed
 } | awk '
   function refuse(why) { print why; isRefused = 1; exit 1 }
-  BEGIN { push = ENVIRON["ALLOT_LARGEST_PUSH"] + 0; node = ENVIRON["ALLOT_LARGEST_NODE"] + 0 }
+  BEGIN { push = ENVIRON["ALLOT_MAX_PUSH_SIZE"] + 0; node = ENVIRON["ALLOT_MAX_NODE_SIZE"] + 0 }
   $1 == "failed" { refuse("the objects of this push could not be checked: try again") }
   $1 != "blob" && $2 > node { refuse("a " $1 " of this push is larger than " node " bytes") }
   { sum += ($4 ~ /^0+$/) ? $2 : $3 }
@@ -52,7 +52,7 @@ export const createPushCheck = (directory: string, maxPushBytes: number | undefi
       await written
       return [`core.hooksPath=${folder}`]
     },
-    env: { ALLOT_LARGEST_NODE: String(MAX_NODE_BYTES), ALLOT_LARGEST_PUSH: String(maxPushBytes ?? 0) },
+    env: { ALLOT_MAX_NODE_SIZE: String(MAX_NODE_BYTES), ALLOT_MAX_PUSH_SIZE: String(maxPushBytes ?? 0) },
   }
 }
 
