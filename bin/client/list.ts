@@ -1,6 +1,12 @@
 import { jsonOf } from '../../lib/integers.ts'
-import { escapeControl, type PrintFlags, print, printNote } from '../terminal.ts'
-import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
+import {
+  escapeControl,
+  type OnProgress,
+  type PrintFlags,
+  print,
+  printNote,
+  withProgressBar,
+} from '../terminal.ts'
 import { type ApiFlags, withApi } from './api-access.ts'
 
 export interface ListFlags extends ApiFlags, PrintFlags {}

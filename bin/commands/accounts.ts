@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import type { Organization } from '../../lib/api/organizations.ts'
 import type { AccessToken } from '../../lib/api/tokens.ts'
 import type { User } from '../../lib/api/users.ts'
-import { remoteApi } from '../client/api-access.ts'
+import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
 import { type Api, pathSegment } from '../client/api-client.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import type { StoreFlags } from '../config/store.ts'
@@ -77,7 +78,7 @@ const addToServer = async (
   return { name: login, token: token?.sha1 }
 }
 
-const COLUMNS: readonly Column<User>[] = [
+const USERS: readonly Column<User>[] = [
   { title: 'ID', cell: ({ id }) => id },
   { title: 'NAME', cell: ({ login }) => login },
   { title: 'ROLE', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
@@ -88,4 +89,135 @@ const COLUMNS: readonly Column<User>[] = [
 ]
 
 const listUsers = (flags: ListFlags): Promise<void> =>
-  printList(flags, { path: '/admin/users', columns: COLUMNS, empty: 'there are no users yet' })
+  printList(flags, { path: '/admin/users', columns: USERS, empty: 'there are no users yet' })
+
+export const addTokenCommands = (program: Command): void => {
+  const token = program.command('token').description('manage access tokens')
+  apiOptions(token.command('add'))
+    .argument('<user>')
+    .description('add a token, and print only the token on standard output')
+    .option('--name <n>', 'name of the token (default: cli and the time)')
+    .option('--scopes <a,b>', 'what the token permits (default: all)')
+    .addHelpText('after', examples('T=$(allot token add ci --scopes read:user,write:repository)'))
+    .action(addToken)
+  apiOptions(token.command('list'))
+    .argument('<user>')
+    .description("list a user's tokens and their scopes, without the tokens themselves")
+    .addHelpText('after', examples('allot token list ci'))
+    .action(listTokens)
+  apiOptions(token.command('delete'))
+    .argument('<user>')
+    .argument('<token>', 'id or name of the token, as `allot token list` prints them')
+    .description('revoke a token')
+    .addHelpText('after', examples('allot token delete ci 7'))
+    .action(deleteToken)
+}
+
+const addToken = (
+  user: string,
+  {
+    name = `cli ${new Date().toISOString()}`,
+    scopes = 'all',
+    json,
+    ...flags
+  }: ListFlags & {
+    name?: string
+    scopes?: string
+  },
+): Promise<void> => {
+  const path = `/users/${pathSegment(user)}/tokens`
+  const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
+  return withApi(
+    flags,
+    async (api) => {
+      const added = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
+      printNote(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
+      if (json) printJson(added)
+      else print(added.sha1)
+    },
+    { createStore: true },
+  )
+}
+
+const deleteToken = (user: string, token: string, flags: ApiFlags): Promise<void> => {
+  const path = `/users/${pathSegment(user)}/tokens/${pathSegment(token)}`
+  return withApi(flags, async (api) => {
+    await api.send('DELETE', path, undefined, `${user} has no token ${token}, or there is no such user`)
+    printNote(`revoked the token ${token} of ${user}`)
+  })
+}
+
+const TOKENS: readonly Column<AccessToken>[] = [
+  { title: 'ID', cell: ({ id }) => id },
+  { title: 'ENDS IN', cell: ({ token_last_eight }) => token_last_eight },
+  { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10) },
+  { title: 'SCOPES', cell: ({ scopes }) => scopes.join(',') },
+  { title: 'NAME', cell: ({ name }) => name },
+]
+
+const listTokens = (user: string, flags: ListFlags): Promise<void> =>
+  printList(flags, {
+    path: `/users/${pathSegment(user)}/tokens`,
+    columns: TOKENS,
+    empty: `${user} has no tokens`,
+    notFound: `there is no user named ${user}`,
+  })
+
+export const addOrganizationCommands = (program: Command): void => {
+  const organization = program.command('org').description('manage organizations')
+  apiOptions(organization.command('add'))
+    .argument('<name>')
+    .description('add an organization')
+    .requiredOption('--owner <user>', 'user who becomes its first owner')
+    .addHelpText('after', examples('allot org add acme --owner alice'))
+    .action(addOrganization)
+  apiOptions(organization.command('delete'))
+    .argument('<name>')
+    .description('delete an organization')
+    .option('--purge', 'also delete the repositories and packages that the organization owns')
+    .addHelpText('after', examples('allot org delete acme', 'allot org delete acme --purge'))
+    .action(deleteOrganization)
+  apiOptions(organization.command('list'))
+    .description('list all organizations')
+    .addHelpText('after', examples('allot org list'))
+    .action(listOrganizations)
+}
+
+const addOrganization = (
+  name: string,
+  { owner, json, ...flags }: ListFlags & { owner: string },
+): Promise<void> => {
+  const path = `/admin/users/${pathSegment(owner)}/orgs`
+  return withApi(
+    flags,
+    async (api) => {
+      const body = { username: name }
+      const added = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
+      if (json) printJson(added)
+      printNote(`added the organization ${added.name}, owned by ${owner}`)
+    },
+    { createStore: true },
+  )
+}
+
+const deleteOrganization = (
+  name: string,
+  { purge, ...flags }: ApiFlags & { purge?: boolean },
+): Promise<void> => {
+  const path = `/orgs/${pathSegment(name)}${purge ? '?purge=true' : ''}`
+  return withApi(flags, async (api) => {
+    await api.send('DELETE', path, undefined, `there is no organization named ${name}`)
+    printNote(`deleted the organization ${name}`)
+  })
+}
+
+const ORGANIZATIONS: readonly Column<Organization>[] = [
+  { title: 'ID', cell: ({ id }) => id },
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
+  { title: 'FULL NAME', cell: ({ full_name }) => full_name },
+  { title: 'NOTE', cell: ({ owners_count }) => (owners_count === 0 ? 'no owner' : '') },
+]
+
+const listOrganizations = (flags: ListFlags): Promise<void> =>
+  printList(flags, { path: '/admin/orgs', columns: ORGANIZATIONS, empty: 'there are no organizations yet' })

@@ -1,12 +1,13 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { type ApiFlags, remoteApi } from '../client/api-access.ts'
+import { type ApiFlags, readToken, remoteApi } from '../client/api-access.ts'
 import type { Api } from '../client/api-client.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import { printNote } from '../terminal.ts'
-import { type OnProgress, withProgressBar } from '../terminal/progress.ts'
-import { examples, remoteOptions, storeOptions } from './options.ts'
+import type { Report } from '../migrate/migration.ts'
+import { type OnProgress, print, printNote, withProgressBar } from '../terminal.ts'
+import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
@@ -110,4 +111,126 @@ const openStandardOutput = (): Output => {
     finish: async () => undefined,
     abandon: async () => undefined,
   }
+}
+
+export const addImportCommand = (program: Command): void => {
+  storeOptions(program.command('import'))
+    .argument('<file>', 'file that `allot export` has written; - for standard input')
+    .description('read an export into an empty store')
+    .addHelpText('after', examples('allot import backup.ndjson --data /var/lib/allot'))
+    .action(importAll)
+}
+
+/** A file is checked completely before anything is written; standard input can only be checked while it arrives. */
+const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
+  const [{ driverFor, foldersIn, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/allot.ts'),
+    import('../../lib/transfer/format.ts'),
+  ])
+  const size = file === '-' ? undefined : await sizeOf(file)
+  const format = size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes'
+  if (size !== undefined)
+    await withProgressBar('checking', (onProgress) => checkExport(read(file, size, onProgress)), format)
+  const location = storeLocation(flags)
+  const target = { ...foldersIn(location), driver: await driverFor(location) }
+  const { records } = await withProgressBar(
+    'importing',
+    (onProgress) => importAllot(target, read(file, size, onProgress)),
+    format,
+  )
+  printNote(`imported ${records} lines into ${flags.storage ?? location.data}`)
+}
+
+const sizeOf = async (file: string): Promise<number> => {
+  try {
+    return (await stat(file)).size
+  } catch (cause) {
+    throw unreadable(file, cause)
+  }
+}
+
+async function* read(
+  file: string,
+  size: number | undefined,
+  onProgress: OnProgress,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let done = 0
+  const source = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      yield chunk
+      done += chunk.length
+      onProgress({ done, total: size ?? done })
+    }
+  } catch (cause) {
+    throw unreadable(file, cause)
+  }
+}
+
+const unreadable = (file: string, cause: unknown): Error => {
+  const reason = (cause as Error).message.replace(/^\w+: |, \w+( '.*')?$/g, '')
+  return new Error(`${file} cannot be read: ${reason}`, { cause })
+}
+
+export const addMigrateCommand = (program: Command): void => {
+  storeOptions(program.command('migrate'))
+    .description('copy accounts, repositories, keys, relations and quota from a Gitea, a Forgejo or an Allot')
+    .requiredOption('--from <url>', 'address of the server to copy from')
+    .option(
+      '--token <t>',
+      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
+    )
+    .option(
+      '--owner <name>',
+      'copy only this user, or this organization with its members; may be given several times',
+      appendValue,
+      [],
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'ALLOT_FROM_TOKEN=… allot migrate --from https://git.example.org --data /var/lib/allot',
+        'allot migrate --from https://git.example.org --owner acme --owner alice',
+      ),
+    )
+    .action(migrateAll)
+}
+
+interface Flags extends StoreFlags {
+  from: string
+  token?: string
+  owner: string[]
+}
+
+/** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
+const migrateAll = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
+  const [{ openForCommand }, { migrate }, { Report }, { connectSource }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../migrate/index.ts'),
+    import('../migrate/migration.ts'),
+    import('../migrate/source.ts'),
+  ])
+  const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
+  const { allot, config, data, repositories } = await openForCommand(flags)
+  const git = repositories === false ? undefined : { ...repositories, maxPushSize: config.git.maxPushSize }
+  const report = new Report()
+  try {
+    await migrate({ source, allot, report, git }, owner)
+  } catch (error) {
+    printReport(report)
+    if (report.lines().length === 0) throw error
+    throw new Error(
+      `${(error as Error).message}: what was copied stays, and running the same command again continues from there`,
+    )
+  } finally {
+    await allot.close()
+  }
+  print(`from ${source.base} into ${flags.storage ?? data}`)
+  printReport(report)
+  if (!report.isComplete()) process.exitCode = 1
+}
+
+const printReport = (report: Report): void => {
+  for (const line of report.lines()) print(line)
 }

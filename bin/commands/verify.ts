@@ -4,8 +4,7 @@ import type { FileStore } from '../../lib/files/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import type { Repaired, Verification } from '../../lib/verify.ts'
 import type { StoreFlags, StoreLocation } from '../config/store.ts'
-import { print, printNote } from '../terminal.ts'
-import { withProgressBar } from '../terminal/progress.ts'
+import { print, printNote, withProgressBar } from '../terminal.ts'
 import { examples, storeOptions } from './options.ts'
 
 export const addVerifyCommand = (program: Command): void => {

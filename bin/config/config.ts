@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
-import { describeOptionIssue, Options } from '../../lib/options.ts'
+import { recordOf } from '../../lib/http/validate.ts'
+import { describeOptionIssue, Options, Size } from '../../lib/options.ts'
+import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
 const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, pages, ...api } =
@@ -131,3 +133,23 @@ const toSnakeCase = (line: string): string => {
   if (key.endsWith(' ')) return `${key.trimEnd()}${line.slice(end)}`
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) + line.slice(end)
 }
+
+const names = v.array(v.string())
+
+/** The file that `allot quota apply` reads: all rules, groups and assignments that should exist. */
+const PlanFile = v.strictObject({
+  prune: v.optional(v.boolean(), false),
+  rules: v.optional(
+    v.array(v.strictObject({ name: v.string(), limit: Size, subjects: v.optional(v.array(Subject), []) })),
+    [],
+  ),
+  groups: v.optional(v.array(v.strictObject({ name: v.string(), rules: v.optional(names, []) })), []),
+  assignments: v.optional(recordOf(names), {}),
+})
+export type PlanFile = v.InferOutput<typeof PlanFile>
+
+/**
+ * @param file `-` reads standard input
+ * @throws Error with one line for every key that is unknown or has a wrong value
+ */
+export const readPlan = (file: string): PlanFile => checkFile(file, PlanFile, readToml(file))

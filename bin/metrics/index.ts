@@ -7,8 +7,7 @@ import { checkAccess } from '../../lib/http/access.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { sendText } from '../server/listeners.ts'
-import { measureRequests } from './collectors.ts'
-import { measureCaches, measureTransactions } from './store-metrics.ts'
+import { measureCaches, measureRequests, measureTransactions } from './collectors.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
 /**

@@ -1,10 +1,9 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { followGrants } from './synchronize.ts'
 import { type Migration, reportErrors } from './migration.ts'
-import type { Source } from './source.ts'
-import type { SourceUser } from './source-types.ts'
+import type { Source, SourceUser } from './source.ts'
+import { synchronizeGrants } from './synchronize.ts'
 
 const NO_PASSWORD =
   'no password comes along: set one (PATCH /admin/users/{username}), or give a token (allot token add)'
@@ -47,9 +46,10 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     const grants = grantsOf(account)
     const existing = await accounts.byName(name)
     if (isOfKind(existing, 'user')) {
-      report.found('users')
-      if ((await history.get('account', '', name)) === undefined) report.differs(CREATED_HERE, user.login)
-      return followAccount(migration, existing, grants)
+      report.count('users', 'found')
+      if ((await history.get('account', '', name)) === undefined)
+        report.note('differs', CREATED_HERE, user.login)
+      return synchronizeAccount(migration, existing, grants)
     }
     const record = { kind: 'account', scope: '', name, ids: [], grants } as const
     await history.save([record])
@@ -59,21 +59,21 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
       return accounts.createUser({ ...account, email: '' })
     })
     await history.save([{ ...record, ids: [id] }])
-    report.copied('users')
-    if (email === '') report.notCopied(NO_EMAIL, user.login)
-    if (user.restricted === true) report.leftOut(RESTRICTED, user.login)
-    report.notCopied(user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
+    report.count('users', 'copied')
+    if (email === '') report.note('notCopied', NO_EMAIL, user.login)
+    if (user.restricted === true) report.note('leftOut', RESTRICTED, user.login)
+    report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
   })
 
 /** @param source the rights at the source; none when the account was deleted there */
-export const followAccount = (
+export const synchronizeAccount = (
   migration: Migration,
   account: Account,
   source: readonly string[],
 ): Promise<void> => {
   const { id, name } = account
   const subject = { kind: 'account', scope: '', name: name.toLowerCase(), id, label: name } as const
-  return followGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
+  return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
     migration.allot.hosting.accounts.edit(id, editWithout(grants)),
   )
 }

@@ -1,21 +1,17 @@
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
-import { copyUser, followAccount } from './accounts.ts'
+import { copyUser, synchronizeAccount } from './accounts.ts'
 import {
-  collect,
+  apiPath,
   each,
   ifAvailable,
   type Migration,
   type MigrationOptions,
-  organizationPath,
   reportErrors,
-  repositoryPath,
-  userPath,
 } from './migration.ts'
 import { copyMembers, copyOrganization, usersOf } from './organizations.ts'
 import { copyQuota } from './quota.ts'
-import { copyRepository, followRepository, repositoriesOf } from './repositories.ts'
-import type { Source } from './source.ts'
-import { SourceOrganization, type SourceRepository, SourceUser } from './source-types.ts'
+import { copyRepository, repositoriesOf, synchronizeRepository } from './repositories.ts'
+import { type Source, SourceOrganization, type SourceRepository, SourceUser } from './source.ts'
 import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
 
 /**
@@ -65,8 +61,8 @@ interface Owner {
 }
 
 const selectAll = async (source: Source): Promise<Selection> => {
-  const users = await collect(source.list(SourceUser, '/admin/users'))
-  const organizations = await collect(source.list(SourceOrganization, '/admin/orgs'))
+  const users = await source.list(SourceUser, '/admin/users')
+  const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
 }
 
@@ -76,12 +72,12 @@ const selectNamed = async (source: Source, names: readonly string[]): Promise<Se
   const organizations: SourceOrganization[] = []
   const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)
   for (const name of names) {
-    const organization = await ifAvailable(source.get(SourceOrganization, organizationPath(name)))
+    const organization = await ifAvailable(source.get(SourceOrganization, apiPath('orgs', name)))
     if (organization !== undefined) {
       organizations.push(organization)
       continue
     }
-    const user = await ifAvailable(source.get(SourceUser, userPath(name)))
+    const user = await ifAvailable(source.get(SourceUser, apiPath('users', name)))
     if (user === undefined)
       throw new Error(`there is no user or organization named ${name} at ${source.base}`)
     add(user)
@@ -124,14 +120,14 @@ const revokeDeletedAccounts = async (migration: Migration, names: readonly strin
     await reportErrors(report, `the account ${record.name}`, async () => {
       const account = await allot.hosting.accounts.byName(record.name)
       if (account === undefined || !record.ids.includes(account.id)) return history.remove([record])
-      const path = account.kind === 'user' ? userPath(record.name) : organizationPath(record.name)
+      const path = account.kind === 'user' ? apiPath('users', record.name) : apiPath('orgs', record.name)
       if (await isDeleted(migration, path)) await revokeAccount(migration, account)
     })
   }
 }
 
 const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
-  await followAccount(migration, account, [])
+  await synchronizeAccount(migration, account, [])
   await revokeDeletedRepositories(migration, account.name, [])
   if (account.kind === 'user') await removeUserData(migration, account)
   else await copyMembers(migration, account, { owners: new Set(), members: new Set() })
@@ -156,9 +152,9 @@ const revokeDeletedRepositories = async (
       const [id] = record.ids
       const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
       if (repository === undefined || repository.owner !== owner.id) return history.remove([record])
-      const path = repositoryPath({ owner: { login: ownerName }, name: record.name })
+      const path = apiPath('repos', ownerName, record.name)
       if (await isDeleted(migration, path))
-        await followRepository(migration, owner, repository, [], record.name)
+        await synchronizeRepository(migration, owner, repository, [], record.name)
     })
   }
 }

@@ -2,10 +2,8 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
-import { withProgressBar } from '../terminal/progress.ts'
-import type { Report } from './report.ts'
-import { type Source, SourceError } from './source.ts'
-import type { SourceRepository } from './source-types.ts'
+import { escapeControl, withProgressBar } from '../terminal.ts'
+import { type Source, SourceError, type SourceRepository } from './source.ts'
 
 /** From where to where a migration copies. */
 export interface MigrationOptions {
@@ -74,12 +72,6 @@ export const each = <T>(
     '{bar} {value} of {total}',
   )
 
-export const collect = async <T>(list: AsyncIterable<T>): Promise<T[]> => {
-  const items: T[] = []
-  for await (const item of list) items.push(item)
-  return items
-}
-
 /** Undefined when the source doesn't have it, or doesn't show it. */
 export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefined> => {
   try {
@@ -90,15 +82,77 @@ export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefine
   }
 }
 
-/** Path of a user, or of one of the user's lists, in the API of the source. */
-export const userPath = (name: string, list?: string): string =>
-  `/users/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`
+/** Path in the API of the source. */
+export const apiPath = (...segments: string[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
 
-export const organizationPath = (name: string, list?: string): string =>
-  `/orgs/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`
+/** Sections of the report that list names, by what their entries are. */
+const SECTIONS = {
+  /** Cannot be copied. */
+  notCopied: 'not copied',
+  /** Rights that Allot cannot express. */
+  leftOut: 'rights left out',
+  /** The source revoked them after an earlier migration had copied them. */
+  revoked: 'revoked, because the source revoked it',
+  /** Differ from the source, and stay unchanged. */
+  differs: 'different here, and left unchanged',
+}
+type Section = keyof typeof SECTIONS
 
-export const repositoryPath = (
-  { owner, name }: Pick<SourceRepository, 'owner' | 'name'>,
-  list?: string,
-): string =>
-  `/repos/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}${list === undefined ? '' : `/${list}`}`
+/** Names in the section `notCopied`, which may be long; further ones are only counted. */
+const MAX_NAMES = 10
+
+/** What a migration did, and what it could not do. */
+export class Report {
+  readonly #counts = new Map<string, { copied: number; found: number }>()
+  readonly #entries = new Map<Section, Map<string, Set<string>>>()
+  readonly #failures: string[] = []
+
+  /**
+   * @param kind such as `users`
+   * @param outcome `found` when it already existed here
+   */
+  count(kind: string, outcome: 'copied' | 'found'): void {
+    const counts = this.#counts.get(kind) ?? { copied: 0, found: 0 }
+    counts[outcome]++
+    this.#counts.set(kind, counts)
+  }
+
+  /** @param name whose it is */
+  note(section: Section, what: string, name: string): void {
+    const entries = this.#entries.get(section) ?? new Map<string, Set<string>>()
+    this.#entries.set(section, entries)
+    entries.set(what, (entries.get(what) ?? new Set()).add(name))
+  }
+
+  /** Notes something that should have been copied. */
+  failed(what: string, reason: string): void {
+    this.#failures.push(`${what}: ${reason}`)
+  }
+
+  /** Whether nothing failed. */
+  isComplete(): boolean {
+    return this.#failures.length === 0
+  }
+
+  lines(): string[] {
+    const counts = [...this.#counts].map(
+      ([kind, { copied, found }]) => `${kind}: ${copied} copied, ${found} already there`,
+    )
+    const sections = (Object.keys(SECTIONS) as Section[]).flatMap((section) =>
+      titled(SECTIONS[section], this.#linesOf(section)),
+    )
+    return [...counts, ...sections, ...titled('failed', this.#failures)].map(escapeControl)
+  }
+
+  #linesOf(section: Section): string[] {
+    const maxNames = section === 'notCopied' ? MAX_NAMES : Number.POSITIVE_INFINITY
+    return [...(this.#entries.get(section) ?? [])].map(([what, names]) => {
+      const more = names.size > maxNames ? ` and ${names.size - maxNames} more` : ''
+      return `${what}: ${[...names].slice(0, maxNames).join(', ')}${more}`
+    })
+  }
+}
+
+const titled = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]

@@ -1,18 +1,10 @@
 import { invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import { audienceGrants, followAccount, isOfKind, visibilityAt } from './accounts.ts'
-import { follow, followGrants, type Things } from './synchronize.ts'
-import {
-  asOperator,
-  collect,
-  ifAvailable,
-  type Migration,
-  organizationPath,
-  reportErrors,
-} from './migration.ts'
+import { audienceGrants, isOfKind, synchronizeAccount, visibilityAt } from './accounts.ts'
+import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
-import { type Source, SourceError } from './source.ts'
-import { type SourceOrganization, SourceUser } from './source-types.ts'
+import { type Source, SourceError, type SourceOrganization, SourceUser } from './source.ts'
+import { synchronize, synchronizeGrants, type Things } from './synchronize.ts'
 import { type MemberRights, teamRights } from './team-rights.ts'
 
 const NO_OWNER =
@@ -28,7 +20,7 @@ const OWNER = 'the organization is owned'
 
 /** All members, in whatever team; undefined when the source doesn't show them. */
 export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
-  ifAvailable(collect(source.list(SourceUser, organizationPath(organization, 'members'))))
+  ifAvailable(source.list(SourceUser, apiPath('orgs', organization, 'members')))
 
 /**
  * Copies an organization and its members. `migration.repositories` gets its repositories only when this has succeeded, as
@@ -49,7 +41,7 @@ export const copyOrganization = (
       : await teamRights(source, name, repositories)
     const account = await accountFor(migration, organization, rights.owners)
     await copyMembers(migration, account, rights)
-    for (const login of rights.leftOut) report.leftOut(LEFT_OUT, `${login} of ${name}`)
+    for (const login of rights.leftOut) report.note('leftOut', LEFT_OUT, `${login} of ${name}`)
     migration.repositories.set(name.toLowerCase(), repositories)
   })
 
@@ -61,7 +53,7 @@ const allotRights = async (
 ): Promise<MemberRights> => {
   const members = new Set<string>()
   for (const login of users) {
-    const path = organizationPath(organization, `members/${encodeURIComponent(login)}`)
+    const path = apiPath('orgs', organization, 'members', login)
     const status = await source.status(path)
     if (status >= 300 && status !== 404) throw new SourceError(status, `${path} answered ${status}`)
     if (status !== 404) members.add(login.toLowerCase())
@@ -83,8 +75,8 @@ const accountFor = async (
   const known = await history.get('account', '', name)
   const isCopied = known !== undefined && (known.ids.length === 0 || known.ids.includes(existing.id))
   if (!isCopied) throw invalid(CREATED_HERE)
-  report.found('organizations')
-  await followAccount(migration, existing, grantsAt(source, organization))
+  report.count('organizations', 'found')
+  await synchronizeAccount(migration, existing, grantsAt(source, organization))
   return (await accounts.byId(existing.id)) ?? existing
 }
 
@@ -118,9 +110,9 @@ const createOrganization = async (
     location: location ?? '',
   })
   await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
-  report.copied('organizations')
-  if (owner === undefined) report.notCopied(NO_OWNER, name)
-  report.notCopied(TEAMS, name)
+  report.count('organizations', 'copied')
+  if (owner === undefined) report.note('notCopied', NO_OWNER, name)
+  report.note('notCopied', TEAMS, name)
   return (await accounts.byId(id))!
 }
 
@@ -141,16 +133,16 @@ export const copyMembers = async (
       const member = await accounts.byName(login)
       const isUser = member?.kind === 'user'
       if (isUser) await organizations.setMember(organization.id, member.id, { owner: owners.has(login) })
-      else report.notCopied(NOT_HERE, `${login} of ${organization.name}`)
+      else report.note('notCopied', NOT_HERE, `${login} of ${organization.name}`)
       return isUser
     },
   }))
-  await follow(migration, memberships, wanted)
+  await synchronize(migration, memberships, wanted)
   for (const login of members)
-    await followOwnership(migration, organization, memberships, login, owners.has(login))
+    await synchronizeOwnership(migration, organization, memberships, login, owners.has(login))
 }
 
-const followOwnership = async (
+const synchronizeOwnership = async (
   migration: Migration,
   organization: Account,
   { kind, scope, find }: Things,
@@ -172,7 +164,7 @@ const followOwnership = async (
   }
   const subject = { kind, scope, name: login, id: member, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
-  await followGrants(migration, { ...subject, here, source }, () =>
+  await synchronizeGrants(migration, { ...subject, here, source }, () =>
     organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
   )
 }

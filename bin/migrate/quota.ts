@@ -1,7 +1,15 @@
+import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { collect, ifAvailable, type Migration, reportErrors } from './migration.ts'
-import { SourceGroup, SourceRule, SourceUser } from './source-types.ts'
+import { apiPath, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { SourceUser } from './source.ts'
+
+const SourceRule = v.object({
+  name: v.string(),
+  limit: v.number(),
+  subjects: v.nullish(v.array(v.string())),
+})
+const SourceGroup = v.object({ name: v.string(), rules: v.nullish(v.array(v.object({ name: v.string() }))) })
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
@@ -12,9 +20,9 @@ const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:w
 /** Copies rules, groups and their assignments. Rules and groups that exist here stay unchanged; differences are reported. */
 export const copyQuota = async (migration: Migration): Promise<void> => {
   const { source, report } = migration
-  const rules = await ifAvailable(collect(source.list(SourceRule, '/admin/quota/rules')))
-  const groups = await ifAvailable(collect(source.list(SourceGroup, '/admin/quota/groups')))
-  if (rules === undefined || groups === undefined) return report.notCopied(NO_QUOTA, source.base)
+  const rules = await ifAvailable(source.list(SourceRule, '/admin/quota/rules'))
+  const groups = await ifAvailable(source.list(SourceGroup, '/admin/quota/groups'))
+  if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
   for (const { name, limit, subjects } of rules)
     await reportErrors(report, `the quota rule ${name}`, () =>
       copyRule(migration, name, limit, parseSubjects(subjects ?? [])),
@@ -39,9 +47,9 @@ const copyRule = async ({ allot, report }: Migration, name: string, limit: numbe
   const existing = await rules.get(name)
   if (existing === undefined) {
     await rules.create({ name, limit, subjects })
-    return report.copied('quota rules')
+    return report.count('quota rules', 'copied')
   }
-  report.found('quota rules')
+  report.count('quota rules', 'found')
   if (existing.limit !== limit || !isSameSet(existing.subjects, subjects))
     report.failed(
       `the quota rule ${name}`,
@@ -54,9 +62,9 @@ const copyGroup = async ({ allot, report }: Migration, name: string, rules: read
   const existing = await groups.get(name)
   if (existing === undefined) {
     await groups.create({ name, rules })
-    return report.copied('quota groups')
+    return report.count('quota groups', 'copied')
   }
-  report.found('quota groups')
+  report.count('quota groups', 'found')
   const existingRules = existing.rules.map((rule) => rule.name)
   if (!isSameSet(existingRules, rules))
     report.failed(`the quota group ${name}`, 'it has other rules here, and stays unchanged')
@@ -67,14 +75,16 @@ const isSameSet = (left: readonly string[], right: readonly string[]): boolean =
 
 const copyAssignments = async ({ source, allot, report }: Migration, group: string): Promise<void> => {
   const { groups } = allot.quota
-  const path = `/admin/quota/groups/${encodeURIComponent(group)}/users`
-  for await (const { login } of source.list(SourceUser, path)) {
+  for (const { login } of await source.list(
+    SourceUser,
+    apiPath('admin', 'quota', 'groups', group, 'users'),
+  )) {
     if ((await allot.hosting.accounts.byName(login)) === undefined)
-      report.notCopied(NOT_HERE, `${login} in ${group}`)
-    else if ((await groups.assignedTo(login)).includes(group)) report.found('quota assignments')
+      report.note('notCopied', NOT_HERE, `${login} in ${group}`)
+    else if ((await groups.assignedTo(login)).includes(group)) report.count('quota assignments', 'found')
     else {
       await groups.assign(login, group)
-      report.copied('quota assignments')
+      report.count('quota assignments', 'copied')
     }
   }
 }

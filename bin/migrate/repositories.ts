@@ -9,19 +9,9 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
-import { followGrants } from './synchronize.ts'
-import {
-  asOperator,
-  collect,
-  ifAvailable,
-  type Migration,
-  organizationPath,
-  reportErrors,
-  repositoryPath,
-  userPath,
-} from './migration.ts'
-import type { Source } from './source.ts'
-import { SourceRepository, SourceUser } from './source-types.ts'
+import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { type Source, SourceRepository, SourceUser } from './source.ts'
+import { synchronizeGrants } from './synchronize.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its git data is not copied'
 const DIVERGED = 'some of its branches or tags have diverged here, and stay unchanged'
@@ -41,8 +31,8 @@ export const repositoriesOf = async (
   kind: Account['kind'],
   owner: string,
 ): Promise<SourceRepository[]> => {
-  const path = kind === 'user' ? userPath(owner, 'repos') : organizationPath(owner, 'repos')
-  const repositories = await collect(source.list(SourceRepository, path))
+  const path = kind === 'user' ? apiPath('users', owner, 'repos') : apiPath('orgs', owner, 'repos')
+  const repositories = await source.list(SourceRepository, path)
   return repositories.filter((repository) => repository.owner.login.toLowerCase() === owner.toLowerCase())
 }
 
@@ -65,11 +55,17 @@ export const copyRepository = (
     let repository: Repository
     if (existing === undefined) {
       repository = await createRepository(migration, owner, given, audience)
-      report.copied('repositories')
+      report.count('repositories', 'copied')
       reportNotCopied(migration, given)
     } else {
-      report.found('repositories')
-      repository = await followRepository(migration, owner, existing, grantsAt(audience, given), given.name)
+      report.count('repositories', 'found')
+      repository = await synchronizeRepository(
+        migration,
+        owner,
+        existing,
+        grantsAt(audience, given),
+        given.name,
+      )
     }
     await reportCollaborators(migration, given)
     const website = given.website ?? ''
@@ -117,7 +113,7 @@ const grantsHere = (owner: Account, repository: Repository): string[] => [
  * @param name the name at the source
  * @returns the repository as it is afterwards
  */
-export const followRepository = async (
+export const synchronizeRepository = async (
   migration: Migration,
   owner: Account,
   repository: Repository,
@@ -133,7 +129,7 @@ export const followRepository = async (
     id,
     label: `${owner.name}/${repository.name}`,
   } as const
-  await followGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
+  await synchronizeGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
     repositories.edit(id, {
       ...(grants.some((grant) => grant !== WRITABLE) && { private: true }),
       ...(grants.includes(WRITABLE) && { archived: true }),
@@ -170,16 +166,16 @@ const createRepository = async (
 
 const reportNotCopied = ({ report }: Migration, given: SourceRepository): void => {
   const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
-  report.notCopied(NOT_LOOKED_FOR, given.full_name)
-  if (given.mirror === true) report.notCopied(MIRROR, given.full_name)
-  if (given.fork === true) report.notCopied(FORK, given.full_name)
-  if (issues + pulls + releases > 0) report.notCopied(CONTENTS, given.full_name)
+  report.note('notCopied', NOT_LOOKED_FOR, given.full_name)
+  if (given.mirror === true) report.note('notCopied', MIRROR, given.full_name)
+  if (given.fork === true) report.note('notCopied', FORK, given.full_name)
+  if (issues + pulls + releases > 0) report.note('notCopied', CONTENTS, given.full_name)
 }
 
 const reportCollaborators = async ({ source, report }: Migration, given: SourceRepository): Promise<void> => {
-  const path = repositoryPath(given, 'collaborators')
-  for (const { login } of (await ifAvailable(collect(source.list(SourceUser, path)))) ?? [])
-    report.leftOut(COLLABORATORS, `${login} of ${given.full_name}`)
+  const path = apiPath('repos', given.owner.login, given.name, 'collaborators')
+  for (const { login } of (await ifAvailable(source.list(SourceUser, path))) ?? [])
+    report.note('leftOut', COLLABORATORS, `${login} of ${given.full_name}`)
 }
 
 /**
@@ -191,7 +187,7 @@ const copyGitData = async (
   { id, empty, size }: Repository,
   given: SourceRepository,
 ): Promise<void> => {
-  if (git === undefined) return report.notCopied(GIT_TURNED_OFF, given.full_name)
+  if (git === undefined) return report.note('notCopied', GIT_TURNED_OFF, given.full_name)
   if (empty) checkSize(given, git.maxPushSize)
   const { pushJournal } = allot.hosting
   let entry: number | undefined
@@ -211,9 +207,9 @@ const copyGitData = async (
   const after = entry === undefined ? undefined : await pushJournal.settle(entry, id)
   if (code !== 0)
     throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
-  if (after === undefined || after.size === size) return report.found('git data')
-  report.copied('git data')
-  if (await usesLfs(id, git)) report.notCopied(LFS, given.full_name)
+  if (after === undefined || after.size === size) return report.count('git data', 'found')
+  report.count('git data', 'copied')
+  if (await usesLfs(id, git)) report.note('notCopied', LFS, given.full_name)
 }
 
 const checkSize = ({ size }: SourceRepository, maxBytes: number | undefined): void => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fetchErrorReason } from '../client/remote-address.ts'
+import { fetchErrorReason } from '../client/api-access.ts'
 
 /**
  * Requests to the source, which is not trusted: every response is limited in time and size, every list in pages, and
@@ -25,23 +25,50 @@ export interface SourceResponse {
 
 class TooLargeError extends Error {}
 
-/** @throws Error when the server cannot be reached, or its response is too slow or too large */
-export const sendRequest = async (
-  base: string,
-  url: string,
-  headers: Record<string, string>,
-  { timeoutMs, maxBytes }: Limits,
-): Promise<SourceResponse> => {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const response = await fetch(url, { headers, redirect: 'manual', signal })
-    return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
-  } catch (cause) {
-    const path = url.split('?')[0]
-    if (cause instanceof TooLargeError) throw new Error(`${path} answered more than ${maxBytes} bytes`)
-    if ((cause as Error).name === 'TimeoutError')
-      throw new Error(`${path} did not answer within ${timeoutMs / 1000} s`, { cause })
-    throw new Error(`${base} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
+export const JSON_TYPE = 'application/json'
+const MAX_ATTEMPTS = 4
+const MAX_PAUSE_SECONDS = 60
+
+/** Sends requests to the source. */
+export class SourceClient {
+  /** Without a slash at the end. */
+  readonly base: string
+  readonly token: string
+  readonly limits: Limits
+
+  constructor(base: string, token: string, limits: Limits) {
+    this.base = base
+    this.token = token
+    this.limits = limits
+  }
+
+  /** Reads a path of the API. Repeats the request while the server answers that it is busy, after the pause that it asks for. */
+  async read(path: string, headers: { sudo?: string; authorization?: string } = {}): Promise<SourceResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const authorization = `token ${this.token}`
+      const response = await this.send(`/api/v1${path}`, { accept: JSON_TYPE, authorization, ...headers })
+      const isBusy = response.status === 429 || response.status === 503
+      if (!isBusy || attempt === MAX_ATTEMPTS) return response
+      const seconds = Number(response.headers.get('retry-after'))
+      await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
+    }
+  }
+
+  /** @throws Error when the server cannot be reached, or its response is too slow or too large */
+  async send(path: string, headers: Record<string, string> = {}): Promise<SourceResponse> {
+    const { timeoutMs, maxBytes } = this.limits
+    const url = this.base + path
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await fetch(url, { headers, redirect: 'manual', signal })
+      return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
+    } catch (cause) {
+      const shown = url.split('?')[0]
+      if (cause instanceof TooLargeError) throw new Error(`${shown} answered more than ${maxBytes} bytes`)
+      if ((cause as Error).name === 'TimeoutError')
+        throw new Error(`${shown} did not answer within ${timeoutMs / 1000} s`, { cause })
+      throw new Error(`${this.base} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
+    }
   }
 }
 
@@ -55,20 +82,6 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-const MAX_ATTEMPTS = 4
-const MAX_PAUSE_SECONDS = 60
-
-/** Repeats a request while the server answers that it is busy, after the pause that it asks for. */
-export const retryWhileBusy = async (send: () => Promise<SourceResponse>): Promise<SourceResponse> => {
-  for (let attempt = 1; ; attempt++) {
-    const response = await send()
-    const isBusy = response.status === 429 || response.status === 503
-    if (!isBusy || attempt === MAX_ATTEMPTS) return response
-    const seconds = Number(response.headers.get('retry-after'))
-    await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
-  }
 }
 
 const PAGE_SIZE = 50

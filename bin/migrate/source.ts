@@ -1,47 +1,139 @@
 import * as v from 'valibot'
-import { parseAddress } from '../client/remote-address.ts'
+import { parseAddress } from '../client/api-access.ts'
 import { UsageError } from '../errors.ts'
 import {
+  JSON_TYPE,
   LIMITS,
   type Limits,
   readPages,
-  retryWhileBusy,
+  SourceClient,
   type SourceResponse,
-  sendRequest,
 } from './source-requests.ts'
-import { SourceUser } from './source-types.ts'
 
-type Shape<T> = v.GenericSchema<unknown, T>
+/** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
+const text = v.nullish(v.string())
+const flag = v.nullish(v.boolean())
+const visibility = v.optional(v.picklist(['public', 'limited', 'private']), 'public')
+
+export const SourceUser = v.object({
+  login: v.string(),
+  full_name: text,
+  email: text,
+  website: text,
+  description: text,
+  location: text,
+  visibility,
+  is_admin: flag,
+  active: flag,
+  prohibit_login: flag,
+  restricted: flag,
+  source_id: v.optional(v.number(), 0),
+})
+export type SourceUser = v.InferOutput<typeof SourceUser>
+
+export const SourceOrganization = v.pipe(
+  v.object({
+    name: v.optional(v.string()),
+    username: v.optional(v.string()),
+    full_name: text,
+    website: text,
+    description: text,
+    location: text,
+    visibility,
+  }),
+  v.transform(({ name, username, ...rest }) => ({ ...rest, name: name ?? username ?? '' })),
+)
+export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
+
+export const SourceRepository = v.object({
+  name: v.string(),
+  full_name: v.string(),
+  owner: v.object({ login: v.string() }),
+  description: text,
+  website: text,
+  default_branch: text,
+  private: v.boolean(),
+  internal: flag,
+  archived: flag,
+  mirror: flag,
+  fork: flag,
+  empty: flag,
+  /** KiB */
+  size: v.optional(v.number(), 0),
+  open_issues_count: v.optional(v.number(), 0),
+  open_pr_counter: v.optional(v.number(), 0),
+  release_counter: v.optional(v.number(), 0),
+})
+export type SourceRepository = v.InferOutput<typeof SourceRepository>
+
+export type Shape<T> = v.GenericSchema<unknown, T>
 
 /** The server that everything is copied from, read through its API. */
-export interface Source {
+export class Source {
   /** Without a slash at the end. */
   readonly base: string
+  /** Owner of the token. */
+  readonly login: string
   /** Whether it is an Allot, where every member of an organization may write to all its repositories. */
   readonly isAllot: boolean
   /** Whether it answers without a token. Otherwise only its users see what is public there. */
   readonly isOpen: boolean
-  /** Owner of the token. */
-  readonly login: string
+  readonly #client: SourceClient
+
+  constructor(
+    client: SourceClient,
+    { login, isAllot, isOpen }: Pick<Source, 'login' | 'isAllot' | 'isOpen'>,
+  ) {
+    this.base = client.base
+    this.login = login
+    this.isAllot = isAllot
+    this.isOpen = isOpen
+    this.#client = client
+  }
+
   /** `Authorization` header for git. */
-  readonly authorization: string
+  get authorization(): string {
+    return basicCredentials(this.login, this.#client.token)
+  }
+
   /** @throws SourceError when the source answers with an error */
-  get<T>(shape: Shape<T>, path: string): Promise<T>
+  async get<T>(shape: Shape<T>, path: string): Promise<T> {
+    return parseResponse(shape, this.base, path, (await this.#read(path)).text)
+  }
+
   /**
-   * Reads a list page by page.
+   * Reads a list, all pages of it.
    * @param sudo user to read it as, where the server permits that to administrators: users see more of their own lists
    * @param onRefused called when the server refuses that, and the list is read as the owner of the token
    */
-  list<T>(
-    shape: Shape<T>,
-    path: string,
-    sudo?: string,
-    onRefused?: () => void,
-  ): AsyncGenerator<T, void, undefined>
+  async list<T>(shape: Shape<T>, path: string, sudo?: string, onRefused?: () => void): Promise<T[]> {
+    const readPage = (page: string) => this.#read(page, sudo, onRefused)
+    const parse = (text: string) => parseResponse(v.array(shape), this.base, path, text)
+    const items: T[] = []
+    for await (const item of readPages(path, readPage, parse, this.#client.limits)) items.push(item)
+    return items
+  }
+
   /** Status of the response at a path. */
-  status(path: string): Promise<number>
+  async status(path: string): Promise<number> {
+    return (await this.#client.read(path)).status
+  }
+
   /** Text of a page outside of the API; undefined when the status isn't 200. */
-  page(path: string): Promise<string | undefined>
+  async page(path: string): Promise<string | undefined> {
+    const { status, text } = await this.#client.send(path)
+    return status === 200 ? text : undefined
+  }
+
+  async #read(path: string, sudo?: string, onRefused?: () => void): Promise<SourceResponse> {
+    const response = await this.#client.read(path, sudo === undefined ? {} : { sudo })
+    if (response.status < 300) return response
+    // An administrator cannot act as an account that may not sign in.
+    if (sudo === undefined || (response.status !== 403 && response.status !== 401))
+      throw sourceError(this.base, path, response)
+    onRefused?.()
+    return this.#read(path)
+  }
 }
 
 /** The source answered with an error status. */
@@ -56,13 +148,6 @@ export class SourceError extends Error {
 /** Scopes that a migration needs. */
 const SCOPES = 'read:admin, read:organization, read:repository, read:user'
 
-/** Reads a path of the API with one token. */
-interface Client {
-  base: string
-  token: string
-  request(path: string, headers?: { sudo?: string; authorization?: string }): Promise<SourceResponse>
-}
-
 /**
  * @throws UsageError when `from` isn't an address
  * @throws Error when there is no such API, or the token doesn't permit reading everything
@@ -72,50 +157,16 @@ export const connectSource = async (
   token: string,
   limits: Limits = LIMITS,
 ): Promise<Source> => {
-  const base = parseBase(from)
-  const api = `${base}/api/v1`
-  const accept = 'application/json'
-  const client: Client = {
-    base,
-    token,
-    request: (path, headers) =>
-      retryWhileBusy(() =>
-        sendRequest(base, api + path, { authorization: `token ${token}`, accept, ...headers }, limits),
-      ),
-  }
+  const client = new SourceClient(parseBase(from), token, limits)
   const version = await readVersion(client)
   const login = await readAdministrator(client)
   await checkScopes(client, login)
-  const anonymous = await sendRequest(base, `${api}/version`, { accept }, limits)
-  const read = async (path: string, sudo?: string, onRefused?: () => void): Promise<SourceResponse> => {
-    const response = await client.request(path, sudo === undefined ? {} : { sudo })
-    if (response.status < 300) return response
-    // An administrator cannot act as an account that may not sign in.
-    if (sudo === undefined || (response.status !== 403 && response.status !== 401))
-      throw sourceError(base, path, response)
-    onRefused?.()
-    return read(path)
-  }
-  return {
-    base,
+  const anonymous = await client.send('/api/v1/version', { accept: JSON_TYPE })
+  return new Source(client, {
     login,
     isAllot: version.includes('+allot-'),
     isOpen: anonymous.status === 200,
-    authorization: basicCredentials(login, token),
-    get: async (shape, path) => parseResponse(shape, base, path, (await read(path)).text),
-    list: (shape, path, sudo, onRefused) =>
-      readPages(
-        path,
-        (page) => read(page, sudo, onRefused),
-        (text) => parseResponse(v.array(shape), base, path, text),
-        limits,
-      ),
-    status: async (path) => (await client.request(path)).status,
-    async page(path) {
-      const { status, text } = await sendRequest(base, base + path, {}, limits)
-      return status === 200 ? text : undefined
-    },
-  }
+  })
 }
 
 /** Accepts the address of the server, and that of its API. */
@@ -127,8 +178,9 @@ const parseBase = (from: string): string => {
   return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-const readVersion = async ({ base, request }: Client): Promise<string> => {
-  const { status, headers, text } = await request('/version')
+const readVersion = async (client: SourceClient): Promise<string> => {
+  const { base } = client
+  const { status, headers, text } = await client.read('/version')
   const location = headers.get('location')
   if (status >= 300 && status < 400 && location !== null)
     throw new Error(
@@ -141,8 +193,9 @@ const readVersion = async ({ base, request }: Client): Promise<string> => {
 }
 
 /** @returns the owner of the token */
-const readAdministrator = async ({ base, request }: Client): Promise<string> => {
-  const response = await request('/user')
+const readAdministrator = async (client: SourceClient): Promise<string> => {
+  const { base } = client
+  const response = await client.read('/user')
   if (response.status === 401) throw new Error(`${base} does not know this token`)
   if (response.status >= 300) throw sourceError(base, '/user', response)
   const { login, is_admin } = parseResponse(SourceUser, base, '/user', response.text)
@@ -162,8 +215,8 @@ const PROBES: readonly [scope: string, path: string][] = [
 const SourceTokens = v.array(
   v.object({
     token_last_eight: v.optional(v.string()),
-    scopes: v.optional(v.nullable(v.array(v.string()))),
-    repositories: v.optional(v.nullable(v.array(v.unknown()))),
+    scopes: v.nullish(v.array(v.string())),
+    repositories: v.nullish(v.array(v.unknown())),
   }),
 )
 
@@ -171,9 +224,10 @@ const SourceTokens = v.array(
  * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked here.
  * @throws Error that names the missing scope
  */
-const checkScopes = async ({ base, token, request }: Client, login: string): Promise<void> => {
+const checkScopes = async (client: SourceClient, login: string): Promise<void> => {
+  const { base, token } = client
   for (const [scope, path] of PROBES) {
-    const { status } = await request(path)
+    const { status } = await client.read(path)
     if (status === 401 || status === 403)
       throw new Error(
         `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
@@ -182,10 +236,10 @@ const checkScopes = async ({ base, token, request }: Client, login: string): Pro
   }
   // Gitea lists tokens only with Basic credentials.
   const authorization = basicCredentials(login, token)
-  const tokens = await request(`/users/${encodeURIComponent(login)}/tokens?limit=50`, { authorization })
+  const tokens = await client.read(`/users/${encodeURIComponent(login)}/tokens?limit=50`, { authorization })
   if (tokens.status !== 200) return
   const { success, output } = v.safeParse(SourceTokens, parseJson(tokens.text))
-  const own = success ? output.find((one) => one.token_last_eight === token.slice(-8)) : undefined
+  const own = success ? output.find((own) => own.token_last_eight === token.slice(-8)) : undefined
   if (own?.scopes?.includes('public-only') || (own?.repositories?.length ?? 0) > 0)
     throw new Error(
       `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,

@@ -3,7 +3,7 @@ import type { NewMigrated } from '../../lib/repositories/migrated.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
- * Makes this server follow the source. The history has a record for each thing that a migration copied, with the ids of
+ * Brings what was copied up to date with the source. The history has a record for each thing that a migration copied, with the ids of
  * the records here and the rights (`grants`) that came with it. The record is saved without ids before the thing is
  * created, and with them afterwards, so that a later migration completes what an interrupted one began.
  *
@@ -50,7 +50,7 @@ export interface SourceThing {
  * removed here after it was copied is not created again.
  * @param isComplete whether `wanted` is everything that the source has; otherwise nothing is removed
  */
-export const follow = async (
+export const synchronize = async (
   migration: Migration,
   things: Things,
   wanted: readonly SourceThing[],
@@ -79,13 +79,17 @@ const isToBeCreated = async (
   const label = LABELS[things.kind].many
   const ids = await things.find(thing.name)
   if (ids !== undefined) {
-    report.found(label)
+    report.count(label, 'found')
     // The migration that created it ended before it could save the ids.
     if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: thing.grants ?? [] }])
     return false
   }
   if (before === undefined || !(await wasRemovedHere(things, before))) return true
-  report.differs(`${label} that were removed here, and stay removed`, `${thing.label} (${things.scope})`)
+  report.note(
+    'differs',
+    `${label} that were removed here, and stay removed`,
+    `${thing.label} (${things.scope})`,
+  )
   return false
 }
 
@@ -106,7 +110,7 @@ const createThing = (
     const ids = await find(thing.name)
     if (ids === undefined) return
     await migration.history.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
-    migration.report.copied(LABELS[kind].many)
+    migration.report.count(LABELS[kind].many, 'copied')
   })
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
@@ -119,7 +123,7 @@ const removeThing = async (
   const wasInterrupted = record.ids.length === 0
   if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
     await remove(record.name, ids)
-    if (!wasInterrupted) report.revoked(LABELS[kind].many, `${record.name} (${scope})`)
+    if (!wasInterrupted) report.note('revoked', LABELS[kind].many, `${record.name} (${scope})`)
   }
   await history.remove([record])
 }
@@ -138,7 +142,7 @@ interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
  * right that was given here stays. A right that the source has in addition is not given.
  * @param revoke revokes rights here
  */
-export const followGrants = async (
+export const synchronizeGrants = async (
   { history, report }: Migration,
   { kind, scope, name, id, label, here, source }: GrantSubject,
   revoke: (grants: readonly string[]) => Promise<unknown>,
@@ -149,16 +153,16 @@ export const followGrants = async (
   const revoked = additional.filter((grant) => copied.includes(grant))
   if (revoked.length > 0) {
     await revoke(revoked)
-    for (const grant of revoked) report.revoked(grant, label)
+    for (const grant of revoked) report.note('revoked', grant, label)
   }
   if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
     const grants = copied.filter((grant) => source.includes(grant))
     await history.save([{ kind, scope, name, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
   }
   for (const grant of additional)
-    if (!copied.includes(grant)) report.differs(`${grant} here, not at the source`, label)
+    if (!copied.includes(grant)) report.note('differs', `${grant} here, not at the source`, label)
   for (const grant of source)
-    if (!here.includes(grant)) report.differs(`${grant} at the source, not here`, label)
+    if (!here.includes(grant)) report.note('differs', `${grant} at the source, not here`, label)
 }
 
 /** A migration that was interrupted after it created the record has copied everything that the record has. */

@@ -1,7 +1,16 @@
 import * as v from 'valibot'
-import { collect, organizationPath, repositoryPath } from './migration.ts'
-import { type Source, SourceError } from './source.ts'
-import { SourceRepository, SourceTeam, SourceUser } from './source-types.ts'
+import { apiPath } from './migration.ts'
+import { type Source, SourceError, SourceRepository, SourceUser } from './source.ts'
+
+const SourceTeam = v.object({
+  id: v.number(),
+  permission: v.nullish(v.string()),
+  includes_all_repositories: v.nullish(v.boolean()),
+  can_create_org_repo: v.nullish(v.boolean()),
+  units: v.nullish(v.array(v.string())),
+  units_map: v.nullish(v.record(v.string(), v.string())),
+})
+type SourceTeam = v.InferOutput<typeof SourceTeam>
 
 /** Members of an organization at the source, by what they may do here. Names are in lower case. */
 export interface MemberRights {
@@ -56,12 +65,10 @@ export const teamRights = async (
 
 const readTeams = async (source: Source, organization: string): Promise<Team[]> => {
   const teams: Team[] = []
-  for (const team of await collect(source.list(SourceTeam, organizationPath(organization, 'teams')))) {
-    const users = await collect(source.list(SourceUser, `/teams/${team.id}/members`))
+  for (const team of await source.list(SourceTeam, apiPath('orgs', organization, 'teams'))) {
+    const users = await source.list(SourceUser, `/teams/${team.id}/members`)
     const isOfAll = isOwnerTeam(team) || team.includes_all_repositories === true
-    const repositories = isOfAll
-      ? undefined
-      : await collect(source.list(SourceRepository, `/teams/${team.id}/repos`))
+    const repositories = isOfAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
     teams.push({
       ...team,
       level: isOwnerTeam(team) ? LEVELS.length : LEVELS.indexOf(team.permission ?? ''),
@@ -104,7 +111,7 @@ const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string):
 const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {
   if (repository.mirror === true) return true
   for (const list of ['branch_protections', 'tag_protections'])
-    if (await hasRules(source, repositoryPath(repository, list))) return true
+    if (await hasRules(source, apiPath('repos', repository.owner.login, repository.name, list))) return true
   return false
 }
 

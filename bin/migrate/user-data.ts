@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import * as v from 'valibot'
 import type { Account } from '../../lib/records/schema/index.ts'
-import { follow, type SourceThing, type Things } from './synchronize.ts'
-import { asOperator, collect, forUserHere, ifAvailable, type Migration, userPath } from './migration.ts'
-import { SourceGpgKey, SourceKey, SourceRepository, SourceUser } from './source-types.ts'
+import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from './migration.ts'
+import { type Shape, SourceRepository, SourceUser } from './source.ts'
+import { type SourceThing, synchronize, type Things } from './synchronize.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 const NO_SIGNATURES =
@@ -13,59 +14,95 @@ const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does no
 /** More keys than any user has. */
 const ALL = { offset: 0, limit: 10_000 }
 
+const SourceKey = v.object({ key: v.string(), title: v.nullish(v.string()) })
+const SourceGpgKey = v.object({ key_id: v.string() })
+
+/** Things of one kind that belong to a user, and the list of the source that has them. */
+interface UserThings<T> extends Things {
+  /** Name of the list in the API of the source. */
+  list: string
+  shape: Shape<T>
+  thingFor(item: T): SourceThing
+}
+
 export const copyKeys = (migration: Migration, login: string): Promise<void> =>
   forUserHere(migration, `the keys of ${login}`, login, async (user) => {
-    const { source, report } = migration
-    const ssh = await ifAvailable(collect(source.list(SourceKey, userPath(user.name, 'keys'))))
-    if (ssh === undefined) report.notCopied(KEYS_NOT_SHOWN, user.name)
-    else await follow(migration, sshKeysOf(migration, user), ssh.map(sshKeyFor(migration, user)))
-    const gpg = await ifAvailable(collect(source.list(SourceGpgKey, userPath(user.name, 'gpg_keys'))))
-    if (gpg === undefined) report.notCopied(KEYS_NOT_SHOWN, user.name)
-    else await follow(migration, gpgKeysOf(migration, user), gpg.map(gpgKeyFor(migration, user)))
+    await copyList(migration, user, sshKeysOf(migration, user), KEYS_NOT_SHOWN)
+    await copyList(migration, user, gpgKeysOf(migration, user), KEYS_NOT_SHOWN)
   })
 
 /** Copies whom a user follows, and which repositories the user stars and watches. */
 export const copyRelations = (migration: Migration, login: string): Promise<void> =>
   forUserHere(migration, `what ${login} follows, stars and watches`, login, async (user) => {
-    await copyFollows(migration, user)
-    await copyRepositoryRelation(migration, user, 'star')
-    await copyRepositoryRelation(migration, user, 'watch')
+    // Read as the user, who sees more of these lists than an administrator.
+    await copyList(migration, user, followsOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
+    await copyList(migration, user, starsOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
+    await copyList(migration, user, watchesOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
   })
 
 /** Removes the copied keys and relations of a user who was deleted at the source. */
 export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {
-  await follow(migration, sshKeysOf(migration, user), [])
-  await follow(migration, gpgKeysOf(migration, user), [])
-  await follow(migration, followsOf(migration, user), [])
-  await follow(migration, relationsOf(migration, user, 'star'), [])
-  await follow(migration, relationsOf(migration, user, 'watch'), [])
+  for (const thingsOf of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
+    await synchronize(migration, thingsOf(migration, user), [])
 }
 
-const sshKeysOf = ({ allot }: Migration, { id, name }: Account): Things => {
+/** @param sudo user to read the list as; when the source refuses that, the list may be incomplete */
+const copyList = async <T>(
+  migration: Migration,
+  { name }: Account,
+  things: UserThings<T>,
+  notShown: string,
+  sudo?: string,
+): Promise<void> => {
+  const { source, report } = migration
+  let isComplete = true
+  const onRefused = () => {
+    isComplete = false
+  }
+  const path = apiPath('users', name, things.list)
+  const items = await ifAvailable(source.list(things.shape, path, sudo, onRefused))
+  if (items === undefined) report.note('notCopied', notShown, name)
+  else await synchronize(migration, things, items.map(things.thingFor), isComplete)
+}
+
+const sshKeysOf = ({ allot }: Migration, user: Account): UserThings<v.InferOutput<typeof SourceKey>> => {
   const { sshKeys } = allot.hosting
   return {
     kind: 'sshKey',
-    scope: name.toLowerCase(),
-    parts: async () => [id],
-    async find(fingerprint) {
-      const { items } = await sshKeys.list(id, ALL)
-      const key = items.find((item) => item.fingerprint === fingerprint)
-      return key && [id, key.id]
-    },
-    remove: async (_, ids) => void (await sshKeys.remove(id, ids[1]!)),
+    ...keysOf(user, sshKeys, ({ fingerprint }) => fingerprint),
+    list: 'keys',
+    shape: SourceKey,
+    thingFor: ({ key, title }) => ({
+      name: fingerprintOf(key),
+      label: title?.trim() || fingerprintOf(key),
+      async create() {
+        await sshKeys.add(user.id, { title: title?.trim() || 'a key', key })
+        return true
+      },
+    }),
   }
 }
 
-const sshKeyFor =
-  ({ allot }: Migration, { id }: Account) =>
-  ({ key, title }: SourceKey): SourceThing => ({
-    name: fingerprintOf(key),
-    label: title?.trim() || fingerprintOf(key),
-    async create() {
-      await allot.hosting.sshKeys.add(id, { title: title?.trim() || 'a key', key })
-      return true
-    },
-  })
+interface UserKeys<K> {
+  list(user: number, page: typeof ALL): Promise<{ items: readonly K[] }>
+  remove(user: number, id: number): Promise<unknown>
+}
+
+/** @param nameOf what identifies a key, here and at the source */
+const keysOf = <K extends { id: number }>(
+  { id, name }: Account,
+  keys: UserKeys<K>,
+  nameOf: (key: K) => string,
+): Omit<Things, 'kind'> => ({
+  scope: name.toLowerCase(),
+  parts: async () => [id],
+  async find(wanted) {
+    const { items } = await keys.list(id, ALL)
+    const key = items.find((item) => nameOf(item) === wanted)
+    return key && [id, key.id]
+  },
+  remove: async (_, ids) => void (await keys.remove(id, ids[1]!)),
+})
 
 /** @param key its type, the key in base64, and a comment */
 const fingerprintOf = (key: string): string => {
@@ -73,37 +110,29 @@ const fingerprintOf = (key: string): string => {
   return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`
 }
 
-const gpgKeysOf = ({ allot }: Migration, { id, name }: Account): Things => {
+/** The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on a page. */
+const gpgKeysOf = (
+  { source, allot, report }: Migration,
+  user: Account,
+): UserThings<v.InferOutput<typeof SourceGpgKey>> => {
   const { gpgKeys } = allot.hosting
+  let published: Promise<Map<string, string>> | undefined
   return {
     kind: 'gpgKey',
-    scope: name.toLowerCase(),
-    parts: async () => [id],
-    async find(keyId) {
-      const { items } = await gpgKeys.list(id, ALL)
-      const key = items.find((item) => item.keyId === keyId)
-      return key && [id, key.id]
-    },
-    remove: async (_, ids) => void (await gpgKeys.remove(id, ids[1]!)),
-  }
-}
-
-/** The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on a page. */
-const gpgKeyFor = ({ source, allot, report }: Migration, { id, name }: Account) => {
-  let published: Promise<Map<string, string>> | undefined
-  return ({ key_id }: SourceGpgKey): SourceThing => {
-    const keyId = key_id.toUpperCase()
-    return {
-      name: keyId,
-      label: keyId,
-      async create() {
-        published ??= source.page(`/${encodeURIComponent(name)}.gpg`).then(splitKeys)
+    ...keysOf(user, gpgKeys, ({ keyId }) => keyId),
+    list: 'gpg_keys',
+    shape: SourceGpgKey,
+    thingFor(key) {
+      const keyId = key.key_id.toUpperCase()
+      const create = async () => {
+        published ??= source.page(`${apiPath(user.name)}.gpg`).then(splitKeys)
         const armored = (await published).get(keyId)
-        if (armored === undefined) report.notCopied(NO_SIGNATURES, `${keyId} of ${name}`)
-        else await allot.hosting.gpgKeys.add(id, { armored })
+        if (armored === undefined) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
+        else await gpgKeys.add(user.id, { armored })
         return armored !== undefined
-      },
-    }
+      }
+      return { name: keyId, label: keyId, create }
+    },
   }
 }
 
@@ -114,40 +143,10 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-/** @returns also whether the list is complete: read as another user it lacks what only the user sees */
-const readAs = async <T>(
-  { source }: Migration,
-  shape: Parameters<typeof source.list<T>>[0],
-  login: string,
-  list: string,
-): Promise<{ items: T[] | undefined; isComplete: boolean }> => {
-  let isComplete = true
-  const onRefused = () => {
-    isComplete = false
-  }
-  const items = await ifAvailable(collect(source.list(shape, userPath(login, list), login, onRefused)))
-  return { items, isComplete }
-}
-
-const copyFollows = async (migration: Migration, user: Account): Promise<void> => {
-  const { allot, report } = migration
-  const { id, name } = user
-  const { items, isComplete } = await readAs(migration, SourceUser, name, 'following')
-  if (items === undefined) return report.notCopied(RELATIONS_NOT_SHOWN, name)
-  const wanted = items.map(({ login }) => ({
-    name: login.toLowerCase(),
-    label: login,
-    async create() {
-      const isHere = await allot.hosting.relations.follows.follow(asOperator(id), login)
-      if (!isHere) report.notCopied(NOT_HERE, `${name}: ${login}`)
-      return isHere
-    },
-  }))
-  await follow(migration, followsOf(migration, user), wanted, isComplete)
-}
-
-const followsOf = ({ allot }: Migration, { id, name }: Account): Things => {
+const followsOf = ({ allot, report }: Migration, { id, name }: Account): UserThings<SourceUser> => {
   const { accounts, relations } = allot.hosting
+  const { follows } = relations
+  const user = asOperator(id)
   const parts = async (login: string) => {
     const followed = await accounts.byName(login)
     return followed && [id, followed.id]
@@ -156,9 +155,19 @@ const followsOf = ({ allot }: Migration, { id, name }: Account): Things => {
     kind: 'follow',
     scope: name.toLowerCase(),
     parts,
-    find: async (login) =>
-      (await relations.follows.check(asOperator(id), id, login)) ? parts(login) : undefined,
-    remove: async (login) => void (await relations.follows.unfollow(asOperator(id), login)),
+    find: async (login) => ((await follows.check(user, id, login)) ? parts(login) : undefined),
+    remove: async (login) => void (await follows.unfollow(user, login)),
+    list: 'following',
+    shape: SourceUser,
+    thingFor: ({ login }) => ({
+      name: login.toLowerCase(),
+      label: login,
+      async create() {
+        const isHere = await follows.follow(user, login)
+        if (!isHere) report.note('notCopied', NOT_HERE, `${name}: ${login}`)
+        return isHere
+      },
+    }),
   }
 }
 
@@ -168,33 +177,18 @@ const RELATIONS = {
   watch: { list: 'subscriptions', relation: 'watches' },
 } as const
 
-const copyRepositoryRelation = async (
-  migration: Migration,
-  user: Account,
-  kind: keyof typeof RELATIONS,
-): Promise<void> => {
-  const { allot, report } = migration
-  const { id, name } = user
-  const relation = allot.hosting.relations[RELATIONS[kind].relation]
-  const { items, isComplete } = await readAs(migration, SourceRepository, name, RELATIONS[kind].list)
-  if (items === undefined) return report.notCopied(RELATIONS_NOT_SHOWN, name)
-  const wanted = items.map((repository) => ({
-    name: `${repository.owner.login}/${repository.name}`.toLowerCase(),
-    label: repository.full_name,
-    async create() {
-      const address = { owner: repository.owner.login, name: repository.name }
-      const found = await relation.set(asOperator(id), address)
-      if (found === undefined) report.notCopied(NOT_HERE, `${name}: ${repository.full_name}`)
-      return found !== undefined
-    },
-  }))
-  await follow(migration, relationsOf(migration, user, kind), wanted, isComplete)
-}
+const starsOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'star')
+const watchesOf = (migration: Migration, user: Account) => relationsOf(migration, user, 'watch')
 
 /** Relations to repositories; the name of each is `owner/repository`. */
-const relationsOf = ({ allot }: Migration, { id, name }: Account, kind: keyof typeof RELATIONS): Things => {
+const relationsOf = (
+  { allot, report }: Migration,
+  { id, name }: Account,
+  kind: keyof typeof RELATIONS,
+): UserThings<SourceRepository> => {
   const { repositories, relations } = allot.hosting
   const relation = relations[RELATIONS[kind].relation]
+  const user = asOperator(id)
   const addressOf = (path: string) => {
     const [owner = '', repository = ''] = path.split('/')
     return { owner, name: repository }
@@ -205,9 +199,20 @@ const relationsOf = ({ allot }: Migration, { id, name }: Account, kind: keyof ty
     scope: name.toLowerCase(),
     async parts(path) {
       const { owner, name } = addressOf(path)
-      return idsOf(await repositories.find(asOperator(id), owner, name))
+      return idsOf(await repositories.find(user, owner, name))
     },
-    find: async (path) => idsOf(await relation.check(asOperator(id), addressOf(path))),
-    remove: async (path) => void (await relation.clear(asOperator(id), addressOf(path))),
+    find: async (path) => idsOf(await relation.check(user, addressOf(path))),
+    remove: async (path) => void (await relation.clear(user, addressOf(path))),
+    list: RELATIONS[kind].list,
+    shape: SourceRepository,
+    thingFor: ({ owner, name: repository, full_name: label }) => ({
+      name: `${owner.login}/${repository}`.toLowerCase(),
+      label,
+      async create() {
+        const found = await relation.set(user, { owner: owner.login, name: repository })
+        if (found === undefined) report.note('notCopied', NOT_HERE, `${name}: ${label}`)
+        return found !== undefined
+      },
+    }),
   }
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { chart, shareBar } from '../../bin/terminal/chart.ts'
-import { escapeControl } from '../../bin/terminal.ts'
+import { chart, escapeControl, shareBar } from '../../bin/terminal.ts'
 
 describe('A bar', () => {
   it('has the given width, grows with its share, and shows the smallest share', () => {

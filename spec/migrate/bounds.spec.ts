@@ -49,9 +49,10 @@ describe('A list of the source', () => {
   it('without an end fails the migration, and nothing is copied', async () => {
     const endless = await withAnswer(USERS, (req, res) => json(res, [{ login: `u${pageIn(req)}` }]))
     const at = await connectSource(endless.base, source.root.token, { ...LIMITS, maxPages: 40 })
-    await assert.rejects(async () => {
-      for await (const _ of at.list(AnyItem, '/admin/users'));
-    }, /^Error: the list \/admin\/users of the source does not end: it has more than 40 pages$/)
+    await assert.rejects(
+      at.list(AnyItem, '/admin/users'),
+      /^Error: the list \/admin\/users of the source does not end: it has more than 40 pages$/,
+    )
     endless.stop()
   })
 

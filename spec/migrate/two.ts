@@ -1,5 +1,5 @@
 import { migrate } from '../../bin/migrate/index.ts'
-import { createReport, type Report } from '../../bin/migrate/report.ts'
+import { Report } from '../../bin/migrate/migration.ts'
 import { connectSource } from '../../bin/migrate/source.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -20,11 +20,11 @@ export const startTarget = async (): Promise<Target> => {
   return {
     ...target,
     async from({ base, root }, owners = [], maxPushSize = undefined) {
-      const report = createReport()
+      const report = new Report()
       const source = await connectSource(base, root.token)
       const where = { directory, git: 'git', maxPushSize }
       await migrate({ source, allot: target.allot, report, git: where }, owners)
-      return { ...report, text: report.lines().join('\n') }
+      return Object.assign(report, { text: report.lines().join('\n') })
     },
   }
 }
