@@ -8,7 +8,7 @@ import {
   initialise,
   setHead,
   startBundleImport,
-} from './bundle.ts'
+} from './transfer.ts'
 import {
   folderOf,
   markDue,
@@ -18,7 +18,7 @@ import {
   sizeOf,
   sweepFolders,
   UNFINISHED,
-} from './disk.ts'
+} from './folders.ts'
 import { checkTemplates, type FirstCommit, firstCommitStream, type TemplateNames } from './first-commit.ts'
 import { recover } from './recover.ts'
 import { runGit } from './run.ts'

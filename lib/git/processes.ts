@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../clients.ts'
-import { folderOf } from './disk.ts'
+import { folderOf } from './folders.ts'
 import { type ExitResult, type GitProcess, startProcess, type Timeouts } from './process.ts'
 import { recover } from './recover.ts'
 import { environmentFor } from './run.ts'

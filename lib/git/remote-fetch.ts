@@ -1,4 +1,4 @@
-import { folderOf } from './disk.ts'
+import { folderOf } from './folders.ts'
 import { type ExitResult, startProcess } from './process.ts'
 import { configuration, ENVIRONMENT, runGit } from './run.ts'
 

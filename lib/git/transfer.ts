@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ifMissing } from '../disk.ts'
-import { placeFolder, removeFolder, UNFINISHED } from './disk.ts'
+import { placeFolder, removeFolder, UNFINISHED } from './folders.ts'
 import { configuration, ENVIRONMENT, runGit, startError } from './run.ts'
 
 /** A repository as an export writes it. */
