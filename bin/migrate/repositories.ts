@@ -1,6 +1,6 @@
 import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { invalid } from '../../lib/errors.ts'
-import { fetchFrom, usesLfs } from '../../lib/git/remote-fetch.ts'
+import { fetchFrom, usesLfs } from '../../lib/git/transfer.ts'
 import {
   type Account,
   type Audience,

@@ -16,7 +16,7 @@ import {
   validate,
 } from '../http/index.ts'
 import type { StoredFile } from '../records/schema/index.ts'
-import { nameIn, readableRepository, writableRepository } from './git-access.ts'
+import { nameIn, readableRepository, writableRepository } from './git.ts'
 import { type StreamServices, stream } from './route.ts'
 
 type LfsRequest = StreamRequest<Identity, 'owner' | 'repo'>

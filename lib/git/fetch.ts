@@ -11,8 +11,7 @@ import { Readable } from 'node:stream'
 import { ifMissing } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, type PktLine, pktLine } from './pkt-lines.ts'
-import { feed, type GitProcess, startProcess, type Timeouts } from './process.ts'
-import { configuration, ENVIRONMENT } from './run.ts'
+import { configuration, ENVIRONMENT, feed, type GitProcess, startProcess, type Timeouts } from './process.ts'
 
 /** The size of most fetch requests. */
 const MAX_BUFFERED = 64 * 1024

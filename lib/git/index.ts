@@ -1,6 +1,19 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createDeletionHold, ifMissing } from '../disk.ts'
+import { checkTemplates, type FirstCommit, firstCommitStream, type TemplateNames } from './first-commit.ts'
+import {
+  folderOf,
+  markDue,
+  placeFolder,
+  recover,
+  removeRepository,
+  removeTree,
+  sizeOf,
+  sweepFolders,
+  UNFINISHED,
+} from './folders.ts'
+import { runGit } from './process.ts'
 import {
   type Bundle,
   type BundleImport,
@@ -9,19 +22,6 @@ import {
   setHead,
   startBundleImport,
 } from './transfer.ts'
-import {
-  folderOf,
-  markDue,
-  placeFolder,
-  removeRepository,
-  removeTree,
-  sizeOf,
-  sweepFolders,
-  UNFINISHED,
-} from './folders.ts'
-import { checkTemplates, type FirstCommit, firstCommitStream, type TemplateNames } from './first-commit.ts'
-import { recover } from './recover.ts'
-import { runGit } from './run.ts'
 
 /** Bare repositories on disk, by id, created and read with the system's git. The store knows no records. */
 export interface GitStore {

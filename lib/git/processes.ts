@@ -1,10 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../clients.ts'
-import { folderOf } from './folders.ts'
-import { type ExitResult, type GitProcess, startProcess, type Timeouts } from './process.ts'
-import { recover } from './recover.ts'
-import { environmentFor } from './run.ts'
+import { folderOf, recover } from './folders.ts'
+import { type ExitResult, environmentFor, type GitProcess, startProcess, type Timeouts } from './process.ts'
 
 /** The long-running git programs. */
 export type Program = 'upload-pack' | 'receive-pack' | 'gc'

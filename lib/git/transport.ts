@@ -2,10 +2,10 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { ifMissing } from '../disk.ts'
-import { folderOf } from './folders.ts'
 import { bufferStart, createReachability, feedChecked } from './fetch.ts'
+import { folderOf } from './folders.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
-import { feed, type GitProcess } from './process.ts'
+import { configuration, feed, type GitProcess } from './process.ts'
 import {
   createProcesses,
   type ProcessClient,
@@ -13,9 +13,7 @@ import {
   type ProcessesOptions,
   type Program,
 } from './processes.ts'
-import { holdReport, type RefUpdate, readPush } from './push.ts'
-import { createPushCheck, type PushCheck } from './push-check.ts'
-import { configuration } from './run.ts'
+import { createPushCheck, holdReport, type PushCheck, type RefUpdate, readPush } from './push.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
