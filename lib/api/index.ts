@@ -20,12 +20,11 @@ import {
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
 import { QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo, QuotaRuleInfo } from './quota/schema.ts'
+import { starredRoutes, subscriptionRoutes, WatchInfo } from './relations.ts'
 import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
 import { Permission, Repository } from './repository-presenter.ts'
 import { exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
-import { starredRoutes } from './starred.ts'
-import { subscriptionRoutes, WatchInfo } from './subscriptions.ts'
 import { AccessToken, tokenRoutes } from './tokens.ts'
 import { adminUserRoutes, User, userRoutes } from './users.ts'
 

@@ -1,9 +1,85 @@
+/** Stars and watches of repositories. */
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
+import type { Slice } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
+import type { Relations } from '../repositories/relations.ts'
 import { relatedRepository } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
+
+/** Replies with the repositories that an account has the relation to. */
+const replyRelated = async (
+  services: Services,
+  request: Recipient & { page: Slice },
+  relation: Exclude<keyof Relations, 'follows'>,
+  account: number,
+) => {
+  const related = await services.hosting.relations[relation].list(request.user, account, request.page)
+  return replyRepositories(services, request, related)
+}
+
+const readOwn = { auth: 'required', scope: ['read:user', 'read:repository'], tag: 'user' } as const
+const writeOwn = { auth: 'required', scope: ['write:user', 'write:repository'], tag: 'user' } as const
+
+export const starredRoutes = [
+  route({
+    ...readOwn,
+    method: 'GET',
+    path: '/user/starred',
+    operationId: 'userCurrentListStarred',
+    summary: 'The repositories that the signed-in user has starred',
+    paging: 'lenient',
+    responses: { 200: v.array(Repository) },
+    handle: (request, services) => replyRelated(services, request, 'stars', request.user.id),
+  }),
+  route({
+    ...readOwn,
+    method: 'GET',
+    path: '/user/starred/{username}/{reponame}',
+    operationId: 'userCurrentCheckStarring',
+    summary: 'Whether the signed-in user has starred a repository: 204 when starred, 404 otherwise',
+    responses: { 204: Empty, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty((await hosting.relations.stars.check(user, relatedRepository(params))) !== undefined),
+  }),
+  route({
+    ...writeOwn,
+    method: 'PUT',
+    path: '/user/starred/{username}/{reponame}',
+    operationId: 'userCurrentPutStar',
+    summary: 'Star a repository',
+    responses: { 204: Empty, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty((await hosting.relations.stars.set(user, relatedRepository(params))) !== undefined),
+  }),
+  route({
+    ...writeOwn,
+    method: 'DELETE',
+    path: '/user/starred/{username}/{reponame}',
+    operationId: 'userCurrentDeleteStar',
+    summary: 'Unstar a repository',
+    responses: { 204: Empty, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty((await hosting.relations.stars.clear(user, relatedRepository(params))) !== undefined),
+  }),
+  route({
+    method: 'GET',
+    path: '/users/{username}/starred',
+    operationId: 'userListStarred',
+    tag: 'user',
+    summary: 'The repositories that a user has starred',
+    auth: 'optional',
+    scope: 'read:user',
+    paging: 'lenient',
+    responses: { 200: v.array(Repository), 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params } = request
+      const account = await services.hosting.accounts.find(user, params.username)
+      return account === undefined ? reply(404) : replyRelated(services, request, 'stars', account.id)
+    },
+  }),
+]
 
 export const WatchInfo = v.object({
   subscribed: v.boolean(),
@@ -82,11 +158,7 @@ export const subscriptionRoutes = [
     scope: 'read:user',
     paging: 'lenient',
     responses: { 200: v.array(Repository) },
-    handle: async (request, services) => {
-      const { user, page } = request
-      const watched = await services.hosting.relations.watches.list(user, user.id, page)
-      return replyRepositories(services, request, watched)
-    },
+    handle: (request, services) => replyRelated(services, request, 'watches', request.user.id),
   }),
   route({
     method: 'GET',
@@ -99,11 +171,9 @@ export const subscriptionRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, page } = request
+      const { user, params } = request
       const account = await services.hosting.accounts.find(user, params.username)
-      if (account === undefined) return reply(404)
-      const watched = await services.hosting.relations.watches.list(user, account.id, page)
-      return replyRepositories(services, request, watched)
+      return account === undefined ? reply(404) : replyRelated(services, request, 'watches', account.id)
     },
   }),
 ]
