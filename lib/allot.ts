@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accountIds } from './accounts/accounts.ts'
-import { createFileStore } from './files/index.ts'
-import { createGitStore } from './git/index.ts'
+import { FileStorage } from './files/index.ts'
+import { GitStorage } from './git/index.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
@@ -151,10 +151,10 @@ export const importAllot = async (
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
   const options = checked(Options, folders)
-  const git = options.repositories === false ? undefined : createGitStore(options.repositories)
+  const git = options.repositories === false ? undefined : new GitStorage(options.repositories)
   await driver.open()
   try {
-    return await importStore({ driver, git, files: createFileStore(options.files) }, source, onProgress)
+    return await importStore({ driver, git, files: new FileStorage(options.files) }, source, onProgress)
   } finally {
     await driver.close()
   }

@@ -1,4 +1,4 @@
-/** What the stores of repositories and of files share: both keep folders on disk that others read, write and remove meanwhile. */
+/** What `GitStorage` and `FileStorage` share: both keep folders on disk that others read, write and remove meanwhile. */
 import { open, stat } from 'node:fs/promises'
 
 /** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */
@@ -24,36 +24,24 @@ export const isUnchangedFor = async (path: string, seconds: number): Promise<boo
 }
 
 /** Defers removals while a reader, such as an export, needs what existed when it started. */
-interface DeletionHold {
+export class DeletionHold {
+  #holds = 0
+  #deferred: (() => Promise<void>)[] = []
+
   /** Defers removals from now on. @returns ends the hold; the last one to end runs the deferred removals */
-  hold(): () => Promise<void>
-  /** Runs a removal, or defers it while there is a hold. @returns whether the removal was deferred */
-  remove(removal: () => Promise<void>): Promise<boolean>
-}
-
-export const createDeletionHold = (): DeletionHold => {
-  let holds = 0
-  let deferred: (() => Promise<void>)[] = []
-
-  const release = async () => {
-    if (--holds > 0) return
-    const removals = deferred
-    deferred = []
-    for (const removal of removals) await removal()
+  hold(): () => Promise<void> {
+    this.#holds++
+    return async () => {
+      if (--this.#holds > 0) return
+      for (const removal of this.#deferred.splice(0)) await removal()
+    }
   }
 
-  return {
-    hold() {
-      holds++
-      return release
-    },
-    async remove(removal) {
-      if (holds > 0) {
-        deferred.push(removal)
-        return true
-      }
-      await removal()
-      return false
-    },
+  /** Runs a removal, or defers it while there is a hold. @returns whether the removal was deferred */
+  async remove(removal: () => Promise<void>): Promise<boolean> {
+    const isDeferred = this.#holds > 0
+    if (isDeferred) this.#deferred.push(removal)
+    else await removal()
+    return isDeferred
   }
 }

@@ -15,7 +15,7 @@ import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
 import { createRemoval, registerRemovalJobs } from './content/removal.ts'
 import { createUsageLists, type UsageLists } from './content/usage-lists.ts'
-import type { FileStore } from './files/index.ts'
+import type { FileStorage } from './files/index.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Jobs } from './records/jobs.ts'
@@ -86,7 +86,7 @@ interface HostingOptions {
   /** Creates and deletes git data; undefined when the host keeps repositories itself. */
   folders: RepositoryFiles | undefined
   disk: RepositoryDisk | undefined
-  files: FileStore
+  files: FileStorage
   /** Called with errors of the recovery, which the next start tries again. */
   onError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */

@@ -2,8 +2,9 @@ import { noreplyAddress } from './accounts/names.ts'
 import { hostOf } from './api/users.ts'
 import { ClientBudget, clientOfAccount } from './clients.ts'
 import { now } from './clock.ts'
-import { createFileStore, type FileStore } from './files/index.ts'
-import { createGitStore, type GitStore } from './git/index.ts'
+import { FileStorage } from './files/index.ts'
+import { checkTemplates } from './git/first-commit.ts'
+import { GitStorage } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
 import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
@@ -13,21 +14,21 @@ import type { RepositoryFiles } from './repositories/storage.ts'
 /** The data that this server stores on its own disk, besides records. */
 export interface LocalStorage {
   /** Undefined when the host stores the repositories, and reports their sizes. */
-  readonly git: GitStore | undefined
+  readonly git: GitStorage | undefined
   /** Creates and removes the repositories of records; undefined as above. */
   readonly folders: RepositoryFiles | undefined
   /** Serves fetches and pushes over HTTP; undefined when that is turned off. */
   readonly transport: Transport | undefined
   /** Files other than git data: attachments, LFS objects, packages. */
-  readonly files: FileStore
+  readonly files: FileStorage
 }
 
 /** Called by `createAllot` with its options. */
 export const openLocalStorage = (options: Options, log: Log): LocalStorage => {
   const { repositories } = options
-  const files = createFileStore(options.files)
+  const files = new FileStorage(options.files)
   if (repositories === false) return { git: undefined, folders: undefined, transport: undefined, files }
-  const git = createGitStore(repositories)
+  const git = new GitStorage(repositories)
   const transport = transportOf(repositories, options.git, log)
   return {
     git,
@@ -79,13 +80,13 @@ const createCreationBudget = () =>
   })
 
 const repositoryFiles = (
-  git: GitStore,
+  git: GitStorage,
   transport: Transport | undefined,
   host: string,
   creations = createCreationBudget(),
 ): RepositoryFiles => ({
   check: ({ autoInit, readme, gitignores, license }) =>
-    autoInit === true ? git.checkTemplates({ readme, gitignores, license }) : undefined,
+    autoInit === true ? checkTemplates({ readme, gitignores, license }) : undefined,
   async create(id, { autoInit, defaultBranch = 'main', ...init }, author) {
     const first = {
       name: init.name,
@@ -100,10 +101,9 @@ const repositoryFiles = (
       },
       when: new Date(now() * 1000),
     }
-    const { size } = await creations.run(clientOfAccount(author.id), () =>
-      git.create(id, { defaultBranch, first: autoInit === true ? first : undefined }),
+    return creations.run(clientOfAccount(author.id), () =>
+      git.create(id, defaultBranch, autoInit === true ? first : undefined),
     )
-    return size
   },
   async remove(id) {
     await transport?.stop(id)

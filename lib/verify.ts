@@ -1,6 +1,6 @@
 import { accountsIntegrity } from './accounts/integrity.ts'
 import { checkFiles, contentIntegrity, type FileFault } from './content/integrity.ts'
-import type { FileStore } from './files/index.ts'
+import type { FileStorage } from './files/index.ts'
 import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
 import { migrateStore } from './records/schema/index.ts'
@@ -35,7 +35,7 @@ const DOMAINS = [quotaIntegrity, accountsIntegrity, repositoriesIntegrity, conte
  */
 export const verify = async (
   driver: StorageDriver,
-  disk?: FileStore,
+  disk?: FileStorage,
   onProgress?: OnProgress,
 ): Promise<Verification> => {
   const faults = new FaultList()
@@ -50,7 +50,7 @@ export const verify = async (
  */
 export const repair = async (
   driver: StorageDriver,
-  disk?: FileStore,
+  disk?: FileStorage,
   onProgress?: OnProgress,
 ): Promise<Repaired> => {
   await migrateStore(driver)
@@ -69,7 +69,7 @@ export const repair = async (
 /** @returns the faults that remain */
 const repairFiles = async (
   driver: StorageDriver,
-  disk: FileStore,
+  disk: FileStorage,
   onRepaired: (fault: FileFault) => void,
 ): Promise<FileFault[]> => {
   const found: FileFault[] = []

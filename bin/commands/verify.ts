@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import type { FileStore } from '../../lib/files/index.ts'
+import type { FileStorage } from '../../lib/files/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import type { Repaired, Verification } from '../../lib/verify.ts'
 import type { StoreFlags, StoreLocation } from '../config/store.ts'
@@ -26,7 +26,7 @@ const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> =
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')
-  const [{ foldersIn, requireStore, storeLocation }, { createFileStore }] = await Promise.all([
+  const [{ foldersIn, requireStore, storeLocation }, { FileStorage }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/files/index.ts'),
   ])
@@ -34,7 +34,7 @@ const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> =
   const location = storeLocation(flags)
   const driver = await createDriver(location)
   try {
-    const files = createFileStore(foldersIn(location).files)
+    const files = new FileStorage(foldersIn(location).files)
     if (repair) await repairAndPrint(driver, files, location)
     else await verifyAndPrint(driver, files)
   } finally {
@@ -53,7 +53,7 @@ const createDriver = async (location: StoreLocation): Promise<StorageDriver> => 
   return level(folder, { openFiles: MAX_OPEN_FILES })
 }
 
-const verifyAndPrint = async (driver: StorageDriver, files: FileStore): Promise<void> => {
+const verifyAndPrint = async (driver: StorageDriver, files: FileStorage): Promise<void> => {
   const { verify } = await import('../../lib/verify.ts')
   await driver.open()
   const result = await withProgressBar('verifying', (onProgress) => verify(driver, files, onProgress))
@@ -66,7 +66,7 @@ const verifyAndPrint = async (driver: StorageDriver, files: FileStore): Promise<
 
 const repairAndPrint = async (
   driver: StorageDriver,
-  files: FileStore,
+  files: FileStorage,
   location: StoreLocation,
 ): Promise<void> => {
   const { repaired, named, after } = await repairDamaged(driver, files, location)
@@ -82,7 +82,7 @@ const repairAndPrint = async (
 /** Repairs the store. A LevelDB that cannot be opened is repaired by LevelDB first. */
 const repairDamaged = async (
   driver: StorageDriver,
-  files: FileStore,
+  files: FileStorage,
   location: StoreLocation,
 ): Promise<Repaired> => {
   const [{ levelFolder }, { StorageError }, { repair }] = await Promise.all([

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { hasAccount } from '../accounts/integrity.ts'
-import type { FilePlace, FileStore } from '../files/index.ts'
+import type { FilePlace, FileStorage } from '../files/index.ts'
 import {
   amounts,
   check,
@@ -215,7 +215,7 @@ export interface FileFault {
  */
 export const checkFiles = async (
   driver: StorageDriver,
-  disk: FileStore,
+  disk: FileStorage,
   found: (fault: FileFault) => void,
 ): Promise<void> => {
   const resumeDeletions = disk.holdDeletions()
@@ -256,7 +256,7 @@ const recordOf = async (driver: StorageDriver, place: FilePlace): Promise<{ stat
   return record === 'broken' ? {} : record
 }
 
-const stray = (disk: FileStore, place: FilePlace): FileFault => ({
+const stray = (disk: FileStorage, place: FilePlace): FileFault => ({
   message: `${describePlace(place)} is on the disk and belongs to nothing`,
   async repair() {
     await disk.remove(place)
@@ -267,7 +267,7 @@ const stray = (disk: FileStore, place: FilePlace): FileFault => ({
 /** An LFS object that is lost is forgotten, so that the next push that has it brings it again. */
 const missing = (
   driver: StorageDriver,
-  disk: FileStore,
+  disk: FileStorage,
   file: StoredFile,
   size: number | undefined,
 ): FileFault => ({

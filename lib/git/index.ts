@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { createDeletionHold, ifMissing } from '../disk.ts'
-import { checkTemplates, type FirstCommit, firstCommitStream, type TemplateNames } from './first-commit.ts'
+import { DeletionHold, ifMissing } from '../disk.ts'
+import { type FirstCommit, firstCommitStream } from './first-commit.ts'
 import {
   folderOf,
   markDue,
@@ -23,92 +23,94 @@ import {
   startBundleImport,
 } from './transfer.ts'
 
-/** Bare repositories on disk, by id, created and read with the system's git. The store knows no records. */
-export interface GitStore {
-  /** @throws AllotError invalid with the name of a template that does not exist */
-  checkTemplates(names: TemplateNames): void
+const BRANCHES = 'refs/heads/'
+
+/** Bare repositories on disk, by id, created and read with the system's git. Knows no records. */
+export class GitStorage {
+  readonly #git: string
+  readonly #directory: string
+  readonly #deletions = new DeletionHold()
+
+  constructor({ directory, git }: { directory: string; git: string }) {
+    this.#git = git
+    this.#directory = resolve(directory)
+  }
+
+  #folderOf(id: number): string {
+    return folderOf(this.#directory, id)
+  }
+
   /**
-   * Creates a repository, empty or with one commit. A failure leaves nothing.
+   * Creates a repository, empty or with one commit. A failure leaves nothing that is mistaken for a repository.
    * @returns bytes on disk
    * @throws AllotError unavailable when git is not installed
    */
-  create(
-    id: number,
-    options: { defaultBranch: string; first?: FirstCommit | undefined },
-  ): Promise<{ size: number }>
+  async create(id: number, defaultBranch: string, first?: FirstCommit): Promise<number> {
+    const folder = this.#folderOf(id)
+    const unfinished = `${folder}${UNFINISHED}`
+    await mkdir(dirname(folder), { recursive: true })
+    await removeTree(unfinished)
+    await initialise(this.#git, unfinished, defaultBranch)
+    if (first !== undefined) {
+      const args = [`--git-dir=${unfinished}`, 'fast-import', '--quiet', '--done', '--date-format=raw']
+      await runGit(this.#git, args, { input: firstCommitStream(defaultBranch, first) })
+    }
+    await placeFolder(unfinished, folder)
+    return sizeOf(folder)
+  }
+
   /** Bytes of all files of the repository; 0 when it does not exist. */
-  size(id: number): Promise<number>
+  size(id: number): Promise<number> {
+    return sizeOf(this.#folderOf(id))
+  }
+
   /** The branch `wanted` if it exists, else the first by name; undefined when there are no branches. */
-  firstBranch(id: number, wanted: string): Promise<string | undefined>
+  async firstBranch(id: number, wanted: string): Promise<string | undefined> {
+    const first = (pattern: string) => {
+      const command = ['for-each-ref', '--count=1', '--format=%(refname)', pattern]
+      return runGit(this.#git, [`--git-dir=${this.#folderOf(id)}`, ...command])
+    }
+    const ref = (await first(BRANCHES + wanted)) || (await first(BRANCHES))
+    return ref === '' ? undefined : ref.trimEnd().slice(BRANCHES.length)
+  }
+
   /** Makes a branch the one that clones check out. Does nothing when the repository does not exist. */
-  setBranch(id: number, branch: string): Promise<void>
+  async setBranch(id: number, branch: string): Promise<void> {
+    const folder = this.#folderOf(id)
+    const head = `${BRANCHES}${branch}`
+    const current = await readFile(join(folder, 'HEAD'), 'utf8').catch(ifMissing(undefined))
+    if (current !== undefined && current !== `ref: ${head}\n`) await setHead(this.#git, folder, head)
+  }
+
   /** Removes what a killed git left. @param pid of that git, which is ended first if it still runs */
-  recover(id: number, pid: number | null): Promise<void>
+  recover(id: number, pid: number | null): Promise<void> {
+    return recover(this.#folderOf(id), pid)
+  }
+
   /** Removes the repository if it exists, after the last hold on deletions has ended. */
-  remove(id: number): Promise<void>
+  async remove(id: number): Promise<void> {
+    const folder = this.#folderOf(id)
+    const isDeferred = await this.#deletions.remove(() => removeRepository(folder))
+    if (isDeferred) await markDue(folder)
+  }
+
   /** Defers removals until the returned function is called. */
-  holdDeletions(): () => Promise<void>
+  holdDeletions(): () => Promise<void> {
+    return this.#deletions.hold()
+  }
+
   /** Everything that references reach; undefined when the repository does not exist. */
-  bundle(id: number): Promise<Bundle | undefined>
+  bundle(id: number): Promise<Bundle | undefined> {
+    return createBundle(this.#git, this.#folderOf(id))
+  }
+
   /** Creates a repository from a bundle, and replaces the present one. */
-  receive(id: number): Promise<BundleImport>
+  receive(id: number): Promise<BundleImport> {
+    return startBundleImport(this.#git, this.#folderOf(id))
+  }
+
   /** Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age` seconds. */
-  removeStale(age?: number): Promise<void>
-}
-
-export const createGitStore = (options: { directory: string; git: string }): GitStore => {
-  const { git } = options
-  const directory = resolve(options.directory)
-  const deletions = createDeletionHold()
-  const folderFor = (id: number) => folderOf(directory, id)
-  return {
-    checkTemplates,
-    create: (id, { defaultBranch, first }) => createRepository(git, folderFor(id), defaultBranch, first),
-    size: (id) => sizeOf(folderFor(id)),
-    firstBranch: (id, wanted) => firstBranch(git, folderFor(id), wanted),
-    setBranch: (id, branch) => setBranch(git, folderFor(id), branch),
-    recover: (id, pid) => recover(folderFor(id), pid),
-    async remove(id) {
-      const folder = folderFor(id)
-      const isDeferred = await deletions.remove(() => removeRepository(folder))
-      if (isDeferred) await markDue(folder)
-    },
-    holdDeletions: deletions.hold,
-    bundle: (id) => createBundle(git, folderFor(id)),
-    receive: (id) => startBundleImport(git, folderFor(id)),
-    removeStale: (age = 0) => sweepFolders(directory, age),
+  removeStale(age = 0): Promise<void> {
+    return sweepFolders(this.#directory, age)
   }
-}
-
-const createRepository = async (
-  git: string,
-  folder: string,
-  defaultBranch: string,
-  first: FirstCommit | undefined,
-): Promise<{ size: number }> => {
-  const unfinished = `${folder}${UNFINISHED}`
-  await mkdir(dirname(folder), { recursive: true })
-  await removeTree(unfinished)
-  await initialise(git, unfinished, defaultBranch)
-  if (first !== undefined) {
-    const args = [`--git-dir=${unfinished}`, 'fast-import', '--quiet', '--done', '--date-format=raw']
-    await runGit(git, args, { input: firstCommitStream(defaultBranch, first) })
-  }
-  await placeFolder(unfinished, folder)
-  return { size: await sizeOf(folder) }
-}
-
-const BRANCHES = 'refs/heads/'
-
-const setBranch = async (git: string, folder: string, branch: string): Promise<void> => {
-  const head = `${BRANCHES}${branch}`
-  const current = await readFile(join(folder, 'HEAD'), 'utf8').catch(ifMissing(undefined))
-  if (current !== undefined && current !== `ref: ${head}\n`) await setHead(git, folder, head)
-}
-
-const firstBranch = async (git: string, folder: string, wanted: string): Promise<string | undefined> => {
-  const first = (pattern: string) =>
-    runGit(git, [`--git-dir=${folder}`, 'for-each-ref', '--count=1', '--format=%(refname)', pattern])
-  const ref = (await first(BRANCHES + wanted)) || (await first(BRANCHES))
-  return ref === '' ? undefined : ref.trimEnd().slice(BRANCHES.length)
 }

@@ -8,7 +8,7 @@ import {
   type ExpectedContent,
   type FileArea,
   type FilePlace,
-  type FileStore,
+  type FileStorage,
   type StagedFile,
 } from '../files/index.ts'
 import type { JobHandler } from '../records/jobs.ts'
@@ -55,7 +55,7 @@ export interface HostedFiles {
 
 interface HostedFilesOptions {
   store: Store
-  disk: FileStore
+  disk: FileStorage
   onError: (error: unknown, fields: object) => void
 }
 
@@ -114,7 +114,7 @@ export const createHostedFiles = ({ store, disk, onError }: HostedFilesOptions):
 
 interface KeepParts {
   store: Store
-  disk: FileStore
+  disk: FileStorage
   release: (tx: WriteContext, file: StoredFile) => Promise<void>
 }
 
@@ -165,7 +165,7 @@ const insert = async (tx: WriteContext, file: StoredFile): Promise<void> => {
 }
 
 /** Queue of deletions, done in batches: each file is deleted before its record. */
-const createDeletions = (store: Store, disk: FileStore, onError: HostedFilesOptions['onError']) => {
+const createDeletions = (store: Store, disk: FileStorage, onError: HostedFilesOptions['onError']) => {
   let queue: FilePlace[] = []
   let running: Promise<void> | undefined
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import type { FilePlace, FileStore, StagedFile } from '../files/index.ts'
-import type { GitStore } from '../git/index.ts'
+import type { FilePlace, FileStorage, StagedFile } from '../files/index.ts'
+import type { GitStorage } from '../git/index.ts'
 import type { BundleImport } from '../git/transfer.ts'
 import { files, repositories } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
@@ -46,7 +46,7 @@ export const createContentImport = ({ driver, git, files: fileStore }: TransferP
 }
 
 /** One repository after another. */
-const createRepositoryImport = (driver: StorageDriver, git: GitStore | undefined) => {
+const createRepositoryImport = (driver: StorageDriver, git: GitStorage | undefined) => {
   let current: { id: number; bundle: BundleImport } | undefined
 
   const bundleOf = async (id: number): Promise<BundleImport> => {
@@ -99,10 +99,10 @@ interface CurrentFile {
 }
 
 /** One file after another. */
-const createFileImport = (driver: StorageDriver, store: FileStore | undefined) => {
+const createFileImport = (driver: StorageDriver, store: FileStorage | undefined) => {
   let current: CurrentFile | undefined
 
-  const requireStore = (): FileStore => {
+  const requireStore = (): FileStorage => {
     if (store === undefined)
       throw invalid('the export contains files, but there is no folder for them: set the option files')
     return store
@@ -140,7 +140,7 @@ interface ExpectedFile {
   sha256: string
 }
 
-const startFile = (store: FileStore, place: FilePlace, expected: ExpectedFile): CurrentFile => {
+const startFile = (store: FileStorage, place: FilePlace, expected: ExpectedFile): CurrentFile => {
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
   const staged = store.stage(content, expected)

@@ -1,5 +1,5 @@
-import type { FileStore } from '../files/index.ts'
-import type { GitStore } from '../git/index.ts'
+import type { FileStorage } from '../files/index.ts'
+import type { GitStorage } from '../git/index.ts'
 import { collections, files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
@@ -19,8 +19,8 @@ import {
 /** What an export contains. `git` and `files` are undefined where the host stores them itself. */
 export interface TransferParts {
   driver: StorageDriver
-  git: GitStore | undefined
-  files: FileStore | undefined
+  git: GitStorage | undefined
+  files: FileStorage | undefined
 }
 
 /**
@@ -61,7 +61,7 @@ const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<vo
 }
 
 /** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
-const writeRepositories = async (tx: ReadTransaction, git: GitStore, writer: LineWriter): Promise<void> => {
+const writeRepositories = async (tx: ReadTransaction, git: GitStorage, writer: LineWriter): Promise<void> => {
   for await (const { id } of repositories.all(tx)) {
     const bundle = await git.bundle(id)
     if (bundle === undefined) continue
@@ -73,7 +73,7 @@ const writeRepositories = async (tx: ReadTransaction, git: GitStore, writer: Lin
 }
 
 /** Leaves out missing files, as {@link writeRepositories} does. */
-const writeFiles = async (tx: ReadTransaction, store: FileStore, writer: LineWriter): Promise<void> => {
+const writeFiles = async (tx: ReadTransaction, store: FileStorage, writer: LineWriter): Promise<void> => {
   for await (const { area, ownerId, name, state } of files.all(tx)) {
     const place = { area, ownerId, name }
     if (state !== 'kept' || (await store.size(place)) === undefined) continue

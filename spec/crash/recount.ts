@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { createGitStore } from '../../lib/git/index.ts'
+import { GitStorage } from '../../lib/git/index.ts'
 import type { Entry, Facts } from './client-model.ts'
 import { type Observed, type Observer, organizationsOf, pages } from './observe.ts'
 
@@ -161,7 +161,7 @@ const largestFirst = (left: { size: number; name: string }, right: { size: numbe
   right.size - left.size || (left.name < right.name ? -1 : 1)
 
 const usageOf = async (all: RecountInput, owner: string, entries: Counted[]) => {
-  const git = createGitStore({ directory: all.directory, git: 'git' })
+  const git = new GitStorage({ directory: all.directory, git: 'git' })
   const owned = all.repositories.filter((repository) => repository.owner.login === owner)
   const bytes = async (isPrivate: boolean) => {
     const visible = owned.filter((repository) => repository.private === isPrivate)

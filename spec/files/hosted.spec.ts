@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/errors.ts'
-import { createFileStore, type FilePlace } from '../../lib/files/index.ts'
+import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 import { createJobRunner, createJobs } from '../../lib/records/jobs.ts'
 import { files } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
@@ -40,7 +40,7 @@ const within = async (work: (ground: Ground) => Promise<void>) => {
 const open = (driver: StorageDriver, { directory }: Ground): HostedFiles =>
   createHostedFiles({
     store: createStore(driver),
-    disk: createFileStore({ directory }),
+    disk: new FileStorage({ directory }),
     onError: (error) => {
       throw error
     },

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createFileStore, type FilePlace } from '../../lib/files/index.ts'
+import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 
 const folders: string[] = []
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
@@ -15,7 +15,7 @@ after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, fo
 const aStore = async () => {
   const directory = await mkdtemp(join(tmpdir(), 'allot-files-'))
   folders.push(directory)
-  return { directory, store: createFileStore({ directory }) }
+  return { directory, store: new FileStorage({ directory }) }
 }
 
 const filesBelow = async (directory: string): Promise<string[]> =>

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { OpenAllot } from '../../lib/allot.ts'
-import { createFileStore } from '../../lib/files/index.ts'
+import { FileStorage } from '../../lib/files/index.ts'
 import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema/index.ts'
 import { createStore } from '../../lib/records/store.ts'
 import { repair, verify } from '../../lib/verify.ts'
@@ -20,7 +20,7 @@ const within = async (work: (ground: Ground, repository: number) => Promise<void
   ground.clear()
 }
 
-const diskOf = ({ files }: Ground) => createFileStore(files)
+const diskOf = ({ files }: Ground) => new FileStorage(files)
 
 const verified = (ground: Ground) => verify(ground.driver, diskOf(ground))
 

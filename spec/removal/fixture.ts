@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { accountIds } from '../../lib/accounts/accounts.ts'
-import { createFileStore } from '../../lib/files/index.ts'
+import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
 import { createJobRunner, createJobs, type JobLimits, type JobRunner } from '../../lib/records/jobs.ts'
@@ -41,7 +41,7 @@ export const openFixture = async (
     quota,
     jobs,
     folders: undefined,
-    files: createFileStore({ directory: join(tmpdir(), 'allot-house') }),
+    files: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
     disk: undefined,
     onError: (error) => {
       throw error
