@@ -21,7 +21,7 @@ import type { QuotaEngine } from './quota/index.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Account } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
-import { createHostedFiles, type HostedFiles, removeFilesJob } from './repositories/files.ts'
+import { createRepositoryStorage, type RepositoryFiles } from './repositories/git-data.ts'
 import {
   createProfiles,
   createRepositoryLists,
@@ -40,7 +40,7 @@ import { createRedirects, type Redirects } from './repositories/redirects.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'
 import { createRepositories, type Repositories, type RepositoryParts } from './repositories/repositories.ts'
 import { createSearch, type Search } from './repositories/search.ts'
-import { createRepositoryStorage, type RepositoryFiles } from './repositories/storage.ts'
+import { createHostedFiles, type HostedFiles, removeFilesJob } from './repositories/stored-files.ts'
 
 /** The services of the domain, wired together: accounts, repositories and their contents. */
 export interface Hosting {

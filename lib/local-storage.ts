@@ -8,8 +8,8 @@ import { GitStorage } from './git/index.ts'
 import { createTransport, type Transport } from './git/transport.ts'
 import type { Log } from './http/index.ts'
 import type { HostParts, Options } from './options.ts'
+import type { RepositoryFiles } from './repositories/git-data.ts'
 import type { Push } from './repositories/push-journal.ts'
-import type { RepositoryFiles } from './repositories/storage.ts'
 
 /** The data that this server stores on its own disk, besides records. */
 export interface LocalStorage {

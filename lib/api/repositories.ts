@@ -10,7 +10,7 @@ import {
 import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
-import type { NewRepository } from '../repositories/storage.ts'
+import type { NewRepository } from '../repositories/git-data.ts'
 import { acceptedBooleans, shortText } from './fields.ts'
 import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'

@@ -18,11 +18,16 @@ import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { HostedFiles } from './files.ts'
+import {
+  confirmFolder,
+  type NewRepository,
+  type RepositoryFiles,
+  type RepositoryStorage,
+} from './git-data.ts'
 import type { PushJournal } from './push-journal.ts'
 import { redirect, removeRedirects, takeName } from './redirects.ts'
 import { addWatch } from './relations.ts'
-import { confirmFolder, type NewRepository, type RepositoryFiles, type RepositoryStorage } from './storage.ts'
+import type { HostedFiles } from './stored-files.ts'
 
 interface RepositoryEdit {
   name?: string | undefined

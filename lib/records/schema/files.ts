@@ -16,7 +16,7 @@ const StoredFile = v.object({
 })
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
-/** Files on disk besides git data (lib/repositories/files.ts). */
+/** Files on disk besides git data (lib/repositories/stored-files.ts). */
 export const files = collection({
   name: 'file',
   schema: StoredFile,

@@ -75,7 +75,7 @@ export const redirects = collection({
 const PendingFolder = v.object({ id, since: seconds })
 export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
-/** Repositories whose folder may exist without a record (lib/repositories/storage.ts). */
+/** Repositories whose folder may exist without a record (lib/repositories/git-data.ts). */
 export const pendingFolders = collection({
   name: 'pendingFolder',
   schema: PendingFolder,
