@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { getPriority } from 'node:os'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { lowerOwnPriority, lowerPriorityOf } from '../lib/low-priority.ts'
+import { lowerOwnPriority, lowerPriorityOf } from '../lib/workers.ts'
 
 describe('A low priority', { skip: process.platform !== 'linux' }, () => {
   it('is that of a worker thread alone, and not of the thread that answers requests', async () => {
     const before = getPriority()
-    const file = JSON.stringify(new URL('../lib/low-priority.ts', import.meta.url).href)
+    const file = JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)
     const worker = new Worker(
       `import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))})
         .then(({ register }) => { register(); return import(${file}) })

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { AllotError } from '../errors.ts'
-import { lowerPriorityOf } from '../low-priority.ts'
+import { lowerPriorityOf } from '../workers.ts'
 
 /** Without the configuration of the user and the machine: what git does depends only on its arguments. */
 export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {

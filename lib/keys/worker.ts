@@ -1,5 +1,4 @@
-import { lowerOwnPriority } from '../low-priority.ts'
-import { serveTasks } from '../workers.ts'
+import { lowerOwnPriority, serveTasks } from '../workers.ts'
 import { parseOpenPgpKey } from './openpgp.ts'
 import type { KeyText, ParsedKey } from './reader.ts'
 import { parseSshKey } from './ssh.ts'

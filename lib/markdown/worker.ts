@@ -1,5 +1,4 @@
-import { lowerOwnPriority } from '../low-priority.ts'
-import { serveTasks } from '../workers.ts'
+import { lowerOwnPriority, serveTasks } from '../workers.ts'
 import type { MarkdownInput } from './html.ts'
 
 lowerOwnPriority()

@@ -11,7 +11,6 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/version.ts': { rank: 0 },
   'lib/integers.ts': { rank: 0 },
   'lib/byte-sizes.ts': { rank: 0, imports: ['lib/integers.ts'] },
-  'lib/low-priority.ts': { rank: 0 },
   'lib/disk.ts': { rank: 0 },
   'lib/clients.ts': { rank: 0, imports: ['lib/errors.ts'] },
   'lib/storage': { rank: 1 },
