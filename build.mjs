@@ -1,111 +1,108 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { brotliCompressSync, constants } from 'node:zlib'
 
-/**
- * Puts together what is published: `node build.mjs` all of it, `node build.mjs bin` the command line alone, which is
- * what `npm start` runs, and that only where something has changed since it was put together.
+/*
+ * Builds the package: `node build.mjs`. With `--if-changed`, as `npm start` runs it, only when a source is newer than the
+ * last build. The library, the drivers and the command line come from one run of esbuild and share their modules. Declarations
+ * are written by `tsc -p tsconfig.build.json` afterwards.
  */
 
-/** @type {import('esbuild').BuildOptions} */
-const SHARED = {
-  ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.12' },
-  ...{ sourcemap: true, logLevel: 'warning' },
-}
-
-/** @param {import('esbuild').BuildOptions} options */
-const build = async (options) => (await import('esbuild')).build({ ...SHARED, ...options })
-
-/** The library's packages are its host's to choose and to mend, so they stay where npm puts them. */
-const library = () =>
-  build({
-    entryPoints: {
-      'lib/index': 'lib/index.ts',
-      'lib/storage/index': 'lib/storage/index.ts',
-      'lib/worker': 'lib/markdown/worker.ts',
-      'lib/keys-worker': 'lib/keys/worker.ts',
-      'drivers/level/index': 'drivers/level/index.ts',
-      'drivers/memory/index': 'drivers/memory/index.ts',
-      'drivers/postgres/index': 'drivers/postgres/index.ts',
-      'spec/driver-spec': 'spec/driver-spec.ts',
-      'spec/driver-spec/writer': 'spec/driver-spec/writer.ts',
-    },
-    ...{ outdir: 'dist', chunkNames: 'lib/[name]-[hash]', packages: 'external' },
-  })
+const require = createRequire(import.meta.url)
+const { dependencies, optionalPeers } = packages()
 
 /**
- * What every start of the command line loads. Found file by file these packages take a quarter of the time until the
- * server answers, so it carries them with it. The others are loaded when they are first needed.
+ * Packages that every start needs. They are bundled, since loading them file by file doubles the time of an import. All others
+ * stay where npm installs them, and most are loaded when they are first used.
  */
-const CARRIED = [
-  ...['classic-level', 'commander', 'find-my-way', 'ipaddr.js', 'level'],
-  ...['lru-cache', 'pino', 'valibot'],
-]
+const BUNDLED = ['commander', 'find-my-way', 'ipaddr.js', 'lru-cache', 'pino', 'valibot']
 
-const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-
-/** What is compiled of LevelDB stays where npm has put it. */
-const BINDING = `
-  const { dirname } = require('node:path')
-  module.exports = require('node-gyp-build')(dirname(require.resolve('classic-level/package.json')))
-`
-
-/** @type {import('esbuild').Plugin} */
-const binding = {
-  name: 'binding',
-  setup: ({ onLoad }) => onLoad({ filter: /classic-level.binding\.js$/ }, () => ({ contents: BINDING })),
+const ENTRY_POINTS = {
+  'lib/index': 'lib/index.ts',
+  'lib/storage/index': 'lib/storage/index.ts',
+  'lib/worker': 'lib/markdown/worker.ts',
+  'lib/keys-worker': 'lib/keys/worker.ts',
+  'drivers/level/index': 'drivers/level/index.ts',
+  'drivers/memory/index': 'drivers/memory/index.ts',
+  'drivers/postgres/index': 'drivers/postgres/index.ts',
+  'spec/driver-spec': 'spec/driver-spec.ts',
+  'spec/driver-spec/writer': 'spec/driver-spec/writer.ts',
+  'bin/allot': 'bin/allot.ts',
 }
 
-/** CommonJS that is carried asks for modules of Node as CommonJS does. */
+/** Bundled CommonJS packages call `require` for modules of Node. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)"
 
-/** Written last: where it is, all is. */
-const NOTICES = 'dist/bin/carried.LICENSE.txt'
+/** Written last, so its time is the time of the build. */
+const NOTICES = 'dist/bundled.LICENSE.txt'
 
-const commandLine = async () => {
+/** Whitespace is removed, which halves the time to load a module; names stay, so that stack traces can be read. */
+const bundle = async () => {
+  const { build } = await import('esbuild')
   const { metafile } = await build({
-    entryPoints: {
-      allot: 'bin/allot.ts',
-      worker: 'lib/markdown/worker.ts',
-      'keys-worker': 'lib/keys/worker.ts',
-    },
-    ...{ outdir: 'dist/bin', metafile: true, plugins: [binding], banner: { js: REQUIRE } },
-    external: Object.keys(dependencies).filter((name) => !CARRIED.includes(name)),
+    ...{ entryPoints: ENTRY_POINTS, outdir: 'dist', chunkNames: 'lib/[name]-[hash]' },
+    ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.12' },
+    ...{ minifyWhitespace: true, minifySyntax: true, sourcemap: true, metafile: true, logLevel: 'warning' },
+    banner: { js: REQUIRE },
+    external: [...dependencies, ...optionalPeers].filter((name) => !BUNDLED.includes(name)),
   })
-  writeFileSync(NOTICES, notices(Object.keys(metafile.inputs)))
+  return Object.keys(metafile.inputs)
 }
 
 /**
- * The licences of the packages whose files these are.
+ * The licences of the bundled packages.
  *
- * @param {string[]} files
+ * @param {string[]} files paths of all bundled files
  */
 const notices = (files) => {
   const folders = new Set(files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? []))
   return [...folders]
     .sort()
     .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
-      const file = readdirSync(folder).find((one) => /^(?:licen[cs]e|copying)/i.test(one))
-      if (file === undefined) throw new Error(`${name} has no licence that could be handed on`)
+      const { name, version, license } = readJson(`${folder}/package.json`)
+      const file = readdirSync(folder).find((entry) => /^(?:licen[cs]e|copying)/i.test(entry))
+      if (file === undefined) throw new Error(`${name} has no licence file, so it cannot be bundled`)
       return `${name} ${version} (${license})\n\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}\n`
     })
     .join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/**
- * The viewer of the API's document lies beside the modules that send it.
- *
- * @param {string} folder
- */
-const viewer = (folder) => {
-  mkdirSync(folder, { recursive: true })
+/** Copies the viewer of the API reference beside the modules that send it. */
+const copyViewer = () => {
   for (const file of ['rapidoc-min.js', 'rapidoc-min.js.LICENSE.txt'])
-    cpSync(`node_modules/rapidoc/dist/${file}`, `${folder}/${file}`)
+    cpSync(`node_modules/rapidoc/dist/${file}`, `dist/lib/${file}`)
+}
+
+/** Writes the texts of all licences as one compressed file. Their package has them as HTML, too, and takes 12 MB. */
+const writeLicenses = () => {
+  const licenses = Object.entries(require('spdx-license-list/full'))
+  const texts = Object.fromEntries(licenses.map(([name, { licenseText }]) => [name, licenseText]))
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 }
+  writeFileSync('dist/lib/licenses.json.br', brotliCompressSync(JSON.stringify(texts), { params }))
+}
+
+function packages() {
+  const { dependencies = {}, peerDependencies = {} } = readJson('package.json')
+  return { dependencies: Object.keys(dependencies), optionalPeers: Object.keys(peerDependencies) }
+}
+
+function readJson(/** @type {string} */ file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 const SOURCES = ['bin', 'drivers', 'lib', 'build.mjs', 'package.json', 'package-lock.json']
 
-/** When the newest of these files and of all below these folders was changed. A folder is when it loses a file, too. */
+/** The newest time of change of the files and of all files below the folders. */
 const newest = (/** @type {string[]} */ paths) => {
   let latest = 0
   for (const path of paths) {
@@ -118,12 +115,12 @@ const newest = (/** @type {string[]} */ paths) => {
 
 const isCurrent = () => existsSync(NOTICES) && statSync(NOTICES).mtimeMs > newest(SOURCES)
 
-const isWhole = process.argv[2] !== 'bin'
+// A server that runs may still load modules of the last build, so only a whole build removes them.
+const isWhole = !process.argv.includes('--if-changed')
+if (isWhole) rmSync('dist', { recursive: true, force: true })
 if (isWhole || !isCurrent()) {
-  viewer('dist/bin')
-  await commandLine()
-}
-if (isWhole) {
-  viewer('dist/lib')
-  await library()
+  mkdirSync('dist/lib', { recursive: true })
+  copyViewer()
+  writeLicenses()
+  writeFileSync(NOTICES, notices(await bundle()))
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { brotliDecompressSync } from 'node:zlib'
 import { invalid } from '../errors.ts'
 
 /** The files of a new repository, by the names that Gitea and Forgejo use. */
@@ -59,7 +60,7 @@ export const checkTemplates = (names: TemplateNames): void => {
   if (names.readme && names.readme !== 'Default')
     throw invalid(`readme: unknown template ${JSON.stringify(names.readme)}; only Default exists`)
   for (const name of gitignoreNames(names)) gitignoreFile(name)
-  if (names.license) licenseName(names.license)
+  if (names.license) licenseTemplate(names.license)
 }
 
 const gitignoreText = (names: TemplateNames): string | undefined => {
@@ -71,10 +72,7 @@ const gitignoreText = (names: TemplateNames): string | undefined => {
 
 const licenseText = (names: TemplateNames, author: string, year: number): string | undefined => {
   if (!names.license) return undefined
-  const template = require(`spdx-license-list/licenses/${licenseName(names.license)}.json`) as {
-    licenseText: string
-  }
-  const text = template.licenseText
+  const text = licenseTemplate(names.license)
     .replace(/<year>|\[yyyy\]|\[year\]/gi, String(year))
     .replace(
       /<copyright holders?>|<owner>|<name of author>|\[name of copyright owner\]|\[fullname\]/gi,
@@ -110,16 +108,24 @@ const listGitignores = (): Map<string, string> => {
   return new Map(files.map((file) => [file.slice(0, -GITIGNORE.length).toLowerCase(), join(folder, file)]))
 }
 
-let licenseNames: Map<string, string> | undefined
+let licenseTexts: Map<string, string> | undefined
 
-const licenseName = (name: string): string => {
-  licenseNames ??= new Map(
-    Object.keys(require('spdx-license-list') as object).map((license) => [license.toLowerCase(), license]),
-  )
-  const known = licenseNames.get(name.toLowerCase())
-  if (known === undefined)
+const licenseTemplate = (name: string): string => {
+  licenseTexts ??= new Map(readLicenses().map(([license, text]) => [license.toLowerCase(), text]))
+  const text = licenseTexts.get(name.toLowerCase())
+  if (text === undefined)
     throw invalid(
       `license: unknown template ${JSON.stringify(name)}; expected an SPDX identifier such as MIT`,
     )
-  return known
+  return text
+}
+
+/** The package has the texts as one compressed file; in a checkout they come from a development dependency. */
+const readLicenses = (): [name: string, text: string][] => {
+  if (import.meta.url.endsWith('.js')) {
+    const file = readFileSync(new URL('./licenses.json.br', import.meta.url))
+    return Object.entries(JSON.parse(brotliDecompressSync(file).toString()))
+  }
+  const licenses = require('spdx-license-list/full') as Record<string, { licenseText: string }>
+  return Object.entries(licenses).map(([name, { licenseText }]) => [name, licenseText])
 }

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * `npm run spec:pack`: what is published, as whoever installs it has it. It asks the registry for the dependencies, and
- * for publint and "are the types wrong", which nothing else needs.
+ * `npm run spec:pack`: the published package, as its users install it. It gets the dependencies from the registry, and publint and
+ * "are the types wrong", which no other spec needs.
  */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'allot-pack-'))
@@ -21,7 +21,7 @@ const ATTW = '@arethetypeswrong/cli@0.18.5'
 
 const exec = promisify(execFile)
 const run = async (command: string, args: string[], cwd = project): Promise<string> => {
-  // What a run of npm tells those that it starts is not for another project.
+  // Variables that npm sets for its scripts concern this project, not the one of the spec.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_package')),
   )
@@ -43,7 +43,7 @@ interface Manifest {
   bin: Record<string, string>
 }
 
-/** Of what "are the types wrong" tells, what an importer of ESM sees of each entry. */
+/** The result of "are the types wrong" for importers of ESM, by entry. */
 interface Types {
   analysis: {
     entrypoints: Record<
@@ -60,8 +60,8 @@ interface Types {
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const json = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T
 
-/** The package that a source of the command line is from, which carries some with it. */
-const carriedFrom = (source: string): string | undefined =>
+/** The package that a bundled source is from; undefined for the project's own. */
+const bundledFrom = (source: string): string | undefined =>
   /^\.\.\/\.\.\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1]
 
 describe('The package', () => {
@@ -78,15 +78,18 @@ describe('The package', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('has what is needed, and nothing else', () => {
+  it('has the files that it needs, and no others', () => {
     const paths = packed.files.map(({ path }) => path)
     for (const path of ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'package.json'])
       assert.ok(paths.includes(path), path)
     const needed =
-      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$/
+      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$|licenses\.json\.br$|^docs\/.*\.(?:md|svg|png)$/
     const rest = paths.filter((path) => !needed.test(path))
     assert.deepEqual(rest.sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'])
-    assert.ok(!paths.some((path) => /^dist\/bin\/.*\.d\.ts$/.test(path)), 'nobody imports the command line')
+    assert.ok(
+      !paths.some((path) => /^dist\/bin\/.*\.d\.ts$/.test(path)),
+      'declarations of the command line are not needed',
+    )
   })
 
   it('has a source map beside every module, with the sources in it', () => {
@@ -98,31 +101,24 @@ describe('The package', () => {
       )
       assert.equal(sourcesContent?.length, sources.length, path)
       assert.ok(
-        sources.every((source) => /^\.\.\/.*\.tsx?$/.test(source) || carriedFrom(source) !== undefined),
+        sources.every((source) => /^\.\.\/.*\.tsx?$/.test(source) || bundledFrom(source) !== undefined),
         path,
       )
     }
   })
 
-  it('has the licence of every package that its command line carries, and no file of them in the library', () => {
-    const notices = readFileSync(join(installed, 'dist/bin/carried.LICENSE.txt'), 'utf8')
-    const carried = packed.files
+  it('has the licence of every bundled package', () => {
+    const notices = readFileSync(join(installed, 'dist/bundled.LICENSE.txt'), 'utf8')
+    const bundled = packed.files
       .filter(({ path }) => path.endsWith('.map'))
-      .flatMap(({ path }) =>
-        json<{ sources: string[] }>(join(installed, path)).sources.map((source) => ({ path, source })),
-      )
-      .filter(({ source }) => carriedFrom(source) !== undefined)
-    assert.ok(carried.length > 0)
-    for (const { path, source } of carried) {
-      assert.ok(path.startsWith('dist/bin/'), path)
-      assert.ok(
-        notices.includes(`\n${carriedFrom(source)} `) || notices.startsWith(`${carriedFrom(source)} `),
-        source,
-      )
-    }
+      .flatMap(({ path }) => json<{ sources: string[] }>(join(installed, path)).sources.map(bundledFrom))
+      .filter((name) => name !== undefined)
+    assert.ok(bundled.length > 0)
+    for (const name of new Set(bundled))
+      assert.ok(notices.includes(`\n${name} `) || notices.startsWith(`${name} `), name)
   })
 
-  it('depends on what its manifest says, and on nothing that only this checkout has', async () => {
+  it('imports with the dependencies of its manifest alone', async () => {
     const { exports } = json<Manifest>(join(installed, 'package.json'))
     const names = Object.keys(exports).filter((name) => name !== './driver-spec')
     const script = names.map((name) => `await import('allot${name.slice(1)}')`).join('\n')
@@ -131,11 +127,10 @@ describe('The package', () => {
       assert.ok(existsSync(join(installed, types)) && existsSync(join(installed, built)))
   })
 
-  it('is nothing that publint or "are the types wrong" find fault with', async () => {
+  it('passes publint and "are the types wrong"', async () => {
     const [lint, types] = await Promise.all([
       run('npx', ['--yes', PUBLINT, '--strict', tarball]),
-      // It ends with a failure for a fault in what this profile asks for: ESM alone, as nothing else is offered.
-      // As JSON, since what it prints for people goes by the width of a terminal and by what it takes for one.
+      // The package is ESM only. JSON, since the table for people depends on the width of a terminal.
       run('npx', ['--yes', ATTW, tarball, '--profile', 'esm-only', '--format', 'json']),
     ])
     assert.match(lint, /All good!/)
@@ -151,7 +146,7 @@ describe('The package', () => {
     )
   })
 
-  it("runs the README's host, which type-checks, too", async () => {
+  it('type-checks and runs the embedding of the README', async () => {
     const [, code] = /```ts\n([\s\S]*?createServer[\s\S]*?)```/.exec(readme)!
     writeFileSync(join(project, 'host.ts'), code!)
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -176,7 +171,7 @@ await allot.close()
     assert.equal((await run(process.execPath, ['host.mjs'])).trim().split('\n').at(-1), version)
   })
 
-  it('has the command line that the documents show', async () => {
+  it('has a command line that runs the snippets of the documents', async () => {
     const program = join(project, 'node_modules/.bin/allot')
     const data = ['--data', join(folder, 'data')]
     const secret = (await run(program, ['user', 'add', 'ci', '--token', ...data])).trim()
@@ -194,5 +189,5 @@ await allot.close()
   })
 })
 
-/** A test that starts tests is told of by its own runner otherwise. */
+/** Without this variable the tests that a test starts report on their own. */
 const withoutRunner = ({ NODE_TEST_CONTEXT: _, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env
