@@ -10,7 +10,7 @@ import { createApi, createPages, type Host, type ListenerParts, logError } from 
 import { type LocalStorage, openLocalStorage } from './local-storage.ts'
 import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
-import { createQuota, type QuotaEngine } from './quota/index.ts'
+import { QuotaEngine } from './quota/index.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { createJobRunner, createJobs, type JobRunner } from './records/jobs.ts'
 import { migrateStore, searchIndexes } from './records/schema/index.ts'
@@ -202,7 +202,8 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   }
   const isListening = () => events.listenerCount('quota') > 0
   const listener = { share, isListening, notify, onError: logError(log, 'a listener of quota failed') }
-  const quota = createQuota(store, jobs, {
+  const quota = new QuotaEngine({
+    ...{ store, jobs },
     defaults: { groups, total },
     owners: accountIds,
     listener,

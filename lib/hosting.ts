@@ -29,12 +29,7 @@ import {
   type RepositoryLists,
 } from './repositories/lists.ts'
 import { createMigrated, type MigratedRecords } from './repositories/migrated.ts'
-import {
-  createNamedLedger,
-  createNamedPlans,
-  type NamedLedger,
-  type NamedPlans,
-} from './repositories/named-quota.ts'
+import { createNamedLedger, type NamedLedger, NamedPlans } from './repositories/named-quota.ts'
 import { createPushJournal, type PushJournal, type RepositoryDisk } from './repositories/push-journal.ts'
 import { createRedirects, type Redirects } from './repositories/redirects.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'
@@ -123,7 +118,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     profiles: createProfiles(store),
     search: createSearch(store),
     ledger: createNamedLedger(store, quota),
-    plans: createNamedPlans(store, quota),
+    plans: new NamedPlans(store, quota),
     usage: createUsageLists(store, quota),
     migrated: (source: string) => createMigrated(store, source),
     async sweep() {

@@ -27,7 +27,7 @@ import type { ReadTransaction } from './storage/index.ts'
  */
 export interface HostQuota {
   /** Rules: a limit in bytes (-1 is unlimited) for a set of subjects. */
-  readonly rules: Rules
+  readonly rules: Pick<Rules, 'list' | 'get' | 'create' | 'edit' | 'remove'>
   /** Groups of rules, and which owners they are assigned to. */
   readonly groups: Pick<Groups, 'list' | 'get' | 'create' | 'remove' | 'addRule' | 'removeRule'> & {
     /** @throws AllotError not_found for an unknown owner or group; conflict when the group is assigned already */
@@ -95,16 +95,22 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     if (account === undefined) throw missing(owner)
     return account
   }
-  const { groups } = quota
+  const { rules, groups } = quota
   return {
-    rules: quota.rules,
+    rules: {
+      list: (slice) => rules.list(slice),
+      get: (name) => rules.get(name),
+      create: (rule) => rules.create(rule),
+      edit: (name, edit) => rules.edit(name, edit),
+      remove: (name) => rules.remove(name),
+    },
     groups: {
-      list: groups.list,
-      get: groups.get,
-      create: groups.create,
-      remove: groups.remove,
-      addRule: groups.addRule,
-      removeRule: groups.removeRule,
+      list: (slice) => groups.list(slice),
+      get: (name) => groups.get(name),
+      create: (group) => groups.create(group),
+      remove: (name) => groups.remove(name),
+      addRule: (group, rule) => groups.addRule(group, rule),
+      removeRule: (group, rule) => groups.removeRule(group, rule),
       assign: (owner, group) => groups.assign(find(owner), group),
       unassign: (owner, group) => groups.unassign(find(owner), group),
       setFor: (owner, names) => groups.setFor(find(owner), names),
@@ -121,6 +127,6 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
         size: presentUsage(usage),
       }))
     },
-    apply: hosting.plans.apply,
+    apply: (plan, options) => hosting.plans.apply(plan, options),
   }
 }

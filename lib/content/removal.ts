@@ -52,7 +52,7 @@ export const createRemoval = (
     await endSessions(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
-    await parts.quota.unassignOwner(tx, id)
+    await parts.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
     await parts.jobs.runNow(tx, 'owner', id)
     tx.afterCommit(() => on.accountChange(account))

@@ -43,12 +43,12 @@ export interface LimitStatus {
   /** Bytes. */
   limit: number
   /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
-  remaining: Sum
+  left: Sum
 }
 
 /**
  * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands is enough,
- * the loosest group decides. The owner is over quota exactly when `remaining` is 0 or less.
+ * the loosest group decides. The owner is over quota exactly when `left` is 0 or less.
  * @returns undefined when no rule limits the subject
  */
 export const bindingLimit = (
@@ -61,7 +61,7 @@ export const bindingLimit = (
   for (const group of groups) {
     const tightest = tightestRule(group, subject, usage)
     if (tightest === undefined) return undefined
-    if (loosest === undefined || tightest.remaining > loosest.remaining) loosest = tightest
+    if (loosest === undefined || tightest.left > loosest.left) loosest = tightest
   }
   return loosest
 }
@@ -70,8 +70,8 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
-    const remaining = subtract(rule.limit, measure(rule, usage))
-    if (tightest === undefined || remaining < tightest.remaining) tightest = { limit: rule.limit, remaining }
+    const left = subtract(rule.limit, measure(rule, usage))
+    if (tightest === undefined || left < tightest.left) tightest = { limit: rule.limit, left }
   }
   return tightest
 }
@@ -114,7 +114,7 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
     over: !isWithin(groups, subject, usage),
     used: usedBy(subject, usage),
     limit: binding?.limit ?? null,
-    left: binding?.remaining ?? null,
+    left: binding?.left ?? null,
     groups: groups.map((group) => explainGroup(group, subject, usage)),
   }
 }

@@ -1,4 +1,5 @@
 import { AllotError, invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -8,32 +9,6 @@ import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
 type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
-
-/** Quota groups, and which owners they are assigned to. */
-export interface Groups {
-  list(at: { offset: number; limit: number }): Promise<{ items: QuotaGroup[]; total: number }>
-  get(name: string): Promise<QuotaGroup | undefined>
-  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
-  create(group: NewGroup): Promise<QuotaGroup>
-  /** Removes the group from the store and from every owner. @returns whether it existed */
-  remove(name: string): Promise<boolean>
-  /** @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already */
-  addRule(group: string, rule: string): Promise<void>
-  /** @throws AllotError not_found for an unknown group, or a rule that the group does not have */
-  removeRule(group: string, rule: string): Promise<void>
-  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already */
-  assign(owner: OwnerReference, group: string): Promise<void>
-  /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
-  unassign(owner: OwnerReference, group: string): Promise<void>
-  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
-  setFor(owner: OwnerReference, names: readonly string[]): Promise<void>
-  assignedTo(owner: number): Promise<string[]>
-  /** Ids of the owners that the group is assigned to; undefined when the group does not exist */
-  members(
-    group: string,
-    at: { offset: number; limit: number },
-  ): Promise<{ items: number[]; total: number } | undefined>
-}
 
 interface NewGroup {
   name: string
@@ -47,91 +22,134 @@ interface NewRule {
   subjects?: readonly Subject[] | undefined
 }
 
-/** @param onChange called after a durable change, which can concern every owner */
-export const createGroups = (store: Store, onChange: () => void): Groups => ({
-  ...groupQueries(store),
-  ...groupChanges(store, onChange),
-})
+type NumberedRule = NewRule & { sequence: number }
 
-const groupQueries = (store: Store): Pick<Groups, 'list' | 'get' | 'assignedTo' | 'members'> => ({
-  list: (at) =>
-    store.read(async (tx) => {
-      const found = await groups.list(tx, 'sequence', { prefix: [], ...at })
-      return {
-        items: await Promise.all(found.map((group) => withRules(tx, group))),
-        total: await groups.count(tx, 'all', []),
+/** Quota groups, and which owners they are assigned to. */
+export class Groups {
+  readonly #store: Store
+  readonly #onChange: () => void
+
+  /** @param onChange called after a durable change, which can concern every owner */
+  constructor(store: Store, onChange: () => void) {
+    this.#store = store
+    this.#onChange = onChange
+  }
+
+  list(slice: Slice): Promise<Page<QuotaGroup>> {
+    return this.#store.read(async (tx) => {
+      const { items, total } = await groups.page(tx, 'sequence', { prefix: [], ...slice }, 'all')
+      return { items: await Promise.all(items.map((group) => withRules(tx, group))), total }
+    })
+  }
+
+  get(name: string): Promise<QuotaGroup | undefined> {
+    return this.#store.read((tx) => readGroup(tx, name))
+  }
+
+  assignedTo(owner: number): Promise<string[]> {
+    return this.#store.read((tx) => assignedTo(tx, owner))
+  }
+
+  /** Ids of the owners that the group is assigned to; undefined when the group does not exist */
+  members(group: string, slice: Slice): Promise<Page<number> | undefined> {
+    return this.#store.read(async (tx) => {
+      if ((await groups.get(tx, [group])) === undefined) return undefined
+      const { items, total } = await assignments.page(tx, 'group', { prefix: [group], ...slice })
+      return { items: items.map(({ owner }) => owner), total }
+    })
+  }
+
+  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
+  async create({ name, rules: given = [] }: NewGroup): Promise<QuotaGroup> {
+    checkName(name)
+    const { sequences } = this.#store
+    const sequence = await sequences.next('group')
+    const newRules: NumberedRule[] = []
+    for (const rule of given.map((rule) => (typeof rule === 'string' ? { name: rule } : rule))) {
+      checkRule(rule)
+      newRules.push({ ...rule, sequence: await sequences.next('rule') })
+    }
+    return this.#write(async (tx) => {
+      if ((await groups.get(tx, [name])) !== undefined)
+        throw new AllotError('conflict', `a group named ${name} already exists`)
+      const group = { name, rules: newRules.map((rule) => rule.name), sequence }
+      refuseRepeated('rules', group.rules)
+      for (const rule of newRules) await createMissingRule(tx, rule)
+      await groups.save(tx, group)
+      return withRules(tx, group)
+    })
+  }
+
+  /** Removes the group from the store and from every owner. @returns whether it existed */
+  remove(name: string): Promise<boolean> {
+    return this.#write(async (tx) => {
+      for (const { owner } of await assignments.list(tx, 'group', { prefix: [name] }))
+        await assignments.remove(tx, [owner, name])
+      return (await groups.remove(tx, [name])) !== undefined
+    })
+  }
+
+  /** @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already */
+  addRule(group: string, rule: string): Promise<void> {
+    return this.#write(async (tx) => {
+      const before = await existing(tx, group)
+      if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
+      if (before.rules.includes(rule))
+        throw new AllotError('conflict', `the rule ${rule} is already in the group ${group}`)
+      await groups.save(tx, { ...before, rules: [...before.rules, rule] })
+    })
+  }
+
+  /** @throws AllotError not_found for an unknown group, or a rule that the group does not have */
+  removeRule(group: string, rule: string): Promise<void> {
+    return this.#write(async (tx) => {
+      const before = await existing(tx, group)
+      if (!before.rules.includes(rule)) throw missing('rule', rule)
+      await groups.save(tx, { ...before, rules: before.rules.filter((name) => name !== rule) })
+    })
+  }
+
+  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already */
+  assign(reference: OwnerReference, group: string): Promise<void> {
+    return this.#write(async (tx) => {
+      const owner = await ownerIn(tx, reference)
+      await existing(tx, group)
+      if ((await assignments.save(tx, { owner, group })) !== undefined)
+        throw new AllotError('conflict', `the group ${group} is already assigned`)
+    })
+  }
+
+  /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
+  unassign(reference: OwnerReference, group: string): Promise<void> {
+    return this.#write(async (tx) => {
+      const owner = await ownerIn(tx, reference)
+      if ((await assignments.remove(tx, [owner, group])) === undefined) throw missing('group', group)
+    })
+  }
+
+  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
+  setFor(reference: OwnerReference, names: readonly string[]): Promise<void> {
+    return this.#write(async (tx) => {
+      const owner = await ownerIn(tx, reference)
+      refuseRepeated('groups', names)
+      await this.unassignAll(tx, owner)
+      for (const group of names) {
+        if ((await groups.get(tx, [group])) === undefined) throw invalid(`there is no group named ${group}`)
+        await assignments.save(tx, { owner, group })
       }
-    }),
-  get: (name) => store.read((tx) => readGroup(tx, name)),
-  assignedTo: (owner) => store.read((tx) => assignedTo(tx, owner)),
-  members: (name, at) =>
-    store.read(async (tx) => {
-      if ((await groups.get(tx, [name])) === undefined) return undefined
-      const found = await assignments.list(tx, 'group', { prefix: [name], ...at })
-      return { items: found.map(({ owner }) => owner), total: await assignments.count(tx, 'group', [name]) }
-    }),
-})
+    })
+  }
 
-const groupChanges = (
-  store: Store,
-  onChange: () => void,
-): Pick<Groups, 'create' | 'remove' | 'addRule' | 'removeRule' | 'assign' | 'unassign' | 'setFor'> => {
-  const write = <T>(body: (tx: WriteContext) => Promise<T>) =>
-    store.write((tx) => {
-      tx.afterCommit(onChange)
+  /** Removes an owner from every group. */
+  async unassignAll(tx: WriteContext, owner: number): Promise<void> {
+    for (const group of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, group])
+  }
+
+  #write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
+    return this.#store.write((tx) => {
+      tx.afterCommit(this.#onChange)
       return body(tx)
     })
-  return {
-    async create(group) {
-      checkName(group.name)
-      const sequence = await store.sequences.next('group')
-      const given = (group.rules ?? []).map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
-      for (const rule of given) checkRule(rule)
-      const numbered = await Promise.all(
-        given.map(async (rule) => ({ ...rule, sequence: await store.sequences.next('rule') })),
-      )
-      return write(async (tx) => {
-        await refuseTaken(tx, group.name)
-        const rules = numbered.map((rule) => rule.name)
-        refuseRepeated('rules', rules)
-        for (const rule of numbered) await createMissingRule(tx, rule)
-        await groups.save(tx, { name: group.name, rules, sequence })
-        return withRules(tx, { name: group.name, rules, sequence })
-      })
-    },
-    remove: (name) =>
-      write(async (tx) => {
-        for (const { owner } of await assignments.list(tx, 'group', { prefix: [name] }))
-          await assignments.remove(tx, [owner, name])
-        return (await groups.remove(tx, [name])) !== undefined
-      }),
-    addRule: (name, rule) =>
-      write(async (tx) => {
-        const group = await existing(tx, name)
-        if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
-        if (group.rules.includes(rule))
-          throw new AllotError('conflict', `the rule ${rule} is already in the group ${name}`)
-        await groups.save(tx, { ...group, rules: [...group.rules, rule] })
-      }),
-    removeRule: (name, rule) =>
-      write(async (tx) => {
-        const group = await existing(tx, name)
-        if (!group.rules.includes(rule)) throw missing('rule', rule)
-        await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== rule) })
-      }),
-    assign: (reference, name) =>
-      write(async (tx) => {
-        const owner = await ownerIn(tx, reference)
-        await existing(tx, name)
-        if ((await assignments.save(tx, { owner, group: name })) !== undefined)
-          throw new AllotError('conflict', `the group ${name} is already assigned`)
-      }),
-    unassign: (reference, name) =>
-      write(async (tx) => {
-        const owner = await ownerIn(tx, reference)
-        if ((await assignments.remove(tx, [owner, name])) === undefined) throw missing('group', name)
-      }),
-    setFor: (owner, names) => write(async (tx) => setFor(tx, await ownerIn(tx, owner), names)),
   }
 }
 
@@ -151,11 +169,6 @@ export const readGroup = async (tx: ReadTransaction, name: string): Promise<Quot
   return group && withRules(tx, group)
 }
 
-/** Removes a deleted owner from every group. */
-export const unassignAll = async (tx: WriteContext, owner: number): Promise<void> => {
-  for (const name of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, name])
-}
-
 const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup> => {
   const found = await rules.getMany(
     tx,
@@ -164,29 +177,15 @@ const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup>
   return { name: group.name, rules: found.flatMap((rule) => (rule === undefined ? [] : [toRule(rule)])) }
 }
 
-const refuseTaken = async (tx: ReadTransaction, name: string) => {
-  if ((await groups.get(tx, [name])) !== undefined)
-    throw new AllotError('conflict', `a group named ${name} already exists`)
-}
-
 /** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */
 const createMissingRule = async (
   tx: WriteContext,
-  { name, limit, subjects, sequence }: NewRule & { sequence: number },
+  { name, limit, subjects = [], sequence }: NumberedRule,
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined)
     throw invalid(`there is no rule named ${name}, and without a Limit none is created`)
-  await rules.save(tx, { name, limit, subjects: [...(subjects ?? [])], sequence })
-}
-
-const setFor = async (tx: WriteContext, owner: number, names: readonly string[]) => {
-  refuseRepeated('groups', names)
-  await unassignAll(tx, owner)
-  for (const name of names) {
-    if ((await groups.get(tx, [name])) === undefined) throw invalid(`there is no group named ${name}`)
-    await assignments.save(tx, { owner, group: name })
-  }
+  await rules.save(tx, { name, limit, subjects: [...subjects], sequence })
 }
 
 const existing = async (tx: WriteContext, name: string): Promise<Group> => {

@@ -1,74 +1,20 @@
 import type { Jobs } from '../records/jobs.ts'
-import {
-  type DailyUsage,
-  ownerUsages,
-  type RepositoryUsage,
-  repositoryUsages,
-} from '../records/schema/index.ts'
+import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { explain, isWithin, type QuotaExplanation } from './evaluate.ts'
-import { createGroups, type Groups, unassignAll } from './groups.ts'
-import { createLedger, type Ledger, type LfsChanged } from './ledger.ts'
-import { createPlans, type Plans } from './plan.ts'
-import {
-  listOverQuota,
-  type OverQuotaQuery,
-  type OwnerIds,
-  type OwnerOverQuota,
-  totalUsage,
-} from './reports.ts'
-import { createRules, type Rules } from './rules.ts'
-import { createStatusCache, type QuotaDefaults, type QuotaStatus } from './status.ts'
-import type { Subject, Usage } from './subjects.ts'
-import { createThresholdEvents, type ThresholdListener } from './threshold-events.ts'
-import {
-  createRepositories,
-  createUsageCounters,
-  type Repositories,
-  readHistory,
-  removeEntriesJob,
-  removeHistory,
-} from './usage.ts'
-
-/**
- * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. Owners and repositories are ids here; names, accounts and git belong to the layers above.
- */
-export interface QuotaEngine {
-  readonly rules: Rules
-  readonly groups: Groups
-  readonly ledger: Ledger
-  readonly repositories: Repositories
-  readonly plans: Plans
-  /** Usage and groups of an owner, memoized until the usage, a rule or a group changes. */
-  status(owner: number): Promise<QuotaStatus>
-  /** "Whether the user is over quota for that subject." */
-  isOver(owner: number, subject: Subject): Promise<boolean>
-  explain(owner: number, subject: Subject): Promise<QuotaExplanation>
-  /** Owners that are over quota for a subject, and those near it when the query asks for them: largest excess first. */
-  overQuota(
-    query: OverQuotaQuery,
-    at: { offset: number; limit: number },
-  ): Promise<{ items: OwnerOverQuota[]; total: number }>
-  /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
-  history(owner: number): Promise<DailyUsage[]>
-  /** Usage of a repository by category; undefined when there is no such repository. */
-  repositoryUsage(id: number): Promise<RepositoryUsage | undefined>
-  /** Sum of the usage of all owners. */
-  totals(): Promise<Usage>
-  /** Removes an owner that is being deleted from every group. */
-  unassignOwner(tx: WriteContext, owner: number): Promise<void>
-  /**
-   * Removes the entries and the history of a deleted owner whose repositories are removed already.
-   * @param limit records to remove at most
-   * @returns how many were removed
-   */
-  removeOwnerEntries(tx: WriteContext, owner: number, limit: number): Promise<number>
-  /** Resolves when the listener has been called for every threshold event so far. */
-  idle(): Promise<void>
-}
+import { Groups } from './groups.ts'
+import { Ledger, type LfsChanged } from './ledger.ts'
+import { Plans } from './plan.ts'
+import { type OwnerIds, Reports } from './reports.ts'
+import { Rules } from './rules.ts'
+import { type QuotaDefaults, type QuotaStatus, StatusCache } from './status.ts'
+import type { Subject } from './subjects.ts'
+import { ThresholdEvents, type ThresholdListener } from './threshold-events.ts'
+import { OwnerCounters, RepositoryCounters, readHistory, removeEntriesJob, removeHistory } from './usage.ts'
 
 interface QuotaOptions {
+  store: Store
+  jobs: Jobs
   defaults: QuotaDefaults
   /** Ids of all owners in ascending order, for reports about every owner. */
   owners: OwnerIds
@@ -76,58 +22,81 @@ interface QuotaOptions {
   lfsChanged?: LfsChanged | undefined
 }
 
-export const createQuota = (
-  store: Store,
-  jobs: Jobs,
-  { defaults, owners, listener = silent, lfsChanged = async () => undefined }: QuotaOptions,
-): QuotaEngine => {
-  const usageCounters = createUsageCounters((owner, before, after, isKnown) => {
-    statuses.drop(owner)
-    if (isKnown && listener.isListening()) events.usageChanged(owner, before, after)
-  })
-  const events = createThresholdEvents((owner) => statuses.of(owner), listener)
-  const statuses = createStatusCache(store, usageCounters, defaults)
-  const ledger = createLedger(usageCounters, jobs, lfsChanged)
-  jobs.handle('entries', removeEntriesJob)
+/**
+ * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
+ * over quota. Owners and repositories are ids here; names, accounts and git belong to the layers above.
+ */
+export class QuotaEngine {
+  readonly rules: Rules
+  readonly groups: Groups
+  readonly ledger: Ledger
+  readonly repositories: RepositoryCounters
+  readonly plans: Plans
+  readonly reports: Reports
+  readonly #store: Store
+  readonly #owners: OwnerCounters
+  readonly #statuses: StatusCache
+  readonly #events: ThresholdEvents | undefined
 
-  return {
-    rules: createRules(store, statuses.dropAll),
-    groups: createGroups(store, statuses.dropAll),
-    ledger,
-    repositories: createRepositories(usageCounters, jobs),
-    plans: createPlans(store, defaults, owners, statuses.dropAll),
-    status: statuses.of,
-    async isOver(owner, subject) {
-      const { groups, usage } = await statuses.of(owner)
-      return !isWithin(groups, subject, usage)
-    },
-    async explain(owner, subject) {
-      const { groups, usage } = await statuses.of(owner)
-      return explain(groups, subject, usage)
-    },
-    overQuota: (query, at) => store.read((tx) => listOverQuota(tx, owners, defaults, query, at)),
-    history: (owner) =>
-      store.read(async (tx) => {
-        const current = await ownerUsages.get(tx, [owner])
-        const past = await readHistory(tx, owner)
-        return current === undefined ? past : [...past, current]
-      }),
-    repositoryUsage: (id) => store.read((tx) => repositoryUsages.get(tx, [id])),
-    totals: () => store.read((tx) => totalUsage(tx, owners)),
-    unassignOwner: unassignAll,
-    async removeOwnerEntries(tx, owner, limit) {
-      const entries = await ledger.removeOwned(tx, owner, limit)
-      const removed = entries + (await removeHistory(tx, owner, limit - entries))
-      if (removed < limit) await usageCounters.forget(tx, owner)
-      return removed
-    },
-    idle: events.idle,
+  constructor({ store, jobs, defaults, owners, listener, lfsChanged = async () => undefined }: QuotaOptions) {
+    const statuses = new StatusCache(store, defaults)
+    const dropAll = () => statuses.dropAll()
+    this.#store = store
+    this.#statuses = statuses
+    this.#events = listener && new ThresholdEvents((owner) => statuses.of(owner), listener)
+    this.#owners = new OwnerCounters((owner, before, after, isKnown) => {
+      statuses.drop(owner)
+      if (isKnown) this.#events?.usageChanged(owner, before, after)
+    })
+    this.rules = new Rules(store, dropAll)
+    this.groups = new Groups(store, dropAll)
+    this.ledger = new Ledger(this.#owners, jobs, lfsChanged)
+    this.repositories = new RepositoryCounters(this.#owners, jobs)
+    this.plans = new Plans(store, defaults, dropAll)
+    this.reports = new Reports(store, defaults, owners)
+    jobs.handle('entries', removeEntriesJob)
   }
-}
 
-const silent: ThresholdListener = {
-  share: 1,
-  isListening: () => false,
-  notify: () => undefined,
-  onError: () => undefined,
+  /** Usage and groups of an owner, memoized until the usage, a rule or a group changes. */
+  status(owner: number): Promise<QuotaStatus> {
+    return this.#statuses.of(owner)
+  }
+
+  /** "Whether the user is over quota for that subject." */
+  async isOver(owner: number, subject: Subject): Promise<boolean> {
+    const { groups, usage } = await this.status(owner)
+    return !isWithin(groups, subject, usage)
+  }
+
+  async explain(owner: number, subject: Subject): Promise<QuotaExplanation> {
+    const { groups, usage } = await this.status(owner)
+    return explain(groups, subject, usage)
+  }
+
+  /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
+  history(owner: number): Promise<DailyUsage[]> {
+    return this.#store.read((tx) => readHistory(tx, owner))
+  }
+
+  /** Usage of a repository by category; undefined when there is no such repository. */
+  repositoryUsage(id: number): Promise<RepositoryUsage | undefined> {
+    return this.#store.read((tx) => repositoryUsages.get(tx, [id]))
+  }
+
+  /**
+   * Removes the entries and the history of a deleted owner whose repositories are removed already.
+   * @param limit records to remove at most
+   * @returns how many were removed
+   */
+  async removeOwnerEntries(tx: WriteContext, owner: number, limit: number): Promise<number> {
+    const entries = await this.ledger.removeOwned(tx, owner, limit)
+    const removed = entries + (await removeHistory(tx, owner, limit - entries))
+    if (removed < limit) await this.#owners.forget(tx, owner)
+    return removed
+  }
+
+  /** Resolves when the listener has been called for every threshold event so far. */
+  async idle(): Promise<void> {
+    await this.#events?.idle()
+  }
 }

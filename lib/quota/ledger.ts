@@ -1,4 +1,5 @@
 import { add, type Sum } from '../integers.ts'
+import type { Slice } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { mergeDeferred, pageOf } from '../records/merge.ts'
@@ -14,7 +15,7 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Usage } from './subjects.ts'
-import type { UsageCounters } from './usage.ts'
+import type { OwnerCounters } from './usage.ts'
 
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
@@ -25,79 +26,89 @@ export type NewEntry = Omit<LedgerEntry, 'owner'> & {
   owner: number
 }
 
-/** Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and package. */
-export interface Ledger {
-  get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined>
-  /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
-  put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }>
-  /** Removes entries of an owner that belong to no repository, `limit` at most. @returns how many were removed */
-  removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number>
-  /** @returns whether the entry existed */
-  remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean>
-  /** "Lists of what counts are ordered largest first, then by name." */
-  list(
-    tx: ReadTransaction,
-    owner: number,
-    kind: ListedKind,
-    at: { offset: number; limit: number },
-  ): Promise<LedgerEntry[]>
-  count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number>
-}
-
 /**
  * Called in the transaction that changes the LFS objects of a repository.
  * @param lfs bytes of LFS objects that the repository has now
  */
 export type LfsChanged = (tx: WriteContext, repository: number, lfs: Sum) => Promise<void>
 
-export const createLedger = (usageCounters: UsageCounters, jobs: Jobs, lfsChanged: LfsChanged): Ledger => {
-  const count = countEntries(usageCounters, lfsChanged)
-  return {
-    async get(tx, kind, key) {
-      const entry = await ledgerEntries.get(tx, [kind, key])
-      return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
-    },
-    async put(tx, entry) {
-      const replaced = await uncount(tx, count, entry.kind, entry.key)
-      const repository = await repositoryOf(tx, entry)
-      if (repository === undefined && entry.repository !== null)
-        throw new Error(`the repository ${entry.repository} has no usage record`)
-      const owner =
-        repository === undefined ? entry.owner : partitionFor(repository, jobs.bounds.maxPerTransaction)
-      await count(tx, { ...entry, owner }, 1)
-      await ledgerEntries.save(tx, { ...entry, owner })
-      return { replaced }
-    },
-    async remove(tx, kind, key) {
-      const removed = await uncount(tx, count, kind, key)
-      await ledgerEntries.remove(tx, [kind, key])
-      return removed
-    },
-    async removeOwned(tx, owner, limit) {
-      const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
-      for await (const entry of paced(owned)) {
-        await count(tx, entry, -1)
-        await ledgerEntries.remove(tx, [entry.kind, entry.key])
-      }
-      return owned.length
-    },
-    list: listPartitions,
-    count: countPartitions,
+/** Everything that counts toward quota besides git data: one entry per LFS object, attachment, artifact and package. */
+export class Ledger {
+  readonly #counters: OwnerCounters
+  readonly #jobs: Jobs
+  readonly #lfsChanged: LfsChanged
+
+  constructor(counters: OwnerCounters, jobs: Jobs, lfsChanged: LfsChanged) {
+    this.#counters = counters
+    this.#jobs = jobs
+    this.#lfsChanged = lfsChanged
   }
-}
 
-/** Adds an entry to the usage of its owner and its repository, or subtracts it. */
-type CountEntry = (tx: WriteContext, entry: LedgerEntry, sign: 1 | -1) => Promise<void>
+  async get(tx: ReadTransaction, kind: LedgerKind, key: string): Promise<LedgerEntry | undefined> {
+    const entry = await ledgerEntries.get(tx, [kind, key])
+    return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
+  }
 
-const countEntries =
-  (usageCounters: UsageCounters, lfsChanged: LfsChanged): CountEntry =>
-  async (tx, entry, sign) => {
+  /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
+  async put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }> {
+    const replaced = await this.#uncount(tx, entry.kind, entry.key)
+    const repository = await repositoryOf(tx, entry)
+    if (repository === undefined && entry.repository !== null)
+      throw new Error(`the repository ${entry.repository} has no usage record`)
+    const owner =
+      repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.bounds.maxPerTransaction)
+    await this.#count(tx, { ...entry, owner }, 1)
+    await ledgerEntries.save(tx, { ...entry, owner })
+    return { replaced }
+  }
+
+  /** @returns whether the entry existed */
+  async remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean> {
+    const removed = await this.#uncount(tx, kind, key)
+    await ledgerEntries.remove(tx, [kind, key])
+    return removed
+  }
+
+  /** Removes entries of an owner that belong to no repository, `limit` at most. @returns how many were removed */
+  async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
+    const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
+    for await (const entry of paced(owned)) {
+      await this.#count(tx, entry, -1)
+      await ledgerEntries.remove(tx, [entry.kind, entry.key])
+    }
+    return owned.length
+  }
+
+  /** "Lists of what counts are ordered largest first, then by name." */
+  async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerEntry[]> {
+    const limit = slice.offset + slice.limit
+    const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit })
+    async function* repositoryPartitions() {
+      for await (const [order, id] of ownPartitions(tx, owner, kind))
+        yield {
+          from: encodeKey([order]),
+          entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit }),
+        }
+    }
+    const entries = await pageOf(mergeDeferred([ownersEntries], repositoryPartitions()), slice)
+    return ledgerEntries.load(tx, entries)
+  }
+
+  async count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> {
+    let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
+    for await (const [, id] of ownPartitions(tx, owner, kind))
+      count += await ledgerEntries.count(tx, 'partition', [id, kind])
+    return count
+  }
+
+  /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
+  async #count(tx: WriteContext, entry: LedgerEntry, sign: 1 | -1): Promise<void> {
     const repository = await repositoryOf(tx, entry)
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
     if (repository === undefined && entry.repository !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await usageCounters.add(tx, repository?.owner ?? entry.owner!, { [kind]: bytes })
+    await this.#counters.add(tx, repository?.owner ?? entry.owner!, { [kind]: bytes })
     if (repository === undefined) return
     const entries =
       entry.owner === null
@@ -105,21 +116,17 @@ const countEntries =
         : { ownerEntries: repository.ownerEntries + sign }
     const sum = add(repository[kind], bytes)
     await repositoryUsages.save(tx, { ...repository, ...entries, [kind]: sum })
-    if (kind === 'lfs') await lfsChanged(tx, repository.id, sum)
+    if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }
 
-/** Subtracts an entry that is about to be replaced or removed. @returns whether it existed for readers */
-const uncount = async (
-  tx: WriteContext,
-  count: CountEntry,
-  kind: LedgerKind,
-  key: string,
-): Promise<boolean> => {
-  const entry = await ledgerEntries.get(tx, [kind, key])
-  if (entry === undefined) return false
-  const wasLive = await isLive(tx, entry)
-  await count(tx, entry, -1)
-  return wasLive
+  /** Subtracts an entry that is about to be replaced or removed. @returns whether it existed for readers */
+  async #uncount(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean> {
+    const entry = await ledgerEntries.get(tx, [kind, key])
+    if (entry === undefined) return false
+    const wasLive = await isLive(tx, entry)
+    await this.#count(tx, entry, -1)
+    return wasLive
+  }
 }
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
@@ -167,34 +174,6 @@ const countOwnEntries = (
   // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
   if (sign === -1 || kind === 'lfs') return { ownEntries, largest }
   return { ownEntries, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
-}
-
-const listPartitions = async (
-  tx: ReadTransaction,
-  owner: number,
-  kind: ListedKind,
-  { offset, limit }: { offset: number; limit: number },
-): Promise<LedgerEntry[]> => {
-  const last = offset + limit
-  const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit: last })
-  async function* repositoryPartitions() {
-    for await (const [order, id] of ownPartitions(tx, owner, kind))
-      yield {
-        from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit: last }),
-      }
-  }
-  return ledgerEntries.load(
-    tx,
-    await pageOf(mergeDeferred([ownersEntries], repositoryPartitions()), { offset, limit }),
-  )
-}
-
-const countPartitions = async (tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> => {
-  let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
-  for await (const [, id] of ownPartitions(tx, owner, kind))
-    count += await ledgerEntries.count(tx, 'partition', [id, kind])
-  return count
 }
 
 /** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */

@@ -1,11 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { add, compare, type Sum } from '../integers.ts'
+import { compare, type Sum } from '../integers.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { bindingLimit, type LimitStatus } from './evaluate.ts'
+import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
+import { applyPlan, type QuotaPlan } from './plan.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
-import { noUsage, type Subject, type Usage, usedBy } from './subjects.ts'
-import { usageIn } from './usage.ts'
+import { noUsage, type Subject, subjects, type Usage, usedBy } from './subjects.ts'
+import { addDelta, usageIn } from './usage.ts'
 
 /** An owner that is over a limit, or near it. */
 export interface OwnerOverQuota extends LimitStatus {
@@ -15,49 +18,139 @@ export interface OwnerOverQuota extends LimitStatus {
   used: Sum
 }
 
-export interface OverQuotaQuery {
+interface OverQuotaQuery {
   subject: Subject
   /** Lists owners too that have at most this share of their limit left: 0 to 1. */
   within?: number | undefined
 }
 
-/** Owners that are over quota, and those near it when the query asks for them: least remaining bytes first. */
-export const listOverQuota = async (
-  tx: ReadTransaction,
-  owners: OwnerIds,
-  defaults: QuotaDefaults,
-  { subject, within = 0 }: OverQuotaQuery,
-  { offset, limit }: { offset: number; limit: number },
-): Promise<{ items: OwnerOverQuota[]; total: number }> => {
-  const groupsFor = groupResolver(await readPolicy(tx, defaults))
-  const top = createTop(offset + limit)
-  for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
-    const binding = bindingLimit(groupsFor(assigned), subject, usage)
-    if (binding === undefined || binding.remaining > Math.max(0, binding.limit * within)) continue
-    top.add({ owner, over: binding.remaining <= 0, used: usedBy(subject, usage), ...binding })
-  }
-  return { items: top.sorted().slice(offset, offset + limit), total: top.total() }
+/** A subject for which a plan would change whether the owner is over quota. */
+export interface ChangedAnswer {
+  subject: Subject
+  /** Bytes that count toward the subject. */
+  used: Sum
+  before: Answer
+  after: Answer
 }
 
-/** Keeps the first `limit` owners in their order and counts all of them, in memory that `limit` bounds. */
-const createTop = (limit: number) => {
-  let first: OwnerOverQuota[] = []
-  let total = 0
-  const sorted = () =>
-    first.sort((left, right) => compare(left.remaining, right.remaining) || left.owner - right.owner)
-  return {
-    add(owner: OwnerOverQuota) {
-      total++
-      first.push(owner)
-      if (first.length >= 2 * limit + 100) first = sorted().slice(0, limit)
-    },
-    sorted,
-    total: () => total,
-  }
+interface Answer {
+  over: boolean
+  /** The binding limit; undefined when no rule limits the subject. */
+  binding: LimitStatus | undefined
+}
+
+export interface ChangedOwner {
+  owner: number
+  answers: ChangedAnswer[]
 }
 
 /** Reads the ids of all owners in ascending order. */
 export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
+
+/** Reports about all owners. Each reads every owner, from one snapshot. */
+export class Reports {
+  readonly #store: Store
+  readonly #defaults: QuotaDefaults
+  readonly #owners: OwnerIds
+
+  constructor(store: Store, defaults: QuotaDefaults, owners: OwnerIds) {
+    this.#store = store
+    this.#defaults = defaults
+    this.#owners = owners
+  }
+
+  /** Sum of the usage of all owners. */
+  totalUsage(): Promise<Usage> {
+    return this.#store.read(async (tx) => {
+      let total = noUsage
+      for await (const { usage } of scanOwners(tx, this.#owners)) total = addDelta(total, usage)
+      return total
+    })
+  }
+
+  /** Owners that are over quota, and those near it when the query asks for them: largest excess first. */
+  overQuota(
+    { subject, within = 0 }: OverQuotaQuery,
+    { offset, limit }: Slice,
+  ): Promise<Page<OwnerOverQuota>> {
+    return this.#store.read(async (tx) => {
+      const groupsFor = groupResolver(await readPolicy(tx, this.#defaults))
+      const largest = new LargestExcess(offset + limit)
+      for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners)) {
+        const binding = bindingLimit(groupsFor(assigned), subject, usage)
+        if (binding === undefined || binding.left > Math.max(0, binding.limit * within)) continue
+        largest.add({ owner, over: binding.left <= 0, used: usedBy(subject, usage), ...binding })
+      }
+      return { items: largest.owners().slice(offset), total: largest.total }
+    })
+  }
+
+  /**
+   * Lists the owners for whom a plan would change whether they are over quota. Stores nothing.
+   * @param defaultGroups default groups to use instead of the configured ones
+   */
+  async simulate(
+    tx: ReadTransaction,
+    plan: QuotaPlan,
+    { offset, limit }: Slice,
+    defaultGroups = this.#defaults.groups,
+  ): Promise<Page<ChangedOwner>> {
+    const before = await readPolicy(tx, this.#defaults)
+    const after = { ...applyPlan(plan, before), defaults: { ...this.#defaults, groups: defaultGroups } }
+    const groupsBefore = groupResolver(before)
+    const groupsAfter = groupResolver(after)
+    const items: ChangedOwner[] = []
+    let total = 0
+    for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners)) {
+      const planned = plan.assignments?.get(owner) ?? (plan.prune ? [] : assigned)
+      const answers = changedAnswers(groupsBefore(assigned), groupsAfter(planned), usage)
+      if (answers.length === 0) continue
+      if (total++ >= offset && items.length < limit) items.push({ owner, answers })
+    }
+    return { items, total }
+  }
+}
+
+const changedAnswers = (
+  before: readonly QuotaGroup[],
+  after: readonly QuotaGroup[],
+  usage: Usage,
+): ChangedAnswer[] =>
+  subjects
+    .map((subject) => ({
+      subject,
+      used: usedBy(subject, usage),
+      before: answerOf(before, subject, usage),
+      after: answerOf(after, subject, usage),
+    }))
+    .filter((answer) => answer.before.over !== answer.after.over)
+
+const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
+  const binding = bindingLimit(groups, subject, usage)
+  return { binding, over: binding !== undefined && binding.left <= 0 }
+}
+
+/** Keeps the `limit` owners with the least bytes left and counts all of them, in memory that `limit` bounds. */
+class LargestExcess {
+  readonly #limit: number
+  #owners: OwnerOverQuota[] = []
+  total = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(owner: OwnerOverQuota): void {
+    this.total++
+    this.#owners.push(owner)
+    if (this.#owners.length >= 2 * this.#limit + 100) this.#owners = this.owners()
+  }
+
+  owners(): OwnerOverQuota[] {
+    this.#owners.sort((left, right) => compare(left.left, right.left) || left.owner - right.owner)
+    return this.#owners.slice(0, this.#limit)
+  }
+}
 
 interface ScannedOwner {
   owner: number
@@ -70,10 +163,10 @@ interface ScannedOwner {
 const YIELD_EVERY = 200
 
 /**
- * Reads every owner in ascending order of ids from one snapshot. The cost is constant for each owner, however many
- * repositories and ledger entries the owner has, because usage is counted per owner.
+ * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories and ledger
+ * entries the owner has, because usage is counted per owner.
  */
-export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
+async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
   const usages = joinByOwner(ownerUsages.all(tx))
   const assigned = joinByOwner(assignments.all(tx))
   let count = 0
@@ -90,14 +183,6 @@ export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncG
   } finally {
     await Promise.all([usages.end(), assigned.end()])
   }
-}
-
-/** Sum of the usage of all owners. */
-export const totalUsage = async (tx: ReadTransaction, owners: OwnerIds): Promise<Usage> => {
-  const total = { ...noUsage }
-  for await (const { usage } of scanOwners(tx, owners))
-    for (const kind of Object.keys(total) as (keyof Usage)[]) total[kind] = add(total[kind], usage[kind])
-  return total
 }
 
 /** Merge join: reads records that are ordered by owner, for owners that are asked for in ascending order. */

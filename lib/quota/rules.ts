@@ -1,78 +1,76 @@
 import { AllotError, invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { isSubject, type Subject, subjects } from './subjects.ts'
-
-/** Quota rules. Names are case-sensitive; lists are in the order of creation. */
-export interface Rules {
-  list(at: { offset: number; limit: number }): Promise<{ items: QuotaRule[]; total: number }>
-  get(name: string): Promise<QuotaRule | undefined>
-  /** @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409" */
-  create(rule: QuotaRule): Promise<QuotaRule>
-  /** "An omitted member leaves that attribute unchanged." @returns undefined when the rule does not exist */
-  edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined>
-  /** Removes the rule from the store and from every group. @returns whether it existed */
-  remove(name: string): Promise<boolean>
-}
 
 interface RuleEdit {
   limit?: number | undefined
   subjects?: readonly Subject[] | undefined
 }
 
-/** @param onChange called after a durable change, which can concern every owner */
-export const createRules = (store: Store, onChange: () => void): Rules => ({
-  list: (at) =>
-    store.read(async (tx) => ({
-      items: (await rules.list(tx, 'sequence', { prefix: [], ...at })).map(toRule),
-      total: await rules.count(tx, 'all', []),
-    })),
-  get: (name) => store.read((tx) => readRule(tx, name)),
-  async create(rule) {
+/** Quota rules. Names are case-sensitive; lists are in the order of creation. */
+export class Rules {
+  readonly #store: Store
+  readonly #onChange: () => void
+
+  /** @param onChange called after a durable change, which can concern every owner */
+  constructor(store: Store, onChange: () => void) {
+    this.#store = store
+    this.#onChange = onChange
+  }
+
+  async list(slice: Slice): Promise<Page<QuotaRule>> {
+    const page = await this.#store.read((tx) => rules.page(tx, 'sequence', { prefix: [], ...slice }, 'all'))
+    return { ...page, items: page.items.map(toRule) }
+  }
+
+  async get(name: string): Promise<QuotaRule | undefined> {
+    const rule = await this.#store.read((tx) => rules.get(tx, [name]))
+    return rule && toRule(rule)
+  }
+
+  /** @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409" */
+  async create(rule: QuotaRule): Promise<QuotaRule> {
     checkRule(rule)
-    if (rule.limit === undefined) throw invalid('Limit is required')
-    const sequence = await store.sequences.next('rule')
-    return store.write((tx) => createRule(tx, rule, sequence, onChange))
-  },
-  async edit(name, edit) {
+    const { name, limit, subjects } = rule
+    if (limit === undefined) throw invalid('Limit is required')
+    const sequence = await this.#store.sequences.next('rule')
+    return this.#store.write(async (tx) => {
+      if ((await rules.get(tx, [name])) !== undefined)
+        throw new AllotError('conflict', `a rule named ${name} already exists`)
+      const record = { name, limit, subjects: [...subjects], sequence }
+      await rules.save(tx, record)
+      tx.afterCommit(this.#onChange)
+      return toRule(record)
+    })
+  }
+
+  /** "An omitted member leaves that attribute unchanged." @returns undefined when the rule does not exist */
+  async edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined> {
     checkLimit(edit.limit)
     checkSubjects(edit.subjects)
-    return store.write(async (tx) => {
+    return this.#store.write(async (tx) => {
       const before = await rules.get(tx, [name])
       if (before === undefined) return undefined
-      const after = {
-        ...before,
-        limit: edit.limit ?? before.limit,
-        subjects: [...(edit.subjects ?? before.subjects)],
-      }
+      const { limit = before.limit, subjects = before.subjects } = edit
+      const after = { ...before, limit, subjects: [...subjects] }
       await rules.save(tx, after)
-      tx.afterCommit(onChange)
+      tx.afterCommit(this.#onChange)
       return toRule(after)
     })
-  },
-  remove: (name) =>
-    store.write(async (tx) => {
+  }
+
+  /** Removes the rule from the store and from every group. @returns whether it existed */
+  remove(name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
       if ((await rules.remove(tx, [name])) === undefined) return false
       await leaveGroups(tx, name)
-      tx.afterCommit(onChange)
+      tx.afterCommit(this.#onChange)
       return true
-    }),
-})
-
-const createRule = async (tx: WriteContext, rule: QuotaRule, sequence: number, onChange: () => void) => {
-  if ((await rules.get(tx, [rule.name])) !== undefined)
-    throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
-  const record: Rule = { name: rule.name, limit: rule.limit, subjects: [...rule.subjects], sequence }
-  await rules.save(tx, record)
-  tx.afterCommit(onChange)
-  return toRule(record)
-}
-
-const readRule = async (tx: ReadTransaction, name: string): Promise<QuotaRule | undefined> => {
-  const rule = await rules.get(tx, [name])
-  return rule && toRule(rule)
+    })
+  }
 }
 
 /** "A rule that is deleted leaves its groups." A scan is enough, because instances have few groups. */

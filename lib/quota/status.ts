@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
-import { groups, rules } from '../records/schema/index.ts'
+import { groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { assignedTo, readGroup } from './groups.ts'
 import { toRule } from './rules.ts'
 import type { Usage } from './subjects.ts'
-import type { UsageCounters } from './usage.ts'
+import { usageIn } from './usage.ts'
 
 /** Everything that an evaluation needs to know about one owner. */
 export interface QuotaStatus {
@@ -15,7 +15,7 @@ export interface QuotaStatus {
   /** Groups that apply to the owner. */
   readonly groups: readonly QuotaGroup[]
   /** Groups that apply and have a name: all but the built-in default group. */
-  readonly shown: readonly QuotaGroup[]
+  readonly namedGroups: readonly QuotaGroup[]
 }
 
 /** "A user with no explicit assignment is evaluated against the default groups set in the instance configuration." */
@@ -26,52 +26,47 @@ export interface QuotaDefaults {
   total?: number | undefined
 }
 
-interface QuotaStatusCache {
-  of(owner: number): Promise<QuotaStatus>
-  drop(owner: number): void
-  dropAll(): void
-}
-
 const MAX_CACHED_OWNERS = 20_000
 
 /**
  * Memoizes the status of owners in an LRU cache. Invariant: a status is never older than the last acknowledged write,
  * because a change drops it after its commit, and a read that was under way at that moment is not stored.
  */
-export const createStatusCache = (
-  store: Store,
-  usageCounters: UsageCounters,
-  defaults: QuotaDefaults,
-): QuotaStatusCache => {
-  const read = (owner: number) => store.read((tx) => readStatus(tx, owner, usageCounters, defaults))
-  // Writes of other processes to a shared store are not announced here, so nothing can be memoized.
-  if (store.driver.shared) return { of: read, drop: () => undefined, dropAll: () => undefined }
+export class StatusCache {
+  readonly #read: (owner: number) => Promise<QuotaStatus>
+  /** Undefined on a shared store: writes of other processes are not announced here, so nothing can be memoized. */
+  readonly #cache: LRUCache<number, QuotaStatus> | undefined
 
-  const cache = namedCache(
-    'quota',
-    new LRUCache<number, QuotaStatus>({
-      ...maxEntries(MAX_CACHED_OWNERS),
-      fetchMethod: read,
-      ignoreFetchAbort: true,
-    }),
-  )
-  return {
-    of: async (owner) => cache.get(owner) ?? (cache.fetch(owner) as Promise<QuotaStatus>),
-    drop: (owner) => void cache.delete(owner),
-    dropAll: () => cache.clear(),
+  constructor(store: Store, defaults: QuotaDefaults) {
+    this.#read = (owner) => store.read((tx) => readStatus(tx, owner, defaults))
+    if (store.driver.shared) return
+    const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#read, ignoreFetchAbort: true }
+    this.#cache = namedCache('quota', new LRUCache<number, QuotaStatus>(options))
+  }
+
+  async of(owner: number): Promise<QuotaStatus> {
+    if (this.#cache === undefined) return this.#read(owner)
+    return this.#cache.get(owner) ?? (this.#cache.fetch(owner) as Promise<QuotaStatus>)
+  }
+
+  drop(owner: number): void {
+    this.#cache?.delete(owner)
+  }
+
+  dropAll(): void {
+    this.#cache?.clear()
   }
 }
 
 const readStatus = async (
   tx: ReadTransaction,
   owner: number,
-  usageCounters: UsageCounters,
   defaults: QuotaDefaults,
 ): Promise<QuotaStatus> => {
-  const usage = await usageCounters.of(tx, owner)
+  const usage = usageIn(await ownerUsages.get(tx, [owner]))
   const assigned = await readGroups(tx, await assignedTo(tx, owner))
-  const shown = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
-  return { usage, shown, groups: effectiveGroups(shown, defaults) }
+  const namedGroups = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
+  return { usage, namedGroups, groups: effectiveGroups(namedGroups, defaults) }
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {

@@ -61,31 +61,35 @@ const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number
     }))
 }
 
-interface ThresholdEvents {
-  /** Evaluates a durable change; returns before the listener is called. */
-  usageChanged(owner: number, before: Usage, after: Usage): void
-  /** Resolves when the listener has been called for every change so far. */
-  idle(): Promise<void>
-}
-
 /**
  * Calls the listener once for each crossing, in the order of the changes. The usage of each transaction begins where the
  * one before it ended, so an event is neither repeated nor left out.
  */
-export const createThresholdEvents = (
-  statusOf: (owner: number) => Promise<QuotaStatus>,
-  { share, notify, onError }: ThresholdListener,
-): ThresholdEvents => {
-  let last: Promise<void> = Promise.resolve()
-  const evaluate = async (owner: number, before: Usage, after: Usage) => {
-    const { groups } = await statusOf(owner)
+export class ThresholdEvents {
+  readonly #statusOf: (owner: number) => Promise<QuotaStatus>
+  readonly #listener: ThresholdListener
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(statusOf: (owner: number) => Promise<QuotaStatus>, listener: ThresholdListener) {
+    this.#statusOf = statusOf
+    this.#listener = listener
+  }
+
+  /** Evaluates a durable change; returns before the listener is called. */
+  usageChanged(owner: number, before: Usage, after: Usage): void {
+    const { isListening, onError } = this.#listener
+    if (isListening()) this.#last = this.#last.then(() => this.#evaluate(owner, before, after)).catch(onError)
+  }
+
+  /** Resolves when the listener has been called for every change so far. */
+  idle(): Promise<void> {
+    return this.#last
+  }
+
+  async #evaluate(owner: number, before: Usage, after: Usage): Promise<void> {
+    const { share, notify } = this.#listener
+    const { groups } = await this.#statusOf(owner)
     for (const event of thresholdEventsBetween(groups, before, after, share))
       await notify({ owner, ...event })
-  }
-  return {
-    usageChanged(owner, before, after) {
-      last = last.then(() => evaluate(owner, before, after)).catch(onError)
-    },
-    idle: () => last,
   }
 }

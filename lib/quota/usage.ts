@@ -19,14 +19,6 @@ import { noUsage, type Usage } from './subjects.ts'
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 export type UsageDelta = Partial<Usage>
 
-/** The usage of each owner, counted in the transaction that changes it. */
-export interface UsageCounters {
-  of(tx: ReadTransaction, owner: number): Promise<Usage>
-  add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void>
-  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
-  forget(tx: WriteContext, owner: number): Promise<void>
-}
-
 /**
  * Called once per owner and transaction, after the commit.
  * @param isKnown false when the outcome of the commit is not known
@@ -38,12 +30,34 @@ interface Change {
   after: Usage
 }
 
-export const createUsageCounters = (onChange: UsageListener): UsageCounters => {
-  const changes = new WeakMap<WriteContext, Map<number, Change>>()
+/** The usage of each owner, counted in the transaction that changes it. */
+export class OwnerCounters {
+  readonly #onChange: UsageListener
+  readonly #changes = new WeakMap<WriteContext, Map<number, Change>>()
 
-  const note = (tx: WriteContext, owner: number, before: Usage, after: Usage) => {
-    const owners = changes.get(tx) ?? new Map<number, Change>()
-    changes.set(tx, owners)
+  constructor(onChange: UsageListener) {
+    this.#onChange = onChange
+  }
+
+  async add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void> {
+    const record = await ownerUsages.get(tx, [owner])
+    const before = usageIn(record)
+    const after = addDelta(before, delta)
+    const day = Math.max(record?.day ?? 0, today())
+    const days = await recordDay(tx, record, day)
+    await ownerUsages.save(tx, { owner, ...after, day, days })
+    this.#note(tx, owner, before, after)
+  }
+
+  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
+  async forget(tx: WriteContext, owner: number): Promise<void> {
+    const before = usageIn(await ownerUsages.remove(tx, [owner]))
+    this.#note(tx, owner, before, noUsage)
+  }
+
+  #note(tx: WriteContext, owner: number, before: Usage, after: Usage): void {
+    const owners = this.#changes.get(tx) ?? new Map<number, Change>()
+    this.#changes.set(tx, owners)
     const earlier = owners.get(owner)
     if (earlier !== undefined) {
       earlier.after = after
@@ -51,27 +65,7 @@ export const createUsageCounters = (onChange: UsageListener): UsageCounters => {
     }
     const change: Change = { before, after }
     owners.set(owner, change)
-    tx.afterCommit((isKnown) => onChange(owner, change.before, change.after, isKnown))
-  }
-
-  const of = async (tx: ReadTransaction, owner: number): Promise<Usage> =>
-    usageIn(await ownerUsages.get(tx, [owner]))
-  return {
-    of,
-    async add(tx, owner, delta) {
-      const record = await ownerUsages.get(tx, [owner])
-      const before = usageIn(record)
-      const after = addDelta(before, delta)
-      const day = Math.max(record?.day ?? 0, today())
-      const days = await recordDay(tx, record, day)
-      await ownerUsages.save(tx, { owner, ...after, day, days })
-      note(tx, owner, before, after)
-    },
-    async forget(tx, owner) {
-      const before = await of(tx, owner)
-      await ownerUsages.remove(tx, [owner])
-      note(tx, owner, before, noUsage)
-    },
+    tx.afterCommit((isKnown) => this.#onChange(owner, change.before, change.after, isKnown))
   }
 }
 
@@ -101,11 +95,7 @@ const EXPIRY_BATCH = 3
  * for the days without a change after it, so further changes on the same day cost nothing.
  * @returns number of records in the history afterwards
  */
-export const recordDay = async (
-  tx: WriteContext,
-  before: OwnerUsage | undefined,
-  day: number,
-): Promise<number> => {
+const recordDay = async (tx: WriteContext, before: OwnerUsage | undefined, day: number): Promise<number> => {
   if (before === undefined) return 0
   const { days, ...past } = before
   if (before.day >= day) return days
@@ -116,9 +106,12 @@ export const recordDay = async (
   return days + 1 - expired.length
 }
 
-/** Usage at the end of each day on which it changed, oldest first, without the last such day. */
-export const readHistory = async (tx: ReadTransaction, owner: number): Promise<DailyUsage[]> =>
-  (await readOldest(tx, owner, Number.POSITIVE_INFINITY)).filter(({ day }) => day >= today() - HISTORY_DAYS)
+/** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
+export const readHistory = async (tx: ReadTransaction, owner: number): Promise<DailyUsage[]> => {
+  const past = await readOldest(tx, owner, Number.POSITIVE_INFINITY)
+  const current = await ownerUsages.get(tx, [owner])
+  return past.filter(({ day }) => day >= today() - HISTORY_DAYS).concat(current ?? [])
+}
 
 /** Removes the history of a deleted owner, `limit` records at most. @returns how many were removed */
 export const removeHistory = async (tx: WriteContext, owner: number, limit: number): Promise<number> => {
@@ -142,64 +135,65 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
  * usage in the same atomic write": every operation runs in the caller's transaction. The number of ledger entries that it
  * changes is bounded, because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
  */
-export interface Repositories {
+export class RepositoryCounters {
+  readonly #owners: OwnerCounters
+  readonly #jobs: Jobs
+
+  constructor(owners: OwnerCounters, jobs: Jobs) {
+    this.#owners = owners
+    this.#jobs = jobs
+  }
+
   /** @param repository `git`: bytes of git data, without LFS objects */
-  create(
+  async create(
     tx: WriteContext,
     repository: { id: number; owner: number; private: boolean; git: number },
-  ): Promise<void>
-  resize(tx: WriteContext, id: number, git: number): Promise<void>
-  setPrivate(tx: WriteContext, id: number, isPrivate: boolean): Promise<void>
-  move(tx: WriteContext, id: number, owner: number): Promise<void>
+  ): Promise<void> {
+    const usage = { ...repository, ...noContents }
+    await repositoryUsages.save(tx, usage)
+    await this.#owners.add(tx, usage.owner, usageOf(usage))
+  }
+
+  resize(tx: WriteContext, id: number, git: number): Promise<void> {
+    return this.#edit(tx, id, { git })
+  }
+
+  setPrivate(tx: WriteContext, id: number, isPrivate: boolean): Promise<void> {
+    return this.#edit(tx, id, { private: isPrivate })
+  }
+
+  async move(tx: WriteContext, id: number, owner: number): Promise<void> {
+    await this.#edit(tx, id, { owner })
+    for await (const entry of paced(await ledgerEntries.list(tx, 'repository', { prefix: [id] })))
+      await ledgerEntries.save(tx, { ...entry, owner })
+  }
+
   /**
    * Removes the repository's usage and its ledger entries, the rest of them by a job.
    * @param limit entries to remove in this transaction at most
    * @returns how many were removed
    */
-  remove(tx: WriteContext, id: number, limit: number): Promise<number>
-}
-
-export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Repositories => {
-  /** Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves. */
-  const replace = async (
-    tx: WriteContext,
-    id: number,
-    edit: (before: RepositoryUsage) => RepositoryUsage,
-  ) => {
-    const before = await existing(tx, id)
-    const after = edit(before)
-    const [removed, added] = [negative(usageOf(before)), usageOf(after)]
-    if (after.owner === before.owner)
-      await usageCounters.add(tx, after.owner, addDelta(addDelta(noUsage, added), removed))
-    else {
-      await usageCounters.add(tx, before.owner, removed)
-      await usageCounters.add(tx, after.owner, added)
-    }
-    await repositoryUsages.save(tx, after)
+  async remove(tx: WriteContext, id: number, limit: number): Promise<number> {
+    const repository = await existing(tx, id)
+    await repositoryUsages.remove(tx, [id])
+    await this.#owners.add(tx, repository.owner, negative(usageOf(repository)))
+    // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
+    if (await isPending(tx, 'owner', repository.owner)) return this.#jobs.runNow(tx, 'entries', id, limit)
+    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'repository', { prefix: [id] }))
+    return removed + (await this.#jobs.runNow(tx, 'entries', id, limit - removed))
   }
 
-  return {
-    async create(tx, { id, owner, private: isPrivate, git }) {
-      const repository = { id, owner, private: isPrivate, git, ...noContents }
-      await repositoryUsages.save(tx, repository)
-      await usageCounters.add(tx, owner, usageOf(repository))
-    },
-    resize: (tx, id, git) => replace(tx, id, (before) => ({ ...before, git })),
-    setPrivate: (tx, id, isPrivate) => replace(tx, id, (before) => ({ ...before, private: isPrivate })),
-    async move(tx, id, owner) {
-      await replace(tx, id, (before) => ({ ...before, owner }))
-      for await (const entry of paced(await entriesWithOwner(tx, id)))
-        await ledgerEntries.save(tx, { ...entry, owner })
-    },
-    async remove(tx, id, limit) {
-      const repository = await existing(tx, id)
-      await repositoryUsages.remove(tx, [id])
-      await usageCounters.add(tx, repository.owner, negative(usageOf(repository)))
-      // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
-      if (await isPending(tx, 'owner', repository.owner)) return jobs.runNow(tx, 'entries', id, limit)
-      const removed = await removeAll(tx, await entriesWithOwner(tx, id))
-      return removed + (await jobs.runNow(tx, 'entries', id, limit - removed))
-    },
+  /** Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves. */
+  async #edit(tx: WriteContext, id: number, edit: Partial<RepositoryUsage>): Promise<void> {
+    const before = await existing(tx, id)
+    const after = { ...before, ...edit }
+    const [removed, added] = [negative(usageOf(before)), usageOf(after)]
+    if (after.owner === before.owner) await this.#owners.add(tx, after.owner, addDelta(added, removed))
+    else {
+      await this.#owners.add(tx, before.owner, removed)
+      await this.#owners.add(tx, after.owner, added)
+    }
+    await repositoryUsages.save(tx, after)
   }
 }
 
@@ -207,7 +201,7 @@ export const createRepositories = (usageCounters: UsageCounters, jobs: Jobs): Re
 export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
-    const removed = await removeAll(tx, await entriesWithOwner(tx, id, limit))
+    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'repository', { prefix: [id], limit }))
     if (removed === limit) return removed
     const own = await ledgerEntries.list(tx, 'partition', { prefix: [id], limit: limit - removed })
     return removed + (await removeAll(tx, own))
@@ -219,31 +213,17 @@ const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Pro
   return entries.length
 }
 
-/** Entries of a repository that are in its owner's partition. */
-const entriesWithOwner = (tx: WriteContext, id: number, limit?: number): Promise<LedgerEntry[]> =>
-  ledgerEntries.list(tx, 'repository', { prefix: [id], ...(limit === undefined ? {} : { limit }) })
-
 const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> => {
   const usage = await repositoryUsages.get(tx, [id])
   if (usage === undefined) throw new Error(`the repository ${id} has no usage record`)
   return usage
 }
 
-const usageOf = ({
-  lfs,
-  issues,
-  releases,
-  artifacts,
-  packages,
-  ...repository
-}: RepositoryUsage): UsageDelta => ({
-  lfs,
-  issues,
-  releases,
-  artifacts,
-  packages,
-  [repository.private ? 'reposPrivate' : 'reposPublic']: repository.git,
-})
+const usageOf = (repository: RepositoryUsage): Usage => {
+  const { git, lfs, issues, releases, artifacts, packages } = repository
+  const visibility = repository.private ? 'reposPrivate' : 'reposPublic'
+  return { ...noUsage, lfs, issues, releases, artifacts, packages, [visibility]: git }
+}
 
 const negative = (delta: UsageDelta): UsageDelta =>
   Object.fromEntries(Object.entries(delta).map(([kind, size]) => [kind, subtract(0, size)]))

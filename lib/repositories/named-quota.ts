@@ -6,8 +6,10 @@ import { describeIssue, invalid, withLineNumber } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
-import type { ChangedOwner, Difference, Differences, QuotaPlan } from '../quota/plan.ts'
+import type { Difference, Differences, QuotaPlan } from '../quota/plan.ts'
+import type { ChangedOwner } from '../quota/reports.ts'
 import { refuseControls } from '../quota/rules.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { paced } from '../records/pacing.ts'
 import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -184,34 +186,42 @@ export interface NamedDifferences {
   assignments: Difference<string, readonly string[]>[]
 }
 
-export interface NamedPlans {
+export class NamedPlans {
+  readonly #store: Store
+  readonly #quota: QuotaEngine
+
+  constructor(store: Store, quota: QuotaEngine) {
+    this.#store = store
+    this.#quota = quota
+  }
+
   /**
    * Applies the plan in one transaction. Applying it again changes nothing.
    * @returns what it changed, or would change with `dryRun`
    * @throws AllotError invalid for unknown or repeated owners, rules and groups
    */
-  apply(plan: NamedPlan, options?: { dryRun?: boolean | undefined }): Promise<NamedDifferences>
+  async apply(plan: NamedPlan, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<NamedDifferences> {
+    const { plans } = this.#quota
+    if (dryRun)
+      return this.#store.read(async (tx) =>
+        withNames(tx, await plans.differences(tx, await withIds(tx, plan))),
+      )
+    const numbers = await plans.numbers(plan)
+    return this.#store.write(async (tx) =>
+      withNames(tx, await plans.apply(tx, await withIds(tx, plan), numbers)),
+    )
+  }
+
   /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
   simulate(
     plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
-    at: { offset: number; limit: number },
-  ): Promise<{ items: ChangedOwner[]; total: number }>
-}
-
-export const createNamedPlans = (store: Store, { plans }: QuotaEngine): NamedPlans => {
-  return {
-    async apply(plan, { dryRun = false } = {}) {
-      if (dryRun)
-        return store.read(async (tx) => withNames(tx, await plans.differences(tx, await withIds(tx, plan))))
-      const numbers = await plans.numbers(withoutAssignments(plan))
-      return store.write(async (tx) => withNames(tx, await plans.apply(tx, await withIds(tx, plan), numbers)))
-    },
-    simulate: ({ defaultGroups, ...plan }, at) =>
-      store.read(async (tx) => plans.simulate(tx, await withIds(tx, plan), at, defaultGroups)),
+    slice: Slice,
+  ): Promise<Page<ChangedOwner>> {
+    return this.#store.read(async (tx) =>
+      this.#quota.reports.simulate(tx, await withIds(tx, plan), slice, plan.defaultGroups),
+    )
   }
 }
-
-const withoutAssignments = ({ assignments: _, ...plan }: NamedPlan): QuotaPlan => plan
 
 const withIds = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan> => {
   const assignments = new Map<number, readonly string[]>()
@@ -221,10 +231,7 @@ const withIds = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan>
     if (assignments.has(owner.id)) throw invalid(`assignments: ${owner.name} is named twice`)
     assignments.set(owner.id, groups)
   }
-  return {
-    ...withoutAssignments(plan),
-    assignments: [...assignments].map(([owner, groups]) => ({ owner, groups })),
-  }
+  return { ...plan, assignments }
 }
 
 const withNames = async (tx: ReadTransaction, differences: Differences): Promise<NamedDifferences> => {

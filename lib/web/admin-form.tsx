@@ -2,7 +2,7 @@
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes } from '../http/access.ts'
-import type { ChangedAnswer } from '../quota/plan.ts'
+import type { ChangedAnswer } from '../quota/reports.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
 import { formatCount, Notice, Post, PREVIEW, Size, SizeCell, SubjectCode, Table } from './components.tsx'
 import {

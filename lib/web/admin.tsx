@@ -17,19 +17,22 @@ export const adminRoutes = [
       const subject = subjectIn(query.get('subject'))
       const within = percentIn(query.get('within'))
       const number = pageNumber(query)
-      const { items, total } = await quota.overQuota({ subject, within: within / 100 }, sliceOf(number))
+      const { items, total } = await quota.reports.overQuota(
+        { subject, within: within / 100 },
+        sliceOf(number),
+      )
       const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
       const names = new Map(accounts.map(({ id, name }) => [id, name]))
       return adminView(frame, {
-        totals: await quota.totals(),
+        totals: await quota.reports.totalUsage(),
         users: await hosting.accounts.count('user'),
         organizations: await hosting.accounts.count('organization'),
         ...{ subject, within, total, page: number },
-        owners: items.flatMap(({ owner, over, used, limit, remaining }) => {
+        owners: items.flatMap(({ owner, over, used, limit, left }) => {
           const name = names.get(owner)
           // An owner without a name was deleted since the list was read.
           if (name === undefined) return []
-          return [{ name, status: { used, binding: { limit, remaining }, state: over ? 'over' : 'near' } }]
+          return [{ name, status: { used, binding: { limit, left }, state: over ? 'over' : 'near' } }]
         }),
       })
     },

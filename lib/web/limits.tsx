@@ -40,12 +40,12 @@ export const subjectStatus = (
 
 const stateOf = (binding: LimitStatus | undefined, warnAt: number): SubjectStatus['state'] => {
   if (binding === undefined) return 'unlimited'
-  if (binding.remaining <= 0) return 'over'
+  if (binding.left <= 0) return 'over'
   return measured(binding) >= binding.limit * warnAt ? 'near' : 'within'
 }
 
 /** Bytes that the binding rule counts; it can have other subjects besides the one in question. */
-const measured = ({ limit, remaining }: LimitStatus): Sum => subtract(limit, remaining)
+const measured = ({ limit, left }: LimitStatus): Sum => subtract(limit, left)
 
 /** The total usage, by part, against the limit. */
 export const UsageBar = ({ usage, status }: { usage: Usage; status: SubjectStatus }) => (
@@ -118,9 +118,9 @@ export const StateLabel = ({ status }: { status: SubjectStatus }) => (
 /** In words, since color alone is not accessible. */
 export const stateText = ({ state, binding }: SubjectStatus): string => {
   if (binding === undefined) return 'No limit'
-  const { remaining } = binding
-  if (state !== 'over') return `${state === 'near' ? 'Near limit: ' : ''}${formatSize(remaining)} left`
-  return remaining < 0 ? `Over quota by ${formatSize(-remaining)}` : 'Limit reached'
+  const { left } = binding
+  if (state !== 'over') return `${state === 'near' ? 'Near limit: ' : ''}${formatSize(left)} left`
+  return left < 0 ? `Over quota by ${formatSize(-left)}` : 'Limit reached'
 }
 
 interface Limits {
@@ -135,7 +135,7 @@ const tighterParts = ({ total, parts }: Limits) =>
     .map((status, part) => ({ name: usageParts[part]!.name, part, status }))
     .filter(({ status: { binding } }) => {
       if (binding === undefined) return false
-      return total.binding === undefined || binding.remaining < total.binding.remaining
+      return total.binding === undefined || binding.left < total.binding.left
     })
 
 /** What is over quota, and what is near its limit. */

@@ -111,7 +111,7 @@ const readOwner = async ({ quota, settings }: PageServices, account: Account): P
     usage: status.usage,
     total: statusOf('size:all'),
     parts: usageParts.map(({ subject }) => statusOf(subject)),
-    groups: status.shown,
+    groups: status.namedGroups,
   }
 }
 

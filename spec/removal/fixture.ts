@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { accountIds } from '../../lib/accounts/accounts.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
-import { createQuota, type QuotaEngine } from '../../lib/quota/index.ts'
+import { QuotaEngine } from '../../lib/quota/index.ts'
 import { createJobRunner, createJobs, type JobLimits, type JobRunner } from '../../lib/records/jobs.ts'
 import { migrateStore } from '../../lib/records/schema/index.ts'
 import { createStore, type Store } from '../../lib/records/store.ts'
@@ -31,7 +31,9 @@ export const openFixture = async (
   const jobRunner = createJobRunner(store, jobs, (error) => {
     throw error
   })
-  const quota = createQuota(store, jobs, {
+  const quota = new QuotaEngine({
+    store,
+    jobs,
     defaults: { groups: [] },
     owners: accountIds,
     lfsChanged: saveLfsSize,

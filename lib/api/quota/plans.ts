@@ -1,8 +1,7 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { ChangedOwner } from '../../quota/plan.ts'
-import type { OwnerOverQuota } from '../../quota/reports.ts'
+import type { ChangedOwner, OwnerOverQuota } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import type { NamedDifferences, NamedPlan } from '../../repositories/named-quota.ts'
@@ -31,10 +30,10 @@ export const QuotaOverInfo = v.object({
 export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
 
 const presentOver = (
-  { over, used, limit, remaining }: OwnerOverQuota,
+  { over, used, limit, left }: OwnerOverQuota,
   owner: User,
   subject: Subject,
-): QuotaOverInfo => ({ owner, subject, over, used, limit, left: remaining })
+): QuotaOverInfo => ({ owner, subject, over, used, limit, left: left })
 
 const Answer = v.object({ over: v.boolean(), limit: v.nullable(v.number()), left: bytesLeft })
 
@@ -60,7 +59,7 @@ const presentSimulation = (
 const presentAnswer = ({ over, binding }: ChangedOwner['answers'][number]['before']) => ({
   over,
   limit: binding?.limit ?? null,
-  left: binding?.remaining ?? null,
+  left: binding?.left ?? null,
 })
 
 const names = v.array(v.string())
@@ -166,7 +165,7 @@ export const quotaPlanRoutes = [
     handle: async (request, services) => {
       const { query, page } = request
       const subject = subjectIn(services.dialect, query.subject)
-      const over = await services.quota.overQuota({ subject, within: shareIn(query.within) }, page)
+      const over = await services.quota.reports.overQuota({ subject, within: shareIn(query.within) }, page)
       return replyOwners(services, request, over, (item, owner) => presentOver(item, owner, subject))
     },
   }),

@@ -83,9 +83,9 @@ export const presentGroup = (group: QuotaGroup, withNames = true): QuotaGroupInf
   rules: group.rules.map((rule) => presentRule(rule, withNames)),
 })
 
-export const presentStatus = ({ usage, shown }: QuotaStatus, withNames: boolean): QuotaInfo => ({
+export const presentStatus = ({ usage, namedGroups }: QuotaStatus, withNames: boolean): QuotaInfo => ({
   used: { size: presentUsage(usage) },
-  groups: shown.map((group) => presentGroup(group, withNames)),
+  groups: namedGroups.map((group) => presentGroup(group, withNames)),
 })
 
 export const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
