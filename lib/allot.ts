@@ -12,9 +12,9 @@ import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
-import { createJobRunner, createJobs, type JobRunner } from './records/jobs.ts'
+import { JobRunner, Jobs } from './records/jobs.ts'
 import { migrateStore, searchIndexes } from './records/schema/index.ts'
-import { createStore, type Store } from './records/store.ts'
+import { Store } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-quota.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { type Compactor, createCompactor } from './search/index.ts'
@@ -178,15 +178,15 @@ const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> 
     await driver.close()
     throw error
   })
-  return createStore(driver)
+  return new Store(driver)
 }
 
 const createDomain = (options: Options, host: Host, storage: LocalStorage, store: Store): Domain => {
   const { log } = host
   const events: Events = new EventEmitter({ captureRejections: true })
   events.on('error', logError(log, 'a listener of quota failed'))
-  const jobs = createJobs(JOB_LIMITS, () => jobRunner.wake())
-  const jobRunner = createJobRunner(store, jobs, (error, job) =>
+  const jobs = new Jobs(JOB_LIMITS, () => jobRunner.wake())
+  const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
   const compactor = createCompactor(

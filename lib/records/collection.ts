@@ -1,15 +1,14 @@
 import * as v from 'valibot'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import {
-  counters,
+  countersOf,
   type IndexEntry,
   type IndexKeys,
   indexEntries,
+  indexEntriesOf,
   type Listing,
   type MaintainedIndex,
-  orderedIndexes,
   readCounter,
-  uniqueIndexes,
 } from './indexes.ts'
 import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterName, decodeValue, encodeValue, orderedKey, recordKey, uniqueKey } from './layout.ts'
@@ -44,152 +43,125 @@ export interface Page<T> {
   total: number
 }
 
-/** Records of one kind, with their indexes and counters. */
-export interface Collection<
-  R,
-  U extends string = string,
-  O extends string = string,
-  C extends string = string,
-> {
+/** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */
+export class Collection<R, U extends string = never, O extends string = never, C extends string = never> {
   readonly options: CollectionOptions<R, U, O, C>
-  get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined>
+  readonly #name: string
+  readonly #indexes: readonly MaintainedIndex<R>[]
+
+  constructor(options: CollectionOptions<R, U, O, C>) {
+    this.options = options
+    this.#name = options.name
+    this.#indexes = [
+      indexEntriesOf(options),
+      countersOf(options.name, options.counted),
+      ...(options.search ?? []),
+    ]
+  }
+
+  get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined> {
+    return readRecord(tx, this.#lookupKey(id))
+  }
+
   /** The records in the order of the ids, with undefined for each that does not exist. */
-  getMany(tx: ReadTransaction, ids: readonly KeyTuple[]): Promise<(R | undefined)[]>
-  findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined>
-  list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]>
-  entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry>
-  /** The entry of a loaded record in a listing whose prefix has `depth` parts. */
-  entryOf(index: O, depth: number, record: R): IndexEntry
-  load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]>
+  async getMany(tx: ReadTransaction, ids: readonly KeyTuple[]): Promise<(R | undefined)[]> {
+    const values = await tx.getMany(ids.map((id) => this.#lookupKey(id)))
+    return values.map((bytes) => bytes && decodeValue<R>(bytes))
+  }
+
+  async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {
+    const found = await tx.get(uniqueKey(this.#name, index, key, lookupKey))
+    return found && readRecord(tx, found)
+  }
+
+  /** All records whose ids begin with `prefix`. */
+  async *all(tx: ReadTransaction, prefix: KeyTuple = []): AsyncGenerator<R> {
+    for await (const [, value] of tx.range(rangeBelow([this.#name, 'r', ...prefix])))
+      yield decodeValue<R>(value)
+  }
+
+  /** All records as the stored JSON, to pass on without parsing. */
+  async *allJson(tx: ReadTransaction): AsyncGenerator<Bytes> {
+    for await (const [, value] of tx.range(rangeBelow([this.#name, 'r']))) yield value
+  }
+
+  count(tx: ReadTransaction, counter: C, key: KeyTuple): Promise<number> {
+    return readCounter(tx, counterName(this.#name, counter), key)
+  }
+
+  async list(tx: ReadTransaction, index: O, listing: Listing): Promise<R[]> {
+    const entries: IndexEntry[] = []
+    for await (const entry of this.entries(tx, index, listing)) entries.push(entry)
+    return this.load(tx, entries)
+  }
+
   /**
    * One page of a listing, and the total of the listing. The total comes from the counter with the name of the index, or
    * from another one with the same keys.
    */
   page(tx: ReadTransaction, index: O & C, listing: Listing & Slice): Promise<Page<R>>
   page(tx: ReadTransaction, index: O, listing: Listing & Slice, counter: C): Promise<Page<R>>
-  /** All records whose ids begin with `prefix`. */
-  all(tx: ReadTransaction, prefix?: KeyTuple): AsyncIterable<R>
-  /** All records as the stored JSON, to pass on without parsing. */
-  allJson(tx: ReadTransaction): AsyncIterable<Bytes>
-  count(tx: ReadTransaction, counter: C, key: KeyTuple): Promise<number>
+  async page(
+    tx: ReadTransaction,
+    index: O,
+    listing: Listing & Slice,
+    counter: string = index,
+  ): Promise<Page<R>> {
+    const items = await this.list(tx, index, listing)
+    return { items, total: await this.count(tx, counter as C, listing.prefix) }
+  }
+
+  entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {
+    return indexEntries(tx, this.#name, index, listing)
+  }
+
+  /** The entry of a loaded record in a listing whose prefix has `depth` parts. */
+  entryOf(index: O, depth: number, record: R): IndexEntry {
+    const { id, ordered } = this.options
+    const key = ordered![index](record) ?? []
+    const { start } = rangeBelow([this.#name, 'o', index, ...key.slice(0, depth)])
+    return {
+      order: orderedKey(this.#name, index, key, id(record)).subarray(start.length),
+      recordKey: recordKey(this.#name, id(record)),
+    }
+  }
+
+  async load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]> {
+    const values = await tx.getMany(entries.map((entry) => entry.recordKey))
+    return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
+  }
+
   /**
    * Writes the fields that the schema has, and updates indexes and counters.
    * @returns the record before
    * @throws AllotError conflict when a unique index has another record at the same key
    */
-  save(tx: WriteTransaction, record: R): Promise<R | undefined>
+  async save(tx: WriteTransaction, given: R): Promise<R | undefined> {
+    const record = v.parse(this.options.schema, given)
+    const key = recordKey(this.#name, this.options.id(record))
+    const before = await readRecord<R>(tx, key)
+    for (const index of this.#indexes) await index.update(tx, before, record, key)
+    tx.put(key, encodeValue(record))
+    return before
+  }
+
   /** @returns the removed record */
-  remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined>
+  async remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined> {
+    const key = this.#lookupKey(id)
+    const before = await readRecord<R>(tx, key)
+    if (before === undefined) return undefined
+    for (const index of this.#indexes) await index.update(tx, before, undefined, key)
+    tx.delete(key)
+    return before
+  }
+
+  /** An id that is too long for a key finds nothing. */
+  #lookupKey(id: KeyTuple): Bytes {
+    return recordKey(this.#name, id, lookupKey)
+  }
 }
-
-/** Declares a collection. Its keys are described in layout.ts. */
-export const collection = <R, U extends string = never, O extends string = never, C extends string = never>(
-  options: CollectionOptions<R, U, O, C>,
-): Collection<R, U, O, C> => ({ options, ...lookups(options), ...listings(options), ...changes(options) })
-
-/** The key to look a record up by: an id that is too long for a key finds nothing. */
-const lookupRecordKey = (collection: string, id: KeyTuple): Bytes => recordKey(collection, id, lookupKey)
 
 const readRecord = async <R>(tx: ReadTransaction, key: Bytes): Promise<R | undefined> => {
   const bytes = await tx.get(key)
   return bytes && decodeValue<R>(bytes)
-}
-
-type Lookups<R, U extends string, C extends string> = Pick<
-  Collection<R, U, string, C>,
-  'get' | 'getMany' | 'findBy' | 'all' | 'allJson' | 'count'
->
-
-const lookups = <R, U extends string, O extends string, C extends string>({
-  name,
-}: CollectionOptions<R, U, O, C>): Lookups<R, U, C> => ({
-  get: (tx, id) => readRecord(tx, lookupRecordKey(name, id)),
-  async getMany(tx, ids) {
-    const values = await tx.getMany(ids.map((id) => lookupRecordKey(name, id)))
-    return values.map((bytes) => (bytes === undefined ? undefined : decodeValue<R>(bytes)))
-  },
-  async findBy(tx, index, key) {
-    const found = await tx.get(uniqueKey(name, index, key, lookupKey))
-    return found && readRecord(tx, found)
-  },
-  async *all(tx, prefix = []) {
-    for await (const [, value] of tx.range(rangeBelow([name, 'r', ...prefix]))) yield decodeValue<R>(value)
-  },
-  async *allJson(tx) {
-    for await (const [, value] of tx.range(rangeBelow([name, 'r']))) yield value
-  },
-  count: (tx, counter, key) => readCounter(tx, counterName(name, counter), key),
-})
-
-type Listings<R, O extends string> = Pick<
-  Collection<R, string, O, string>,
-  'list' | 'entries' | 'entryOf' | 'load' | 'page'
->
-
-const listings = <R, U extends string, O extends string, C extends string>({
-  name,
-  id,
-  ordered,
-}: CollectionOptions<R, U, O, C>): Listings<R, O> => {
-  const load = async (tx: ReadTransaction, entries: readonly IndexEntry[]) => {
-    const values = await tx.getMany(entries.map((entry) => entry.recordKey))
-    return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
-  }
-  const list = async (tx: ReadTransaction, index: O, listing: Listing) => {
-    const entries: IndexEntry[] = []
-    for await (const entry of indexEntries(tx, name, index, listing)) entries.push(entry)
-    return load(tx, entries)
-  }
-  return {
-    entries: (tx, index, listing) => indexEntries(tx, name, index, listing),
-    load,
-    list,
-    page: async (tx: ReadTransaction, index: O, listing: Listing & Slice, counter: string = index) => ({
-      items: await list(tx, index, listing),
-      total: await readCounter(tx, counterName(name, counter), listing.prefix),
-    }),
-    entryOf(index, depth, record) {
-      const key = ordered![index](record) ?? []
-      const { start } = rangeBelow([name, 'o', index, ...key.slice(0, depth)])
-      return {
-        order: orderedKey(name, index, key, id(record)).subarray(start.length),
-        recordKey: recordKey(name, id(record)),
-      }
-    },
-  }
-}
-
-const changes = <R, U extends string, O extends string, C extends string>({
-  name,
-  schema,
-  id,
-  unique = {} as IndexKeys<R, U>,
-  ordered = {} as IndexKeys<R, O>,
-  counted = {} as IndexKeys<R, C>,
-  search = [],
-}: CollectionOptions<R, U, O, C>): Pick<Collection<R>, 'save' | 'remove'> => {
-  const indexes = [
-    uniqueIndexes(name, unique),
-    orderedIndexes(name, ordered, id),
-    counters(name, counted),
-    ...search,
-  ]
-  return {
-    async save(tx, given) {
-      const record = v.parse(schema, given)
-      const key = recordKey(name, id(record))
-      const before = await readRecord<R>(tx, key)
-      for (const index of indexes) await index.update(tx, before, record, key)
-      tx.put(key, encodeValue(record))
-      return before
-    },
-    async remove(tx, recordId) {
-      const key = lookupRecordKey(name, recordId)
-      const before = await readRecord<R>(tx, key)
-      if (before === undefined) return undefined
-      for (const index of indexes) await index.update(tx, before, undefined, key)
-      tx.delete(key)
-      return before
-    },
-  }
 }

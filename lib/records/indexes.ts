@@ -16,61 +16,54 @@ export interface MaintainedIndex<R> {
 type IndexKey<R> = (record: R) => KeyTuple | undefined
 export type IndexKeys<R, Name extends string = string> = Readonly<Record<Name, IndexKey<R>>>
 
-/** Indexes in which each key has at most one record. */
-export const uniqueIndexes = <R>(collection: string, keys: IndexKeys<R>): MaintainedIndex<R> => {
-  const keysOf = storedKeys(keys, (index, key) => uniqueKey(collection, index, key))
+interface EntryOptions<R> {
+  name: string
+  id: (record: R) => KeyTuple
+  unique?: IndexKeys<R>
+  ordered?: IndexKeys<R>
+}
+
+/** The entries of the unique and the ordered indexes of a collection. */
+export const indexEntriesOf = <R>({
+  name,
+  id,
+  unique = {},
+  ordered = {},
+}: EntryOptions<R>): MaintainedIndex<R> => {
+  const uniqueIndexes = Object.entries(unique)
+  const orderedIndexes = Object.entries(ordered)
+  /** The entries of a record, by the text of their keys; those of unique indexes first. */
+  const entriesOf = (record: R | undefined): Map<string, { key: Bytes; isUnique: boolean }> => {
+    const entries = new Map<string, { key: Bytes; isUnique: boolean }>()
+    if (record === undefined) return entries
+    const add = (key: Bytes, isUnique: boolean) => entries.set(keyText(key), { key, isUnique })
+    for (const [index, keyOf] of uniqueIndexes) {
+      const key = keyOf(record)
+      if (key !== undefined) add(uniqueKey(name, index, key), true)
+    }
+    for (const [index, keyOf] of orderedIndexes) {
+      const key = keyOf(record)
+      if (key !== undefined) add(orderedKey(name, index, key, id(record)), false)
+    }
+    return entries
+  }
   return {
     async update(tx, before, after, recordKey) {
-      const [old, current] = [keysOf(before), keysOf(after)]
-      for (const [text, key] of current) {
+      const [old, current] = [entriesOf(before), entriesOf(after)]
+      for (const [text, { key, isUnique }] of current) {
         if (old.has(text)) continue
-        if ((await tx.get(key)) !== undefined)
-          throw new AllotError('conflict', `this ${collection} is already taken`)
+        if (isUnique && (await tx.get(key)) !== undefined)
+          throw new AllotError('conflict', `this ${name} is already taken`)
         tx.put(key, recordKey)
       }
-      for (const [text, key] of old) if (!current.has(text)) tx.delete(key)
+      for (const [text, { key }] of old) if (!current.has(text)) tx.delete(key)
     },
-  }
-}
-
-/** Indexes in the order of their keys, and of the ids of records with the same key. */
-export const orderedIndexes = <R>(
-  collection: string,
-  keys: IndexKeys<R>,
-  id: (record: R) => KeyTuple,
-): MaintainedIndex<R> => {
-  const keysOf = storedKeys(keys, (index, key, record) => orderedKey(collection, index, key, id(record)))
-  return {
-    async update(tx, before, after, recordKey) {
-      const [old, current] = [keysOf(before), keysOf(after)]
-      for (const [text, key] of current) if (!old.has(text)) tx.put(key, recordKey)
-      for (const [text, key] of old) if (!current.has(text)) tx.delete(key)
-    },
-  }
-}
-
-/** The stored keys of a record in all indexes, by their text. */
-const storedKeys = <R>(
-  keys: IndexKeys<R>,
-  storedKey: (index: string, key: KeyTuple, record: R) => Bytes,
-): ((record: R | undefined) => Map<string, Bytes>) => {
-  const indexes = Object.entries<IndexKey<R>>(keys)
-  return (record) => {
-    const stored = new Map<string, Bytes>()
-    if (record === undefined) return stored
-    for (const [index, keyOf] of indexes) {
-      const key = keyOf(record)
-      if (key === undefined) continue
-      const bytes = storedKey(index, key, record)
-      stored.set(keyText(bytes), bytes)
-    }
-    return stored
   }
 }
 
 /** How many records share a key. */
-export const counters = <R>(collection: string, keys: IndexKeys<R>): MaintainedIndex<R> => {
-  const counted = Object.entries<IndexKey<R>>(keys)
+export const countersOf = <R>(collection: string, keys: IndexKeys<R> = {}): MaintainedIndex<R> => {
+  const counted = Object.entries(keys)
   return {
     async update(tx, before, after) {
       for (const [index, keyOf] of counted) {

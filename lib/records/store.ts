@@ -13,56 +13,58 @@ export interface WriteContext extends WriteTransaction {
   afterCommit(action: (isKnown: boolean) => void): void
 }
 
-export interface Store {
+/** The records of a store: reads and writes of collections run in its transactions. */
+export class Store {
   readonly driver: StorageDriver
   /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
+  /** The transaction of `readTogether`, where the driver is a remote database. */
+  readonly #outer: AsyncLocalStorage<ReadTransaction> | undefined
+
+  constructor(driver: StorageDriver) {
+    this.driver = driver
+    this.sequences = new Sequences(driver)
+    this.#outer = driver.shared ? new AsyncLocalStorage() : undefined
+  }
+
   /** Runs `work`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>, key?: CacheKey): Promise<T>
+  read<T>(work: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
+    const tx = this.#outer?.getStore()
+    return tx === undefined ? this.driver.read(work, { repeatable: true, cacheKey }) : work(tx)
+  }
+
   /**
    * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
    * may run again.
    */
-  readTogether<T>(work: () => Promise<T>, key?: CacheKey): Promise<T>
-  /** May run `work` again; only the callbacks of the last run are called. */
-  write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T>
-}
+  readTogether<T>(work: () => Promise<T>, cacheKey?: CacheKey): Promise<T> {
+    const outer = this.#outer
+    if (outer === undefined) return work()
+    return this.driver.read((tx) => outer.run(tx, work), { repeatable: true, cacheKey })
+  }
 
-export const createStore = (driver: StorageDriver): Store => {
-  const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
-  return {
-    driver,
-    sequences: createSequences(driver),
-    read(work, as) {
-      const tx = outer?.getStore()
-      return tx === undefined ? driver.read(work, { repeatable: true, cacheKey: as }) : work(tx)
-    },
-    readTogether: (work, as) =>
-      outer === undefined
-        ? work()
-        : driver.read((tx) => outer.run(tx, work), { repeatable: true, cacheKey: as }),
-    async write(work) {
-      if (outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
-      let actions: Action[] = []
-      const runActions = (isKnown: boolean) => {
-        for (const action of actions) action(isKnown)
-      }
-      const result = await driver
-        .write(async (tx) => {
-          actions = []
-          const added: Action[] = []
-          const value = await work(writeContext(tx, added))
-          actions = added
-          return value
-        })
-        .catch((error) => {
-          // Actions are set only when `work` has succeeded, so this is a failure of the commit.
-          runActions(false)
-          throw error
-        })
-      runActions(true)
-      return result
-    },
+  /** May run `work` again; only the callbacks of the last run are called. */
+  async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
+    if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
+    let actions: Action[] = []
+    const runActions = (isKnown: boolean) => {
+      for (const action of actions) action(isKnown)
+    }
+    const result = await this.driver
+      .write(async (tx) => {
+        actions = []
+        const added: Action[] = []
+        const value = await work(writeContext(tx, added))
+        actions = added
+        return value
+      })
+      .catch((error) => {
+        // Actions are set only when `work` has succeeded, so this is a failure of the commit.
+        runActions(false)
+        throw error
+      })
+    runActions(true)
+    return result
   }
 }
 
@@ -95,14 +97,42 @@ export const cachedRead =
     store.read((tx) => read(tx, input), cacheKey(name, input))
 
 /** Numbers claimed in one write, so that insertions do not all contend for the sequence. */
-const BLOCK = 32
+const BLOCK_SIZE = 32
 
-export interface Sequences {
+/** Numbers from 1 on, each given once. A restart leaves a gap of less than one block. */
+export class Sequences {
+  readonly #driver: StorageDriver
+  readonly #blocks = new Map<string, { next: number; end: number }>()
+  readonly #claims = new Map<string, Promise<void>>()
+
+  constructor(driver: StorageDriver) {
+    this.#driver = driver
+  }
+
   /**
-   * The next number of a sequence, which begins at 1. A restart leaves a gap of less than one block.
-   * Call it before a write transaction, not within one: claiming a block is a write transaction itself.
+   * The next number of a sequence. Call it before a write transaction, not within one: claiming a block is a write
+   * transaction itself.
    */
-  next(name: string): Promise<number>
+  async next(name: string): Promise<number> {
+    for (;;) {
+      const block = this.#blocks.get(name)
+      if (block !== undefined && block.next < block.end) return block.next++
+      const claim = this.#claims.get(name) ?? this.#claim(name).finally(() => this.#claims.delete(name))
+      this.#claims.set(name, claim)
+      await claim
+    }
+  }
+
+  async #claim(name: string): Promise<void> {
+    const key = sequenceKey(name)
+    const next = await this.#driver.write(async (tx) => {
+      const bytes = await tx.get(key)
+      const first = bytes === undefined ? 1 : decodeValue<number>(bytes)
+      tx.put(key, encodeValue(first + BLOCK_SIZE))
+      return first
+    })
+    this.#blocks.set(name, { next, end: next + BLOCK_SIZE })
+  }
 }
 
 /** The first number of each sequence that is not claimed. */
@@ -114,42 +144,3 @@ export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: 
 /** Only for a store whose sequences are not in use yet. */
 export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
   tx.put(sequenceKey(name), encodeValue(next))
-
-interface Block {
-  next: number
-  end: number
-}
-
-export const createSequences = (driver: StorageDriver): Sequences => {
-  const blocks = new Map<string, Block>()
-  const claims = new Map<string, Promise<void>>()
-
-  const claim = async (name: string) => {
-    const key = sequenceKey(name)
-    const start = await driver.write(async (tx) => {
-      const bytes = await tx.get(key)
-      const first = bytes === undefined ? 1 : decodeValue<number>(bytes)
-      tx.put(key, encodeValue(first + BLOCK))
-      return first
-    })
-    blocks.set(name, { next: start, end: start + BLOCK })
-  }
-
-  const claimOnce = (name: string): Promise<void> => {
-    const current = claims.get(name)
-    if (current !== undefined) return current
-    const started = claim(name).finally(() => claims.delete(name))
-    claims.set(name, started)
-    return started
-  }
-
-  return {
-    async next(name) {
-      for (;;) {
-        const block = blocks.get(name)
-        if (block !== undefined && block.next < block.end) return block.next++
-        await claimOnce(name)
-      }
-    },
-  }
-}

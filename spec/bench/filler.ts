@@ -2,7 +2,7 @@ import { type Derivation, storeDerivations } from '../../lib/integrity/derivatio
 import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey } from '../../lib/records/layout.ts'
 import { searchIndexes } from '../../lib/records/schema/index.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { createCompactor } from '../../lib/search/compactor.ts'
 import { MIN_COMPACTED } from '../../lib/search/inverted-index.ts'
 import { COMPACTION_START, compactionMarkKey } from '../../lib/search/posting-list.ts'
@@ -70,7 +70,7 @@ export class Filler {
     }
     await this.flush()
     const compactor = createCompactor(
-      createStore(this.#driver),
+      new Store(this.#driver),
       searchIndexes,
       (error) => Promise.reject(error),
       PACKED_AT_ONCE,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { issueSequences, issues, type Repository } from '../../lib/records/schema/index.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { createSender } from '../support/request.ts'
 
@@ -27,7 +27,7 @@ const titleOf = (n: number) =>
   [0, 3, 5, 7, 11].map((by) => WORDS[(n * (by + 1) + by) % WORDS.length]).join(' ')
 
 const fill = async (kept: StorageDriver, { id: repository }: Repository, author: number) => {
-  const store = createStore(kept)
+  const store = new Store(kept)
   for (let from = 0; from < MANY; from += 500)
     await store.write(async (tx) => {
       for (let n = from + 1; n <= Math.min(from + 500, MANY); n++)

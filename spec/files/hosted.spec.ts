@@ -8,9 +8,9 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
-import { createJobRunner, createJobs } from '../../lib/records/jobs.ts'
+import { JobRunner, Jobs } from '../../lib/records/jobs.ts'
 import { files } from '../../lib/records/schema/index.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { createHostedFiles, type HostedFiles, removeFilesJob } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
@@ -39,7 +39,7 @@ const within = async (work: (ground: Ground) => Promise<void>) => {
 
 const open = (driver: StorageDriver, { directory }: Ground): HostedFiles =>
   createHostedFiles({
-    store: createStore(driver),
+    store: new Store(driver),
     disk: new FileStorage({ directory }),
     onError: (error) => {
       throw error
@@ -83,7 +83,7 @@ describe('A hosted file', () => {
   it('exists as long as its record', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
-      const store = createStore(ground.driver)
+      const store = new Store(ground.driver)
       const size = await hosted.add(place, content(), {}, async (_tx, file) => file.size)
       assert.equal(size, 5)
       assert.equal((await store.read((tx) => hosted.find(tx, place)))?.size, 5)
@@ -109,7 +109,7 @@ describe('A hosted file', () => {
   it('may be released several times at once', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
-      const store = createStore(ground.driver)
+      const store = new Store(ground.driver)
       await hosted.add(place, content(), {}, nothing)
       await Promise.all([1, 2, 3].map(() => store.write((tx) => hosted.release(tx, place))))
       await hosted.idle()
@@ -132,7 +132,7 @@ describe('Files and their records agree after a restart', () => {
     {
       what: 'releasing one',
       async does(hosted: HostedFiles, driver: StorageDriver) {
-        await createStore(driver).write((tx) => hosted.release(tx, { ...place, name: 'fedc' }))
+        await new Store(driver).write((tx) => hosted.release(tx, { ...place, name: 'fedc' }))
         await hosted.idle()
       },
     },
@@ -180,10 +180,10 @@ describe('The files of a deleted repository', () => {
   it('are removed in steps of a limited size, and no other files are', () =>
     within(async (ground) => {
       const hosted = open(ground.driver, ground)
-      const store = createStore(ground.driver)
-      const jobs = createJobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
+      const store = new Store(ground.driver)
+      const jobs = new Jobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
       jobs.handle('files', removeFilesJob(hosted))
-      const jobRunner = createJobRunner(store, jobs, (error) => {
+      const jobRunner = new JobRunner(store, jobs, (error) => {
         throw error
       })
       for (let at = 0; at < 12; at++)

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { files, ledgerEntries, packageFiles, packageVersions } from '../../lib/records/schema/index.ts'
-import { createStore } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { repair, verify } from '../../lib/verify.ts'
 import { aGround, fill, type Ground, SMALL } from './ground.ts'
 
@@ -89,7 +89,7 @@ describe('allot verify', () => {
 
   it('finds ledger entries without files, files without entries, and wrong totals', () =>
     within(async (ground) => {
-      await createStore(ground.driver).write(async (tx) => {
+      await new Store(ground.driver).write(async (tx) => {
         for await (const entry of ledgerEntries.all(tx))
           if (entry.name === SMALL.oid) await ledgerEntries.remove(tx, [entry.kind, entry.key])
         for await (const one of packageVersions.all(tx))
@@ -105,7 +105,7 @@ describe('allot verify', () => {
 
   it('finds files and versions whose owner does not exist', () =>
     within(async (ground) => {
-      await createStore(ground.driver).write(async (tx) => {
+      await new Store(ground.driver).write(async (tx) => {
         for await (const one of packageVersions.all(tx)) await packageVersions.remove(tx, [one.id])
         const stray = { area: 'attachments' as const, ownerId: 99, name: 'abcdef', size: 0, sha256: '' }
         await files.save(tx, { ...stray, state: 'kept', since: 0 })

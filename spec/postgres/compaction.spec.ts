@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import { migrateStore, type Repository, repositories } from '../../lib/records/schema/index.ts'
-import { createStore, type Store } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { agrees, faultsOf, packAll, repository } from '../search/posting-fixture.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
@@ -16,7 +16,7 @@ const opened = async (url: string): Promise<Store> => {
   const driver = postgres(url)
   await driver.open()
   await migrateStore(driver)
-  return createStore(driver)
+  return new Store(driver)
 }
 
 /** Renames its own repositories repeatedly, and removes every third of them. */

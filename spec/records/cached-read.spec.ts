@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import { cacheKey } from '../../lib/caches.ts'
-import { cachedRead, createStore } from '../../lib/records/store.ts'
+import { cachedRead, Store } from '../../lib/records/store.ts'
 
 type Viewer = { readonly id: number; readonly scopes?: ReadonlySet<string> | undefined } | null
 
@@ -50,11 +50,11 @@ describe('The key of a cached read', () => {
     // None of these is called: the compiler must refuse them.
     const refused = [
       // @ts-expect-error a part is missing
-      () => read(createStore(memory()), { viewer: null }),
+      () => read(new Store(memory()), { viewer: null }),
       // @ts-expect-error a date is not a part of a key
       () => cachedRead('spec', async (_tx, { since }: { since: Date }) => since),
       // @ts-expect-error a text is not a key
-      () => createStore(memory()).read(async () => 1, 'put together by hand'),
+      () => new Store(memory()).read(async () => 1, 'put together by hand'),
     ]
     assert.equal(refused.length, 3)
   })
@@ -64,7 +64,7 @@ describe('A cached read', () => {
   it('runs once for each input until a record that it has read changes', async () => {
     const driver = memory()
     await driver.open()
-    const store = createStore(driver)
+    const store = new Store(driver)
     const key = (id: number) => Buffer.from(`key ${id}`)
     let runs = 0
     const read = cachedRead('spec', async (tx, { id }: { id: number }) => {

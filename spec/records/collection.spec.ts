@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
-import { collection } from '../../lib/records/collection.ts'
+import { Collection } from '../../lib/records/collection.ts'
 
 const Book = v.object({ id: v.number(), author: v.string(), year: v.number() })
 
-const books = collection({
+const books = new Collection({
   name: 'book',
   schema: Book,
   id: (book) => [book.id],

@@ -4,9 +4,9 @@ import { accountIds } from '../../lib/accounts/accounts.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { QuotaEngine } from '../../lib/quota/index.ts'
-import { createJobRunner, createJobs, type JobLimits, type JobRunner } from '../../lib/records/jobs.ts'
+import { JobRunner, Jobs, type JobLimits } from '../../lib/records/jobs.ts'
 import { migrateStore } from '../../lib/records/schema/index.ts'
-import { createStore, type Store } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { saveLfsSize } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
@@ -26,9 +26,9 @@ export const openFixture = async (
 ): Promise<RemovalFixture> => {
   await driver.open()
   await migrateStore(driver)
-  const store = createStore(driver)
-  const jobs = createJobs(bounds, () => wakes && jobRunner.wake())
-  const jobRunner = createJobRunner(store, jobs, (error) => {
+  const store = new Store(driver)
+  const jobs = new Jobs(bounds, () => wakes && jobRunner.wake())
+  const jobRunner = new JobRunner(store, jobs, (error) => {
     throw error
   })
   const quota = new QuotaEngine({

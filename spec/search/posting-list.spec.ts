@@ -6,7 +6,7 @@ import { repairRecords } from '../../lib/integrity/repair.ts'
 import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey, sequenceKey } from '../../lib/records/layout.ts'
 import { type Audience, migrateStore, type Repository, repositories } from '../../lib/records/schema/index.ts'
-import { createStore, type Store } from '../../lib/records/store.ts'
+import { Store } from '../../lib/records/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/search/compactor.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { exactly } from '../records/raw.ts'
@@ -31,7 +31,7 @@ const opened = async (): Promise<Store> => {
   await driver.open()
   await migrateStore(driver)
   await driver.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(100)))
-  return createStore(driver)
+  return new Store(driver)
 }
 
 const take = async (store: Store, known: Map<number, Repository>, one: Step): Promise<void> => {

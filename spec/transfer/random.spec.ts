@@ -6,7 +6,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
 import { collections } from '../../lib/records/schema/index.ts'
-import { createSequences } from '../../lib/records/store.ts'
+import { Sequences } from '../../lib/records/store.ts'
 import { exportStore } from '../../lib/transfer/export.ts'
 import { importStore } from '../../lib/transfer/import.ts'
 import { contentOf } from '../records/raw.ts'
@@ -98,7 +98,7 @@ describe('Any content of a store', () => {
             .catch((error) =>
               assert.ok(error instanceof AllotError && error.code === 'conflict', String(error)),
             )
-        for (const name of sequences) await createSequences(driver).next(name)
+        for (const name of sequences) await new Sequences(driver).next(name)
         const chunks: Uint8Array[] = []
         const written = await exportStore(
           { driver, git: undefined, files: undefined },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { trigramIndex } from '../../search/index.ts'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
 const Account = v.object({
@@ -31,7 +31,7 @@ export const accountNames = trigramIndex<Account>({
     account.kind === 'user' ? [audienceOf[account.visibility], [account.name, account.fullName]] : undefined,
 })
 
-export const accounts = collection({
+export const accounts = new Collection({
   name: 'account',
   schema: Account,
   id: (account) => [account.id],
@@ -55,7 +55,7 @@ const Membership = v.object({
 })
 export type Membership = v.InferOutput<typeof Membership>
 
-export const memberships = collection({
+export const memberships = new Collection({
   name: 'membership',
   schema: Membership,
   id: (membership) => [membership.organization, membership.member],
@@ -82,7 +82,7 @@ const Token = v.object({
 })
 export type Token = v.InferOutput<typeof Token>
 
-export const tokens = collection({
+export const tokens = new Collection({
   name: 'token',
   schema: Token,
   id: (token) => [token.id],
@@ -105,7 +105,7 @@ const Session = v.object({
 export type Session = v.InferOutput<typeof Session>
 
 /** Sessions of the web pages (lib/accounts/credentials.ts). */
-export const sessions = collection({
+export const sessions = new Collection({
   name: 'session',
   schema: Session,
   id: (session) => [session.hash],
@@ -131,7 +131,7 @@ const accountKey = (key: { account: number; fingerprint: string }) => [key.accou
 /** Index key of a title, which may itself be too long for a key. */
 export const titleHash = (title: string): string => createHash('sha256').update(title).digest('hex')
 
-export const sshKeys = collection({
+export const sshKeys = new Collection({
   name: 'sshKey',
   schema: SshKey,
   id: (key) => [key.id],
@@ -165,7 +165,7 @@ const GpgKey = v.object({
 })
 export type GpgKey = v.InferOutput<typeof GpgKey>
 
-export const gpgKeys = collection({
+export const gpgKeys = new Collection({
   name: 'gpgKey',
   schema: GpgKey,
   id: (key) => [key.id],

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { invertedIndex, tokenize } from '../../search/index.ts'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
 const IssueSequence = v.object({ repository: id, last: id })
 export type IssueSequence = v.InferOutput<typeof IssueSequence>
 
 /** The last issue number of each repository: a number is not used twice, even after a deletion. */
-export const issueSequences = collection({
+export const issueSequences = new Collection({
   name: 'issueSequence',
   schema: IssueSequence,
   id: (sequence) => [sequence.repository],
@@ -37,7 +37,7 @@ export const issueTitles = invertedIndex<Issue>({
   listDepth: 3,
 })
 
-export const issues = collection({
+export const issues = new Collection({
   name: 'issue',
   schema: Issue,
   id: (issue) => [issue.id],
@@ -65,7 +65,7 @@ const Comment = v.object({
 })
 export type Comment = v.InferOutput<typeof Comment>
 
-export const comments = collection({
+export const comments = new Collection({
   name: 'comment',
   schema: Comment,
   id: (comment) => [comment.id],
@@ -91,7 +91,7 @@ export type Release = v.InferOutput<typeof Release>
 
 const releaseKind = ({ repository, draft, prerelease }: Release) => [repository, draft, prerelease] as const
 
-export const releases = collection({
+export const releases = new Collection({
   name: 'release',
   schema: Release,
   id: (release) => [release.id],
@@ -116,7 +116,7 @@ const Attachment = v.object({
 })
 export type Attachment = v.InferOutput<typeof Attachment>
 
-export const attachments = collection({
+export const attachments = new Collection({
   name: 'attachment',
   schema: Attachment,
   id: (attachment) => [attachment.id],

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
 const StoredFile = v.object({
@@ -17,7 +17,7 @@ const StoredFile = v.object({
 export type StoredFile = v.InferOutput<typeof StoredFile>
 
 /** Files on disk besides git data (lib/repositories/stored-files.ts). */
-export const files = collection({
+export const files = new Collection({
   name: 'file',
   schema: StoredFile,
   id: (file) => [file.area, file.ownerId, file.name],
@@ -46,7 +46,7 @@ const PackageVersion = v.object({
 })
 export type PackageVersion = v.InferOutput<typeof PackageVersion>
 
-export const packageVersions = collection({
+export const packageVersions = new Collection({
   name: 'packageVersion',
   schema: PackageVersion,
   id: (version) => [version.id],
@@ -73,7 +73,7 @@ const PackageFile = v.object({
 })
 export type PackageFile = v.InferOutput<typeof PackageFile>
 
-export const packageFiles = collection({
+export const packageFiles = new Collection({
   name: 'packageFile',
   schema: PackageFile,
   id: (file) => [file.id],

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { id } from '../fields.ts'
 
 const Migrated = v.object({
@@ -18,7 +18,7 @@ const Migrated = v.object({
 export type Migrated = v.InferOutput<typeof Migrated>
 
 /** Copies made by `allot migrate`: a later run removes those whose original is gone, and touches no other record. */
-export const migrated = collection({
+export const migrated = new Collection({
   name: 'migrated',
   schema: Migrated,
   id: (copy) => [copy.source, copy.kind, copy.scope, copy.name],

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
 
 const Rule = v.object({ name: v.string(), limit: integer, subjects: v.array(v.string()), sequence: id })
 export type Rule = v.InferOutput<typeof Rule>
 
-export const rules = collection({
+export const rules = new Collection({
   name: 'rule',
   schema: Rule,
   id: (rule) => [rule.name],
@@ -16,7 +16,7 @@ export const rules = collection({
 const Group = v.object({ name: v.string(), rules: v.array(v.string()), sequence: id })
 export type Group = v.InferOutput<typeof Group>
 
-export const groups = collection({
+export const groups = new Collection({
   name: 'group',
   schema: Group,
   id: (group) => [group.name],
@@ -27,7 +27,7 @@ export const groups = collection({
 const Assignment = v.object({ owner: id, group: v.string() })
 export type Assignment = v.InferOutput<typeof Assignment>
 
-export const assignments = collection({
+export const assignments = new Collection({
   name: 'assignment',
   schema: Assignment,
   id: (assignment) => [assignment.owner, assignment.group],
@@ -53,7 +53,7 @@ const OwnerUsage = v.object({
 })
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
 
-export const ownerUsages = collection({
+export const ownerUsages = new Collection({
   name: 'ownerUsage',
   schema: OwnerUsage,
   id: (usage) => [usage.owner],
@@ -63,7 +63,7 @@ export const ownerUsages = collection({
 const DailyUsage = v.omit(OwnerUsage, ['days'])
 export type DailyUsage = v.InferOutput<typeof DailyUsage>
 
-export const dailyUsages = collection({
+export const dailyUsages = new Collection({
   name: 'dailyUsage',
   schema: DailyUsage,
   id: (usage) => [usage.owner, usage.day],
@@ -101,7 +101,7 @@ const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: Repository
   return size === null ? undefined : ([usage.owner, 0 - size] as const)
 }
 
-export const repositoryUsages = collection({
+export const repositoryUsages = new Collection({
   name: 'repositoryUsage',
   schema: RepositoryUsage,
   id: (usage) => [usage.id],
@@ -140,7 +140,7 @@ export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
 const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
 
-export const ledgerEntries = collection({
+export const ledgerEntries = new Collection({
   name: 'ledger',
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],

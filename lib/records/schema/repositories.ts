@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { add } from '../../integers.ts'
 import { trigramIndex } from '../../search/index.ts'
-import { collection } from '../collection.ts'
+import { Collection } from '../collection.ts'
 import { audience, bytes, id, integer, seconds, sum } from '../fields.ts'
 
 const Repository = v.object({
@@ -39,7 +39,7 @@ export const repositoryNames = trigramIndex<Repository>({
   of: (repository) => [repository.audience, [repository.name]],
 })
 
-export const repositories = collection({
+export const repositories = new Collection({
   name: 'repository',
   schema: Repository,
   id: (repository) => [repository.id],
@@ -64,7 +64,7 @@ const Redirect = v.object({ owner: id, name: v.string(), repository: id, created
 export type Redirect = v.InferOutput<typeof Redirect>
 
 /** Former names of repositories, in lower case (lib/repositories/redirects.ts). */
-export const redirects = collection({
+export const redirects = new Collection({
   name: 'redirect',
   schema: Redirect,
   id: (redirect) => [redirect.owner, redirect.name],
@@ -76,7 +76,7 @@ const PendingFolder = v.object({ id, since: seconds })
 export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
 /** Repositories whose folder may exist without a record (lib/repositories/git-data.ts). */
-export const pendingFolders = collection({
+export const pendingFolders = new Collection({
   name: 'pendingFolder',
   schema: PendingFolder,
   id: (folder) => [folder.id],
@@ -92,7 +92,7 @@ const PushJournalEntry = v.object({
 export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 
 /** Pushes in progress, whose git data may differ from the size in the record (lib/repositories/push-journal.ts). */
-export const pushJournal = collection({
+export const pushJournal = new Collection({
   name: 'pushJournal',
   schema: PushJournalEntry,
   id: (push) => [push.id],
@@ -103,7 +103,7 @@ const Relation = v.object({ account: id, repository: id, audience, createdAt: se
 export type Relation = v.InferOutput<typeof Relation>
 
 const relation = (name: string) =>
-  collection({
+  new Collection({
     name,
     schema: Relation,
     id: (relation: Relation) => [relation.account, relation.repository],
@@ -126,7 +126,7 @@ const Follow = v.object({
 })
 export type Follow = v.InferOutput<typeof Follow>
 
-export const follows = collection({
+export const follows = new Collection({
   name: 'follow',
   schema: Follow,
   id: (follow) => [follow.follower, follow.followed],
