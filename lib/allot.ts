@@ -17,7 +17,7 @@ import { migrateStore, searchIndexes } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-quota.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
-import { type Compactor, createCompactor } from './search/index.ts'
+import { Compactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
 import { importStore } from './transfer/import.ts'
@@ -189,7 +189,7 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
-  const compactor = createCompactor(
+  const compactor = new Compactor(
     store,
     searchIndexes,
     logError(log, 'compaction of a search index failed; it will be retried'),

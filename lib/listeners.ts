@@ -78,7 +78,7 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
     endpoints: [json, streams],
     baseUrl: options.baseUrl,
     corsOrigins: options.cors.origins,
-    readTogether: store.readTogether,
+    readTogether: (read, key) => store.readTogether(read, key),
     authenticateFirst: host.authenticate !== undefined,
     findMoved: hosting.redirects.find,
     unmatched(req, res, next) {

@@ -4,7 +4,7 @@ import { describeIssue } from '../errors.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import { counterName, decodeValue, encodeValue, recordKey, sequenceKey } from '../records/layout.ts'
 import { collections, numbered } from '../records/schema/index.ts'
-import { decodeVersionedCount, type InvertedIndex, type InvertedIndexOptions } from '../search/index.ts'
+import { decodeVersionedCount, type InvertedIndexOptions } from '../search/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { describeKey, type Fault, putAction } from './checks.ts'
 
@@ -22,7 +22,7 @@ export interface CheckedCollection {
 }
 
 export const checkedCollections: readonly CheckedCollection[] = collections.map(({ options }) => {
-  const search = (options.search ?? []) as unknown as readonly InvertedIndex<unknown>[]
+  const search = (options.search ?? []) as unknown as readonly { options: InvertedIndexOptions<unknown> }[]
   return {
     ...{ unique: {}, ordered: {}, counted: {} },
     ...(options as unknown as Omit<CheckedCollection, 'search'>),

@@ -152,7 +152,7 @@ const MAX_LENGTH = 255
 async function* nothing(): AsyncGenerator<IndexEntry> {}
 
 /** Listings of what the viewer can see whoever owns it. */
-const openListings = async <R>(
+const openListings = async <R extends { id: number }>(
   tx: ReadTransaction,
   index: TrigramIndex<R>,
   totals: Totals,
@@ -183,7 +183,7 @@ const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
   return deleted
 }
 
-const openListing = async <R>(
+const openListing = async <R extends { id: number }>(
   tx: ReadTransaction,
   index: TrigramIndex<R>,
   totals: Totals,

@@ -6,16 +6,6 @@ import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
 import { encodeBlock, PostingBlock } from './posting-block.ts'
 import { isTombstone, orderOf, type PostingList, postingList } from './posting-list.ts'
 
-/** Moves the loose postings of marked lists into blocks in the background, with a pause after each step. */
-export interface Compactor {
-  /** Looks for marked lists now, and every minute from now on. */
-  start(): void
-  /** Runs one step. @returns whether there was a marked list */
-  step(): Promise<boolean>
-  /** Resolves after the current step. */
-  stop(): Promise<void>
-}
-
 interface CompactionLimits {
   /** A list with fewer loose postings is not compacted. */
   minLoose: number
@@ -38,53 +28,65 @@ const INTERVAL_MS = 60_000
 
 type Index = { readonly options: Pick<InvertedIndexOptions<never>, 'collection' | 'name' | 'isCompacted'> }
 
-/** @param onError called when a step fails; the compactor tries again after a minute */
-export const createCompactor = (
-  store: Store,
-  indexes: readonly Index[],
-  onError: (error: unknown) => void,
-  limits: CompactionLimits = DEFAULT_LIMITS,
-): Compactor => {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const compacted = indexes.filter(({ options }) => options.isCompacted)
-  let running: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
+/** Moves the loose postings of marked lists into blocks in the background, with a pause after each step. */
+export class Compactor {
+  readonly #store: Store
+  readonly #indexes: readonly Index[]
+  readonly #onError: (error: unknown) => void
+  readonly #limits: CompactionLimits
+  readonly #stopping = new AbortController()
+  #running: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  const step = async (): Promise<boolean> => {
-    const list = await store.read((tx) => pickMarkedList(tx, compacted))
+  /** @param onError called when a step fails; the compactor tries again after a minute */
+  constructor(
+    store: Store,
+    indexes: readonly Index[],
+    onError: (error: unknown) => void,
+    limits: CompactionLimits = DEFAULT_LIMITS,
+  ) {
+    this.#store = store
+    this.#indexes = indexes.filter(({ options }) => options.isCompacted)
+    this.#onError = onError
+    this.#limits = limits
+  }
+
+  /** Looks for marked lists now, and every minute from now on. */
+  start(): void {
+    const run = () => {
+      this.#running ??= this.#run()
+    }
+    run()
+    this.#timer = setInterval(run, INTERVAL_MS).unref()
+  }
+
+  /** Runs one step. @returns whether there was a marked list */
+  async step(): Promise<boolean> {
+    const list = await this.#store.read((tx) => pickMarkedList(tx, this.#indexes))
     if (list === undefined) return false
-    await store.write((tx) => compactNext(tx, list, limits))
+    await this.#store.write((tx) => compactNext(tx, list, this.#limits))
     return true
   }
 
-  const run = async (): Promise<void> => {
+  /** Resolves after the current step. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
     try {
       let begun = performance.now()
-      while (!signal.aborted && (await step())) {
+      while (!signal.aborted && (await this.step())) {
         await pauseSince(begun, signal)
         begun = performance.now()
       }
     } catch (error) {
-      onError(error)
+      this.#onError(error)
     }
-    running = undefined
-  }
-  const runOnce = () => {
-    running ??= run()
-  }
-
-  return {
-    start() {
-      runOnce()
-      timer = setInterval(runOnce, INTERVAL_MS).unref()
-    },
-    step,
-    async stop() {
-      clearInterval(timer)
-      stopping.abort()
-      await running
-    },
+    this.#running = undefined
   }
 }
 

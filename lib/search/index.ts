@@ -4,8 +4,8 @@
  * A record collection that is searched names its indexes (`search` in lib/records/collection.ts) and calls `update` in the
  * transaction that changes a record. Two kinds exist:
  *
- * - {@link invertedIndex} has one list of postings per token that the caller chooses, such as each word of a title.
- * - {@link trigramIndex} finds a word anywhere in a name. It has a list per trigram (three successive characters) of the
+ * - {@link InvertedIndex} has one list of postings per token that the caller chooses, such as each word of a title.
+ * - {@link TrigramIndex} finds a word anywhere in a name. It has a list per trigram (three successive characters) of the
  *   name, and lists for its shorter substrings. "allot" is in the lists of `''`, a, l, o, t, al, ll, lo, ot, all, llo, lot.
  *
  * A **posting** is one entry of a list: it says that one record has the token. Its **order** is the part of its key after
@@ -46,15 +46,14 @@
  * first posting of a block is the end of the block's key; blocks of a list do not overlap; the counter of a list is its
  * number of postings, and its version changes with every change of the list. lib/integrity checks all of them.
  */
-export { type Compactor, createCompactor } from './compactor.ts'
+export { Compactor } from './compactor.ts'
 export {
   decodeVersionedCount,
   encodeVersionedCount,
-  type InvertedIndex,
+  InvertedIndex,
   type InvertedIndexOptions,
-  invertedIndex,
   postingKeysOf,
 } from './inverted-index.ts'
 export { type SearchResult, wordMatcher } from './posting-list.ts'
 export { type StoredPostings, storedPostings } from './stored-postings.ts'
-export { foldCase, type TrigramIndex, tokenize, trigramIndex } from './trigram-index.ts'
+export { foldCase, TrigramIndex, tokenize } from './trigram-index.ts'

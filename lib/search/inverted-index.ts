@@ -27,79 +27,68 @@ export interface VersionedCount {
   version: number
 }
 
-/** Lists of postings, one per token: a record has as many postings as `keys` returns for it. */
-export interface InvertedIndex<R> extends MaintainedIndex<R> {
-  readonly options: InvertedIndexOptions<R>
-  count(tx: ReadTransaction, list: KeyTuple): Promise<VersionedCount>
-  /** The postings of one list, in order. Not for a compacted index. */
-  entries(tx: ReadTransaction, list: KeyTuple, options?: { reverse?: boolean }): AsyncIterable<IndexEntry>
-}
-
 /** A list with fewer postings is not compacted. */
 export const MIN_COMPACTED = 256
 /** A long list is marked for compaction after about this many changes. Chance decides, so that no change has to count. */
 const CHANGES_PER_COMPACTION = 1024
 
-export const invertedIndex = <R extends { id: number }>(
-  options: InvertedIndexOptions<R>,
-): InvertedIndex<R> => {
-  const { collection, name, source, isCompacted = false } = options
-  const counter = counterName(collection, name)
+/** Lists of postings, one per token: a record has as many postings as `keys` returns for it. */
+export class InvertedIndex<R extends { id: number }> implements MaintainedIndex<R> {
+  readonly options: InvertedIndexOptions<R>
+  readonly #counter: string
 
-  const deletePostings = (
-    tx: WriteTransaction,
-    postings: readonly Posting[],
-    stored: readonly (Bytes | undefined)[],
-  ) => {
-    for (const [index, { key }] of postings.entries())
-      if (isCompacted) removePosting(tx, key, stored[index])
-      else tx.delete(key)
+  constructor(options: InvertedIndexOptions<R>) {
+    this.options = options
+    this.#counter = counterName(options.collection, options.name)
   }
 
-  const putPostings = (
+  async update(
     tx: WriteTransaction,
-    postings: readonly Posting[],
-    stored: readonly (Bytes | undefined)[],
+    before: R | undefined,
+    after: R | undefined,
     recordKey: Bytes,
-  ) => {
-    for (const [index, { key }] of postings.entries())
-      if (isCompacted) addPosting(tx, key, stored[index], recordKey)
+  ): Promise<void> {
+    const { source, isCompacted = false } = this.options
+    if (JSON.stringify(before && source(before)) === JSON.stringify(after && source(after))) return
+    const [old, current] = [postingsByKey(this.options, before), postingsByKey(this.options, after)]
+    const removed = postingsOnlyIn(old, current)
+    const added = postingsOnlyIn(current, old)
+    const changes = countChanges(this.#counter, removed, added)
+    // What is stored at the key of a posting tells whether the posting is in a block.
+    const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
+    const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
+    for (const [index, { key }] of removed.entries())
+      if (isCompacted) removePosting(tx, key, found[index])
+      else tx.delete(key)
+    for (const [index, { key }] of added.entries())
+      if (isCompacted) addPosting(tx, key, found[removed.length + index], recordKey)
       else tx.put(key, recordKey)
+    await this.#updateCounts(tx, changes, found.slice(probed.length))
   }
 
-  const updateCounts = async (
+  async count(tx: ReadTransaction, list: KeyTuple): Promise<VersionedCount> {
+    return versionedCount(await tx.get(counterKey(this.#counter, list, lookupKey)))
+  }
+
+  /** The postings of one list, in order. Not for a compacted index. */
+  entries(tx: ReadTransaction, list: KeyTuple, { reverse = false } = {}): AsyncIterable<IndexEntry> {
+    return indexEntries(tx, this.options.collection, this.options.name, { prefix: list, reverse })
+  }
+
+  async #updateCounts(
     tx: WriteTransaction,
     changes: readonly CountChange[],
     before: readonly (Bytes | undefined)[],
-  ) => {
+  ): Promise<void> {
+    const { collection, name, isCompacted } = this.options
     for (const [index, { key, list, by }] of changes.entries()) {
       const count = versionedCount(before[index]).count + by
-      if (count < 0) throw new Error(`counter ${counter} of ${list.join('/')} would become ${count}`)
+      if (count < 0) throw new Error(`counter ${this.#counter} of ${list.join('/')} would become ${count}`)
       if (count === 0) tx.delete(key)
       else tx.put(key, encodeVersionedCount(count))
       if (isCompacted && count >= MIN_COMPACTED && randomInt(CHANGES_PER_COMPACTION) === 0)
         await markForCompaction(tx, compactionMarkKey(collection, name, list))
     }
-  }
-
-  return {
-    options,
-    async update(tx, before, after, recordKey) {
-      if (JSON.stringify(before && source(before)) === JSON.stringify(after && source(after))) return
-      const [old, current] = [postingsByKey(options, before), postingsByKey(options, after)]
-      const removed = postingsOnlyIn(old, current)
-      const added = postingsOnlyIn(current, old)
-      const changes = countChanges(counter, removed, added)
-      // What is stored at the key of a posting tells whether the posting is in a block.
-      const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
-      const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
-      deletePostings(tx, removed, found)
-      putPostings(tx, added, found.slice(removed.length), recordKey)
-      await updateCounts(tx, changes, found.slice(probed.length))
-    },
-    count: async (tx, list) => versionedCount(await tx.get(counterKey(counter, list, lookupKey))),
-    entries: (tx, list, { reverse = false } = {}) =>
-      indexEntries(tx, collection, name, { prefix: list, reverse }),
   }
 }
 

@@ -1,14 +1,8 @@
 import type { IndexEntry } from '../records/indexes.ts'
 import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type InvertedIndex, invertedIndex, type VersionedCount } from './inverted-index.ts'
-import {
-  type PostingList,
-  postingList,
-  postingsOf,
-  type SearchResult,
-  searchPostings,
-} from './posting-list.ts'
+import { InvertedIndex, type VersionedCount } from './inverted-index.ts'
+import { postingList, postingsOf, type SearchResult, searchPostings } from './posting-list.ts'
 
 interface TrigramIndexOptions<R> {
   collection: string
@@ -30,52 +24,41 @@ interface Candidates extends VersionedCount {
   find(limit: number, isCounted: boolean): Promise<SearchResult>
 }
 
-export interface TrigramIndex<R> extends Omit<InvertedIndex<R>, 'entries'> {
-  candidates(tx: ReadTransaction, partition: KeyPart, word: string): Promise<Candidates>
-}
-
 /** Finds the records whose texts contain a word, in the order of the texts. */
-export const trigramIndex = <R extends { id: number }>({
-  collection,
-  name,
-  of,
-}: TrigramIndexOptions<R>): TrigramIndex<R> => {
-  const index = invertedIndex<R>({
-    collection,
-    name,
-    source(record) {
-      const [partition, texts] = of(record) ?? []
-      return texts && [partition!, ...texts.map(foldCase)]
-    },
-    keys: (source) => trigramsOf(source.slice(1) as string[]).map((trigram) => [trigram, ...source]),
-    listDepth: 2,
-    isCompacted: true,
-  })
-  const listOf = (list: KeyTuple): PostingList => postingList(collection, name, list)
+export class TrigramIndex<R extends { id: number }> extends InvertedIndex<R> {
+  constructor({ collection, name, of }: TrigramIndexOptions<R>) {
+    super({
+      collection,
+      name,
+      source(record) {
+        const [partition, texts] = of(record) ?? []
+        return texts && [partition!, ...texts.map(foldCase)]
+      },
+      keys: (source) => trigramsOf(source.slice(1) as string[]).map((trigram) => [trigram, ...source]),
+      listDepth: 2,
+      isCompacted: true,
+    })
+  }
 
-  return {
-    ...index,
-    async candidates(tx, partition, word) {
-      const lists = queryTrigrams(word).map((trigram): KeyTuple => [trigram, partition])
-      const counts = await Promise.all(lists.map((list) => index.count(tx, list)))
-      const shortest = counts.reduce(
-        (best, { count }, index) => (count < counts[best]!.count ? index : best),
-        0,
-      )
-      const list = listOf(lists[shortest]!)
-      return {
-        ...counts[shortest]!,
-        isExact: isTrigram(word),
-        entries: () => postingsOf(tx, list),
-        find: (limit, isCounted) => searchPostings(tx, list, { word: foldCase(word), limit, isCounted }),
-      }
-    },
+  /** The shortest list that can have records of the partition whose texts contain the word. */
+  async candidates(tx: ReadTransaction, partition: KeyPart, word: string): Promise<Candidates> {
+    const lists = queryTrigrams(word).map((trigram): KeyTuple => [trigram, partition])
+    const counts = await Promise.all(lists.map((list) => this.count(tx, list)))
+    const shortest = counts.reduce(
+      (best, { count }, index) => (count < counts[best]!.count ? index : best),
+      0,
+    )
+    const list = postingList(this.options.collection, this.options.name, lists[shortest]!)
+    return {
+      ...counts[shortest]!,
+      isExact: isTrigram(word),
+      entries: () => postingsOf(tx, list),
+      find: (limit, isCounted) => searchPostings(tx, list, { word: foldCase(word), limit, isCounted }),
+    }
   }
 }
 
-/** Splits texts into the tokens that they are indexed and searched by: trigrams for names, words for titles. */
-
-/** Characters of the longest token of a trigram index; shorter tokens are indexed too, so that short words are found. */
+/** Characters of the longest token; shorter ones are indexed too, so that short words are found. */
 const TRIGRAM_LENGTH = 3
 
 /** Characters of a word that are indexed; two words that differ only after them are the same token. */

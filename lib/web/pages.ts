@@ -44,7 +44,7 @@ export const createPages = (options: PagesOptions): Dispatcher => {
   return createDispatcher({
     endpoints: [pages],
     baseUrl,
-    readTogether: services.store.readTogether,
+    readTogether: (read, key) => services.store.readTogether(read, key),
     authenticateFirst: hasOwnLogin,
     unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
   })

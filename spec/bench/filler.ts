@@ -3,7 +3,7 @@ import { decodeKey, type KeyTuple } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey } from '../../lib/records/layout.ts'
 import { searchIndexes } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { createCompactor } from '../../lib/search/compactor.ts'
+import { Compactor } from '../../lib/search/compactor.ts'
 import { MIN_COMPACTED } from '../../lib/search/inverted-index.ts'
 import { COMPACTION_START, compactionMarkKey } from '../../lib/search/posting-list.ts'
 import type { Bytes, StorageDriver } from '../../lib/storage/index.ts'
@@ -69,7 +69,7 @@ export class Filler {
       if (this.#waiting.length >= BATCH_SIZE) await this.flush()
     }
     await this.flush()
-    const compactor = createCompactor(
+    const compactor = new Compactor(
       new Store(this.#driver),
       searchIndexes,
       (error) => Promise.reject(error),

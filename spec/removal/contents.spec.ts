@@ -68,8 +68,10 @@ const used = async ({
 const records = ({ driver }: Filled): Promise<Record<string, number>> =>
   driver.read(async (tx) => {
     const found: Record<string, number> = {}
-    for (const { options, all } of [issues, comments, releases, attachments, files])
-      for await (const _ of all(tx)) found[options.name] = (found[options.name] ?? 0) + 1
+    for (const collection of [issues, comments, releases, attachments, files]) {
+      const { name } = collection.options
+      for await (const _ of collection.all(tx)) found[name] = (found[name] ?? 0) + 1
+    }
     return found
   })
 

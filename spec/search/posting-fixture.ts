@@ -3,7 +3,7 @@ import { verifyRecords } from '../../lib/integrity/verify.ts'
 import { decodeKey, encodeKey, rangeBelow } from '../../lib/records/key-codec.ts'
 import { type Audience, type Repository, repositoryNames } from '../../lib/records/schema/index.ts'
 import type { Store } from '../../lib/records/store.ts'
-import { createCompactor } from '../../lib/search/compactor.ts'
+import { Compactor } from '../../lib/search/compactor.ts'
 import {
   COMPACTION_START,
   compactionMarkKey,
@@ -33,7 +33,7 @@ export const packAll = async (store: Store, limits = TINY): Promise<void> => {
     for (const list of lists)
       tx.put(compactionMarkKey('repository', 'trigrams', JSON.parse(list)), COMPACTION_START)
   })
-  const compactor = createCompactor(store, [repositoryNames], fail, limits)
+  const compactor = new Compactor(store, [repositoryNames], fail, limits)
   while (await compactor.step());
 }
 

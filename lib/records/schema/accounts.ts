@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { trigramIndex } from '../../search/index.ts'
+import { TrigramIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
@@ -24,7 +24,7 @@ const Account = v.object({
 export type Account = v.InferOutput<typeof Account>
 
 /** Finds users by a part of their login or full name. */
-export const accountNames = trigramIndex<Account>({
+export const accountNames = new TrigramIndex<Account>({
   collection: 'account',
   name: 'trigrams',
   of: (account) =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { invertedIndex, tokenize } from '../../search/index.ts'
+import { InvertedIndex, tokenize } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
@@ -28,7 +28,7 @@ const Issue = v.object({
 export type Issue = v.InferOutput<typeof Issue>
 
 /** Finds issues by the words of their title. */
-export const issueTitles = invertedIndex<Issue>({
+export const issueTitles = new InvertedIndex<Issue>({
   collection: 'issue',
   name: 'words',
   source: (issue) => [issue.repository, issue.state, issue.number, issue.title],

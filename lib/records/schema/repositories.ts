@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { add } from '../../integers.ts'
-import { trigramIndex } from '../../search/index.ts'
+import { TrigramIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { audience, bytes, id, integer, seconds, sum } from '../fields.ts'
 
@@ -33,7 +33,7 @@ export type Repository = v.InferOutput<typeof Repository>
 const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
 
 /** Finds repositories by a part of their name. */
-export const repositoryNames = trigramIndex<Repository>({
+export const repositoryNames = new TrigramIndex<Repository>({
   collection: 'repository',
   name: 'trigrams',
   of: (repository) => [repository.audience, [repository.name]],
