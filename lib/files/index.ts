@@ -4,10 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { DeletionHold, ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
 import { AllotError, invalid } from '../errors.ts'
-
-const AREAS = ['lfs', 'packages', 'attachments'] as const
-
-export type FileArea = (typeof AREAS)[number]
+import { FileArea } from '../records/schema/index.ts'
 
 /** Identifies a file. */
 export interface FilePlace {
@@ -174,7 +171,7 @@ const pathOf = (directory: string, place: FilePlace): string =>
 /** Inverse of {@link pathOf}, without the directory. @returns undefined when no place has this path */
 const placeOf = (path: readonly string[]): FilePlace | undefined => {
   const [area, , ownerId, , name] = path as [FileArea, string, string, string, string]
-  if (!AREAS.includes(area) || !isStoredName(name)) return undefined
+  if (!FileArea.options.includes(area) || !isStoredName(name)) return undefined
   const place = { area, ownerId: Number(ownerId), name }
   return foldersOf(place).every((folder, index) => folder === path[index]) ? place : undefined
 }

@@ -1,19 +1,11 @@
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
-import type { OwnerUsage } from '../records/schema/index.ts'
+import { noSizes, type OwnerUsage } from '../records/schema/index.ts'
 
 /** Bytes that an owner uses, by kind. */
 export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>
 
-export const noUsage: Usage = {
-  reposPublic: 0,
-  reposPrivate: 0,
-  lfs: 0,
-  issues: 0,
-  releases: 0,
-  artifacts: 0,
-  packages: 0,
-}
+export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noSizes }
 
 interface Definition {
   /** The subject that includes this one: a rule on the parent covers this subject too. */

@@ -221,8 +221,8 @@ const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> 
 
 const usageOf = (repository: RepositoryUsage): Usage => {
   const { git, lfs, issues, releases, artifacts, packages } = repository
-  const visibility = repository.private ? 'reposPrivate' : 'reposPublic'
-  return { ...noUsage, lfs, issues, releases, artifacts, packages, [visibility]: git }
+  const [reposPublic, reposPrivate] = repository.private ? [0, git] : [git, 0]
+  return { reposPublic, reposPrivate, lfs, issues, releases, artifacts, packages }
 }
 
 const negative = (delta: UsageDelta): UsageDelta =>

@@ -6,14 +6,19 @@ import {
   type ContentInfo,
   checkPlace,
   type ExpectedContent,
-  type FileArea,
   type FilePlace,
   type FileStorage,
   type StagedFile,
 } from '../files/index.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
-import { files, repositories, type StoredFile } from '../records/schema/index.ts'
+import {
+  type FileArea,
+  files,
+  REPOSITORY_AREAS,
+  repositories,
+  type StoredFile,
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
 
@@ -154,7 +159,6 @@ export const removeFilesJob = (hosted: HostedFiles): JobHandler => ({
     return released
   },
 })
-const REPOSITORY_AREAS: readonly FileArea[] = ['lfs', 'attachments']
 
 const idOf = ({ area, ownerId, name }: FilePlace) => [area, ownerId, name]
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
+import { FileArea } from '../records/schema/index.ts'
 
 /**
  * An export is NDJSON. The first line identifies the format. The last line has the number of lines between them and the
@@ -44,7 +45,7 @@ export const HeadLine = v.strictObject({
 })
 
 const file = v.strictTuple([
-  v.picklist(['lfs', 'packages', 'attachments']),
+  FileArea,
   id,
   v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
 ])

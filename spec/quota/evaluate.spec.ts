@@ -48,6 +48,10 @@ describe('Each subject', () => {
     it(`${subject} counts its categories`, () => {
       assert.equal(usedBy(subject, usage), bytes)
     })
+  it('includes every category of bytes, if it is size:all', () => {
+    for (const category of Object.keys(noUsage))
+      assert.equal(usedBy('size:all', { ...noUsage, [category]: 1 }), 1, category)
+  })
 })
 
 describe('A rule', () => {

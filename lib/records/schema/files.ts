@@ -2,8 +2,15 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
+/** Areas whose files belong to a repository, and are deleted with it. */
+export const REPOSITORY_AREAS = ['lfs', 'attachments'] as const
+
+/** What a stored file is part of. spec/removal/every-collection.spec.ts holds that files of every area are deleted. */
+export const FileArea = v.picklist([...REPOSITORY_AREAS, 'packages'])
+export type FileArea = v.InferOutput<typeof FileArea>
+
 const StoredFile = v.object({
-  area: v.picklist(['lfs', 'packages', 'attachments']),
+  area: FileArea,
   /** Id of the repository; of the account for a package file. */
   ownerId: id,
   name: v.string(),

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { memory } from '../../drivers/memory/index.ts'
+import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import type { Collection } from '../../lib/records/collection.ts'
+import { collections, FileArea } from '../../lib/records/schema/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { populate } from '../transfer/instance.ts'
+
+/** Collections whose records belong to no account. */
+const STAY = ['rule', 'group', 'migrated']
+
+/** Collections whose records last as long as a request or a job. */
+const TRANSIENT = ['pendingFolder', 'pushJournal', 'job']
+
+const folder = temporaryDirectory()
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const contentOf = (text: string) => Readable.from([Buffer.from(text)], { objectMode: false })
+
+/** An instance with a record of every collection, and a file in every area. */
+const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
+  const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
+  const allot = await openAllot({ driver, ...directories })
+  await populate(allot)
+  const { accounts, repositories, lfs, packages, migrated } = allot.hosting
+  const ann = (await accounts.byName('ann'))!
+  const demo = (await repositories.find(ann, 'ann', 'hall'))!
+  const oid = createHash('sha256').update('object').digest('hex')
+  await lfs.add(demo.id, { oid, size: 6 }, contentOf('object'), undefined)
+  const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
+  await packages.add(ann, kit, 'kit.tar', contentOf('package'), undefined)
+  await migrated('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] }])
+  return allot
+}
+
+const recordsIn = (driver: StorageDriver): Promise<Map<string, unknown[]>> =>
+  driver.read(async (tx) => {
+    const found = new Map<string, unknown[]>()
+    for (const { options, all } of collections as unknown as Collection<unknown>[]) {
+      found.set(options.name, [])
+      for await (const record of all(tx)) found.get(options.name)!.push(record)
+    }
+    return found
+  })
+
+const namesOf = (records: Map<string, unknown[]>): string[] =>
+  [...records].flatMap(([name, { length }]) => (length > 0 ? [name] : []))
+
+describe('The removal of all accounts', () => {
+  it('leaves no record that belonged to one, in any collection, and no file', async () => {
+    const driver = memory()
+    const allot = await filled(driver)
+    const before = await recordsIn(driver)
+    const every = [...before.keys()].filter((name) => !TRANSIENT.includes(name))
+    const missing = every.filter((name) => !namesOf(before).includes(name))
+    assert.deepEqual(missing, [], 'add a record of these collections to this spec')
+    const areas = before.get('file')!.map((file) => (file as { area: string }).area)
+    assert.deepEqual([...new Set(areas)].sort(), [...FileArea.options].sort())
+
+    for (const account of before.get('account')!)
+      await allot.accounts.remove((account as { id: number }).id, { purge: true })
+    while ((await recordsIn(driver)).get('job')!.length > 0) await setTimeout(10)
+    await allot.hosting.idle()
+    const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))
+    assert.deepEqual(left, [], 'add what removes them to lib/content/removal.ts')
+    await allot.close()
+  })
+})
