@@ -4,8 +4,7 @@ import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
 import type { Hosting } from './hosting.ts'
 import {
-  createDispatcher,
-  type Dispatcher,
+  Dispatcher,
   JsonEndpoints,
   type Log,
   type Produce,
@@ -46,17 +45,13 @@ export interface ListenerParts {
 }
 
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
-export const createApi = (parts: ListenerParts): Dispatcher => {
+export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   const { options, host, store, hosting } = parts
-  const common = {
-    authenticate: hosting.identities.authenticate,
-    clientOf: (req: IncomingMessage, user: Identity | null) => clientOf(req, user, options.trustedProxies),
-    log: host.log,
-  }
+  const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
+    clientOf(req, user, options.trustedProxies)
   const routes = routesWith(options)
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
   const json = new JsonEndpoints({
-    ...common,
     routes,
     services: {
       ...{ store, hosting, quota: parts.quota, markdown: parts.markdown },
@@ -67,18 +62,20 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
       maxAttachmentBytes: options.attachments.maxSize,
       documentFor: documentOf(routes),
     },
+    clientOf: clientOfRequest,
     credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
     basePath: options.basePath,
     notFoundBody: options.dialect === 'forgejo',
     bodyLimit: options.maxBodySize,
     pageLimits,
   })
-  const streams = new StreamEndpoints({ ...common, ...streamParts(parts) })
-  return createDispatcher<Identity>({
+  const streams = new StreamEndpoints({ ...streamParts(parts), clientOf: clientOfRequest })
+  return new Dispatcher({
     endpoints: [json, streams],
+    authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl: options.baseUrl,
     corsOrigins: options.cors.origins,
-    readTogether: (read, key) => store.readTogether(read, key),
+    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
     authenticateFirst: host.authenticate !== undefined,
     findMoved: hosting.redirects.find,
     unmatched(req, res, next) {
@@ -86,6 +83,7 @@ export const createApi = (parts: ListenerParts): Dispatcher => {
       if (next === undefined) sendEmpty(res, 404)
       else next()
     },
+    log: host.log,
   })
 }
 
@@ -111,7 +109,7 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
 })
 
 /** The listener of the pages. */
-export const createPages = ({ options, host, storage, store, hosting, quota }: ListenerParts): Dispatcher =>
+export const createPages = ({ options, host, storage, store, hosting, quota }: ListenerParts) =>
   createLazyPages({
     services: {
       ...{ store, hosting, quota },

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { gitRoutes } from '../../lib/api/git.ts'
 import { routes } from '../../lib/api/index.ts'
 import { nameOfCache } from '../../lib/caches.ts'
-import { createRouter } from '../../lib/http/router.ts'
+import { Router } from '../../lib/http/router.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 
 /** In seconds. */
@@ -74,15 +74,14 @@ const gitPaths = gitRoutes.map(({ path }) => ({
 
 /** @returns the declared path of the route that answers a request; `none` when no route does */
 const routeNamer = (basePath: string): ((method: string, url: string) => string) => {
-  const router = createRouter(routes)
+  const router = new Router(routes)
   return (method, url) => {
     const path = url.split('?', 1)[0]!
     if (PAGES.test(path)) return 'pages'
     if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
     const start = path.indexOf(`${basePath}/`)
     if (start === -1) return gitPaths.find(({ pattern }) => pattern.test(path))?.path ?? 'none'
-    const match = router.find(method, path.slice(start + basePath.length))
-    return typeof match === 'object' ? match.route.path : 'none'
+    return router.match(method, path.slice(start + basePath.length))?.route.path ?? 'none'
   }
 }
 

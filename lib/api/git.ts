@@ -85,7 +85,7 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
       ? await readableRepository(services, request)
       : (await writableRepository(services, request)).repository
   const { client, signal } = request
-  const context = { client, signal, protocol: protocolIn(request) }
+  const context = { client: client(), signal, protocol: protocolIn(request) }
   const body = await services.transport!.advertise(repository.id, service, context)
   return gitReply(`${service}-advertisement`, body)
 }
@@ -93,7 +93,7 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
 const fetch = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
   const { id } = await readableRepository(services, request)
   const { body, client, signal } = request
-  const context = { body, client, signal, protocol: protocolIn(request) }
+  const context = { body, client: client(), signal, protocol: protocolIn(request) }
   const { output, completed } = await services.transport!.upload(id, context)
   return { ...gitReply('upload-pack-result', output), completed }
 }
@@ -101,7 +101,7 @@ const fetch = async (request: GitRequest, services: StreamServices): Promise<Str
 const push = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
   const { repository, user } = await writableRepository(services, request)
   const { body, size, client, signal } = request
-  const context = { body, size, client, signal, protocol: protocolIn(request) }
+  const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
   const listener = countingListener(services, repository.id, async (counted, updates) => {
     if (updates.length > 0) await notifyPushed(services, counted, user, updates)
     collectGarbageLater(services, repository.id)

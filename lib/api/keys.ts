@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Empty, Forbidden, NotFound, type PageRequest, ValidationError } from '../http/index.ts'
+import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
 import type { GpgKey, SshKey } from '../records/schema/index.ts'
 import { acceptedBooleans, keyParams, shortText, timestamp } from './fields.ts'
 import { type Recipient, reply, replyEmpty, replyPage, route, type Services } from './route.ts'
@@ -52,7 +52,7 @@ const keyOwner = async ({ hosting }: Services, request: Recipient, id: number): 
 
 const replyKeys = async (
   services: Services,
-  request: Recipient & { query: { fingerprint?: string | undefined }; page: PageRequest },
+  request: Recipient & { query: { fingerprint?: string | undefined }; page: Pagination },
   account: number,
 ) => {
   const { query, page } = request
@@ -89,7 +89,7 @@ export const sshKeyRoutes = [
     responses: { 201: PublicKey, 422: ValidationError },
     handle: async (request, services) => {
       const { user, body, client } = request
-      const key = await services.hosting.sshKeys.add(user.id, body, client)
+      const key = await services.hosting.sshKeys.add(user.id, body, client())
       return reply(201, presentSshKey(key, request, await keyOwner(services, request, user.id)))
     },
   }),
@@ -212,7 +212,7 @@ export const gpgKeyRoutes = [
     body: CreateGPGKeyOption,
     responses: { 201: GPGKey, 422: ValidationError },
     handle: async ({ user, body, client }, services) => {
-      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client)
+      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client())
       return reply(201, presentGpgKey(key, await ownerEmailOf(services, user.id)))
     },
   }),

@@ -159,7 +159,7 @@ export const repositorySearchRoutes = [
     handle: async (request, services) => {
       const { user, query, page, client } = request
       const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
-      const found = await services.hosting.search.repositories(user, search, page, client)
+      const found = await services.hosting.search.repositories(user, search, page, client())
       const list = await replyRepositories(services, request, found)
       return { ...list, body: { ok: true, data: list.body } }
     },

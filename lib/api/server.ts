@@ -102,7 +102,7 @@ export const markdownRoutes = [
     handle: async ({ body, baseUrl, client, user }, { markdown, hosting }) =>
       reply(
         200,
-        await markdown.render(client, {
+        await markdown.render(client(), {
           text: body.Text ?? body.text ?? '',
           mode: body.Mode ?? body.mode ?? '',
           context: body.Context ?? body.context ?? '',
@@ -123,6 +123,6 @@ export const markdownRoutes = [
     body: v.string(),
     responses: { 200: Html, 422: ValidationError },
     handle: async ({ body, baseUrl, client }, { markdown }) =>
-      reply(200, await markdown.render(client, { text: body, mode: 'markdown', baseUrl })),
+      reply(200, await markdown.render(client(), { text: body, mode: 'markdown', baseUrl })),
   }),
 ]

@@ -219,7 +219,7 @@ export const adminUserRoutes = [
       const { username: name, full_name: fullName, ...rest } = request.body
       const account = await hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
-        request.client,
+        request.client(),
       )
       return reply(201, presentUser(account, request))
     },
@@ -239,7 +239,7 @@ export const adminUserRoutes = [
       const edited = await hosting.accounts.edit(
         account.id,
         { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
-        request.client,
+        request.client(),
       )
       return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },

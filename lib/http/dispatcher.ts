@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './access.ts'
 import { inPipelineOrder, smugglingFault, trackInFlight } from './connection.ts'
+import { ClientDisconnected, type Failure, failedRequest, type Log, toFailure } from './failure.ts'
 import {
   baseUrlOf,
   type FindMoved,
@@ -11,7 +12,8 @@ import {
   parseRequestUrl,
   type RequestUrl,
 } from './request-url.ts'
-import type { Match, Routed } from './router.ts'
+import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './route.ts'
+import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
 
 /**
@@ -33,7 +35,7 @@ export interface RequestContext<I = unknown, R = unknown> {
   user: I | null | undefined
 }
 
-/** Routes of one kind: how their requests are matched and authenticated, and how their replies and failures are sent. */
+/** Routes of one kind: how their input is read, and how their replies and failures are sent. */
 export interface Endpoints<
   I = unknown,
   R extends Routed & AccessRule = Routed & AccessRule,
@@ -41,21 +43,22 @@ export interface Endpoints<
 > {
   /** Such as `/api/v1`; requests with other paths are not matched. */
   readonly basePath: string
+  readonly router: Pick<Router<R>, 'match'>
   /** Messages of 401 and 403; those of the API when absent. */
   readonly accessMessages?: AccessMessages
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
   readonly readsAreShared: boolean
-  /** @returns undefined for a path that does not belong to these endpoints */
-  match(method: string, path: string): Match<R> | undefined
-  /** @throws AllotError unauthenticated for wrong credentials */
-  authenticate(context: RequestContext<I, R>): Promise<I | null>
+  /** Authenticates other than by the dispatcher's `authenticate`. @throws AllotError unauthenticated for wrong credentials */
+  authenticate?(context: RequestContext<I, R>): Promise<I | null>
   /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
   cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */
   handle(context: RequestContext<I, R>): Promise<Reply>
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
-  /** Sends the response to a request that failed. It must not throw. */
-  fail(context: RequestContext<I, R>, error: unknown): void
+  /** Whether any failure only means that the client has left, so that it is not logged. */
+  hasLeft?(context: RequestContext<I, R>): boolean
+  /** Sends the response to a request that failed before its response began. */
+  sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
 
 export type Next = (error?: unknown) => void
@@ -63,29 +66,27 @@ export type Next = (error?: unknown) => void
 interface DispatcherOptions<I extends Identity> {
   /** In order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
+  /** @throws AllotError unauthenticated for wrong credentials */
+  authenticate: (req: IncomingMessage) => Promise<I | null>
   /** URL of the service, when it does not follow from the Host header. */
   baseUrl: string | undefined
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
   /** Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. */
-  readTogether: <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
+  readTogether?: (<T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>) | undefined
   /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
   /** Finds the new place of a repository that was renamed or transferred. */
   findMoved?: FindMoved<I>
   /** Handles requests that no endpoints match. */
   unmatched: (req: IncomingMessage, res: ServerResponse, next: Next | undefined) => void
+  log: Log
 }
 
-export interface Dispatcher {
-  /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
-  readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
-  /** Resolves when all responses in flight have ended. */
-  idle(): Promise<void>
-}
+type Context<I> = RequestContext<I, Routed & AccessRule>
 
 /** Takes requests of all {@link Endpoints} through the pipeline. */
-class RequestPipeline<I extends Identity> implements Dispatcher {
+export class Dispatcher<I extends Identity> {
   readonly #options: DispatcherOptions<I>
   readonly #inFlight = trackInFlight()
 
@@ -93,39 +94,46 @@ class RequestPipeline<I extends Identity> implements Dispatcher {
     this.#options = options
   }
 
-  readonly handler: Dispatcher['handler'] = (req, res, next) => {
+  /** A node:http listener that also fits Express and Connect. It never throws and leaves no response open. */
+  readonly handler = (req: IncomingMessage, res: ServerResponse, next?: Next): void => {
     const { endpoints: all, baseUrl = '', unmatched } = this.#options
     for (const endpoints of all) {
       const url = parseRequestUrl(req, endpoints.basePath)
-      const match = url && endpoints.match(req.method ?? 'GET', url.path)
+      const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
       const context = { req, res, url: url!, ...match, baseUrl, user: undefined }
-      return inPipelineOrder(req, res, () => this.#begin(endpoints, context))
+      return inPipelineOrder(req, res, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
   }
 
+  /** Resolves when all responses in flight have ended. */
   idle(): Promise<void> {
     return this.#inFlight.idle()
   }
 
-  #begin(endpoints: Endpoints<I>, context: Context<I>): void {
-    const { corsOrigins = [] } = this.#options
-    const { req, res } = context
+  async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
+    const { corsOrigins = [], baseUrl, authenticate, authenticateFirst } = this.#options
+    const { req, res, url, route } = context
     this.#inFlight.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-    const fault = smugglingFault(req)
-    if (fault === undefined) return void this.#serve(endpoints, context)
-    // Nothing else on this connection can be trusted.
-    res.shouldKeepAlive = false
-    // node:http may be about to respond to the same request with an error of its own.
-    setImmediate(() => endpoints.fail(context, fault))
-  }
-
-  async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
+    const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.readsAreShared
+    const readTogether = isRead ? this.#options.readTogether : undefined
+    const admit = async () => {
+      if (route.auth === 'none') return
+      context.user = await (endpoints.authenticate?.(context) ?? authenticate(req))
+      checkAccess(context.user, route, endpoints.accessMessages)
+    }
+    const handle = () => endpoints.handle(context)
+    const admitAndHandle = () => admit().then(handle)
     try {
-      if (this.#options.baseUrl === undefined) context.baseUrl = baseUrlOf(context.req, context.url.mount)
-      const reply = await this.#replyTo(endpoints, context)
+      const fault = smugglingFault(req)
+      if (fault !== undefined) return await this.#refuse(endpoints, context, fault)
+      if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
+      let reply: object
+      if (readTogether === undefined) reply = await admitAndHandle()
+      else if (!authenticateFirst) reply = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
+      else reply = await admit().then(() => readTogether(handle))
       if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
       await endpoints.send(context, reply)
     } catch (error) {
@@ -133,20 +141,12 @@ class RequestPipeline<I extends Identity> implements Dispatcher {
     }
   }
 
-  #replyTo(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
-    const { readTogether, authenticateFirst } = this.#options
-    const { route } = context
-    const handle = () => endpoints.handle(context)
-    const authenticateAndThen = async (next: () => Promise<object>): Promise<object> => {
-      const user = await endpoints.authenticate(context)
-      context.user = user
-      checkAccess(user, route, endpoints.accessMessages)
-      return next()
-    }
-    if (route.auth === 'none') return handle()
-    if (route.method !== 'GET' || !endpoints.readsAreShared) return authenticateAndThen(handle)
-    if (authenticateFirst) return authenticateAndThen(() => readTogether(handle))
-    return readTogether(() => authenticateAndThen(handle), endpoints.cacheKey?.(context))
+  /** Ends a connection on which nothing else can be trusted. */
+  async #refuse(endpoints: Endpoints<I>, context: Context<I>, fault: AllotError): Promise<void> {
+    context.res.shouldKeepAlive = false
+    // node:http may be about to respond to the same request with an error of its own.
+    await setImmediate()
+    await this.#fail(endpoints, context, fault)
   }
 
   /** Sends the client to the new path of a repository that has moved. @returns whether it has */
@@ -161,20 +161,26 @@ class RequestPipeline<I extends Identity> implements Dispatcher {
     return true
   }
 
+  /** Responds to a request that failed. A response that has begun is cut off, which tells the client that it is incomplete. */
   async #fail(endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> {
+    const { req, res, url } = context
+    let cause = error
     try {
       if (isNotFound(error) && (await this.#redirect(endpoints, context))) return
-      endpoints.fail(context, error)
-    } catch (failure) {
-      endpoints.fail(context, failure)
+    } catch (redirectError) {
+      cause = redirectError
+    }
+    if (cause instanceof ClientDisconnected || endpoints.hasLeft?.(context)) return void res.destroy()
+    try {
+      const failure = toFailure(cause, this.#options.log, failedRequest(req, res, url.path))
+      if (res.headersSent) res.destroy()
+      else endpoints.sendFailure(context, failure)
+    } catch {
+      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
+      res.destroy()
     }
   }
 }
-
-export const createDispatcher = <I extends Identity>(options: DispatcherOptions<I>): Dispatcher =>
-  new RequestPipeline(options)
-
-type Context<I> = RequestContext<I, Routed & AccessRule>
 
 const isMissing = (reply: { status?: number }): boolean => reply.status === 404
 

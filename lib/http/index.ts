@@ -1,28 +1,29 @@
-export { checkScopes, type Identity } from './access.ts'
-export { createDispatcher, type Dispatcher, type Next } from './dispatcher.ts'
+export { Dispatcher, type Next } from './dispatcher.ts'
 export type { Failure, Log } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
-export { fileReply } from './file-response.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
 export { impliedStatuses, openApiDocument, serveReference } from './openapi.ts'
-export type { PageRequest } from './paging.ts'
+export type { Pagination } from './paging.ts'
 export {
   Empty,
   ErrorBody,
   Forbidden,
+  fileReply,
   Html,
   Ndjson,
   NotFound,
   type Produce,
   SerializedJson,
+  type StreamReply,
   serializeOnce,
   ValidationError,
 } from './responses.ts'
 export {
+  checkScopes,
   fileField,
+  type Identity,
   type Route,
   routesFor,
-  type StreamReply,
   type StreamRequest,
   streamsFor,
 } from './route.ts'

@@ -1,23 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import type { Identity } from './access.ts'
+import { jsonOf } from '../integers.ts'
 import { readBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
-import { ClientDisconnected, failedRequest, type Log, retryAfterHeader, toFailure } from './failure.ts'
+import { type Failure, retryAfterHeader } from './failure.ts'
 import { REFERENCE_PATH } from './openapi.ts'
-import { type PageLimits, type PageRequest, pageHeaders, pageRequest } from './paging.ts'
-import { Html, Ndjson, type Produce, type Reply, serializeReply } from './responses.ts'
-import type { Route, RouteRequest } from './route.ts'
-import { createRouter, type Match, type Router } from './router.ts'
-import { sendEmpty, sendHtml, sendJson, sendStream, sendWithETag } from './send.ts'
+import { type PageLimits, pageHeaders, paginationOf } from './paging.ts'
+import { Html, matchesETag, Ndjson, type Produce, type Reply, SerializedJson } from './responses.ts'
+import type { Identity, Route } from './route.ts'
+import { Router } from './router.ts'
+import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendStream } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Identity, S> {
   routes: readonly Route<I, S>[]
   services: S
-  /** @throws AllotError unauthenticated for wrong credentials */
-  authenticate: (req: IncomingMessage) => Promise<I | null>
   /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
   credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
   clientOf: (req: IncomingMessage, user: I | null) => string
@@ -28,7 +26,6 @@ interface JsonEndpointsOptions<I extends Identity, S> {
   /** Bytes of a body, for routes that do not declare a limit. */
   bodyLimit: number
   pageLimits: PageLimits
-  log: Log
 }
 
 /** A reply with the headers of its page. */
@@ -47,24 +44,16 @@ type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
 /** The JSON API: all paths below the base path, known or not. */
 export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
   readonly basePath: string
+  readonly router: Router<PreparedRoute<I, S>>
   readonly readsAreShared = true
   readonly #options: JsonEndpointsOptions<I, S>
-  readonly #router: Router<PreparedRoute<I, S>>
-  readonly #unmatched = { route: prepared(unmatchedRoute<I, S>()), params: {} }
+  readonly #unmatched = prepared(unmatchedRoute<I, S>())
 
   constructor(options: JsonEndpointsOptions<I, S>) {
     this.basePath = options.basePath
     this.#options = options
-    this.#router = createRouter(options.routes.map(prepared))
-  }
-
-  match(method: string, path: string): Match<PreparedRoute<I, S>> {
-    const match = this.#router.find(method, path)
-    return typeof match === 'object' ? match : this.#unmatched
-  }
-
-  authenticate({ req }: Context<I, S>): Promise<I | null> {
-    return this.#options.authenticate(req)
+    const unmatched = this.#unmatched
+    this.router = new Router(options.routes.map(prepared), { wrongMethod: unmatched, unknownPath: unmatched })
   }
 
   cacheKey({ req, route, url, baseUrl }: Context<I, S>): CacheKey | undefined {
@@ -74,104 +63,75 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
   }
 
   async handle(context: Context<I, S>): Promise<JsonReply> {
-    const { req, route, url } = context
-    const { services, bodyLimit } = this.#options
-    if (route === this.#unmatched.route) return this.#replyUnmatched(context)
-    const request = new JsonRequest(context, this.#options)
+    const { req, route, params, url, baseUrl, user = null } = context
+    const { basePath, services, bodyLimit, pageLimits, clientOf } = this.#options
+    if (route === this.#unmatched) return replyUnmatched(context)
+    const { paramsCoercion, queryCoercion, paging } = route
+    const members = queryCoercion || paging ? new URLSearchParams(url.search) : NO_MEMBERS
+    const request = {
+      user,
+      baseUrl,
+      apiUrl: baseUrl + basePath,
+      params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
+      query: queryCoercion && coerce(queryCoercion, (name) => members.get(name)),
+      page: paging && paginationOf(members, paging, pageLimits),
+      body: undefined as unknown,
+      client: () => clientOf(req, user),
+    }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
       request.body = await readBody(req, route, bodyLimit)
     }
     const reply = await route.handle(request, services)
-    const { page, apiUrl, members, query } = request
-    if (page === undefined || reply.total === undefined)
-      return route.cacheable ? serializeReply(reply) : reply
-    const headers = pageHeaders(page, reply.total, apiUrl + url.path, members!, query)
-    return { ...reply, headers }
+    const { page, apiUrl, query } = request
+    if (page !== undefined && reply.total !== undefined)
+      return { ...reply, headers: pageHeaders(page, reply.total, apiUrl + url.path, members, query) }
+    if (!route.cacheable || reply.body === undefined) return reply
+    // It may be sent several times.
+    return { ...reply, body: SerializedJson.of(reply.body) }
   }
 
-  /** Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. */
-  #replyUnmatched({ req, url, baseUrl }: Context<I, S>): JsonReply {
-    const methods = this.#router.allowed(url.path)
-    if (methods === 'malformed') throw new AllotError('bad_request', 'the path is not well encoded')
-    if (methods.length === 0) throw notFound()
-    const allowed = [...methods, 'OPTIONS'].join(', ')
-    const headers = ['Allow', allowed]
-    if (req.method === 'OPTIONS') return { status: 204, body: undefined, headers }
-    const message = `this path takes ${allowed}, not ${req.method}`
-    return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
-  }
-
-  async send(context: Context<I, S>, { status, body, headers }: JsonReply): Promise<void> {
+  async send(context: Context<I, S>, { status, body, headers = [] }: JsonReply): Promise<void> {
     const { req, res, route } = context
     if (status === 404) return this.#sendNotFound(context, "The target couldn't be found.")
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
-    if (kind === Html) return sendHtml(res, status, body as string)
+    if (kind === Html) return send(res, status, body as string, HTML_HEADERS)
     if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
-    if (route.method === 'GET' && status < 300) sendWithETag(req, res, status, body, headers)
-    else sendJson(res, status, body, headers)
+    const json = SerializedJson.of(body)
+    if (route.method !== 'GET' || status >= 300)
+      return send(res, status, json.bytes, [...JSON_HEADERS, ...headers])
+    const tagged = ['ETag', json.tag, ...headers]
+    if (matchesETag(req.headers['if-none-match'], json.tag)) sendEmpty(res, 304, tagged)
+    else send(res, status, json.bytes, [...JSON_HEADERS, ...tagged])
   }
 
-  fail(context: Context<I, S>, error: unknown): void {
-    const { req, res, route, url, baseUrl } = context
-    if (error instanceof ClientDisconnected) return void res.destroy()
-    try {
-      const request = failedRequest(req, res, url.path)
-      const failure = toFailure(withDeclaredStatus(context, error), this.#options.log, request)
-      const { status, message } = failure
-      // A response that has begun cannot be taken back; cutting it off tells the client that it is incomplete.
-      if (res.headersSent) return void res.destroy()
-      if (status === 404) return this.#sendNotFound(context, message)
-      const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
-      sendJson(res, status, body, retryAfterHeader(failure))
-    } catch {
-      // The host's log threw. The client must not wait for ever.
-      res.destroy()
-    }
+  sendFailure(context: Context<I, S>, failure: Failure): void {
+    const { res, route, baseUrl } = context
+    const { message } = failure
+    const status = accountIsDeleted(context, failure) ? 401 : failure.status
+    if (status === 404) return this.#sendNotFound(context, message)
+    const body = errorBody(status, route.failure?.(message), { message, url: baseUrl + REFERENCE_PATH })
+    send(res, status, jsonOf(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
   }
 
   #sendNotFound({ res, baseUrl }: Context<I, S>, message: string): void {
-    if (this.#options.notFoundBody) sendJson(res, 404, { message, url: baseUrl + REFERENCE_PATH })
-    else sendEmpty(res, 404)
+    if (!this.#options.notFoundBody) return sendEmpty(res, 404)
+    send(res, 404, jsonOf({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
 }
 
-class JsonRequest<I extends Identity> implements RouteRequest<I> {
-  readonly #req: IncomingMessage
-  readonly #clientOf: (req: IncomingMessage, user: I | null) => string
-  readonly user: I | null
-  readonly params: unknown
-  readonly query: unknown
-  readonly page: PageRequest | undefined
-  readonly baseUrl: string
-  readonly apiUrl: string
-  /** Members of the query string; undefined when the route reads none. */
-  readonly members: URLSearchParams | undefined
-  body: unknown
+const NO_MEMBERS = new URLSearchParams()
 
-  constructor(
-    context: Context<I, never>,
-    options: Omit<JsonEndpointsOptions<I, never>, 'services' | 'routes'>,
-  ) {
-    const { req, params, url, baseUrl, user = null } = context
-    const { paramsCoercion, queryCoercion, paging } = context.route
-    const members = queryCoercion || paging ? new URLSearchParams(url.search) : undefined
-    this.#req = req
-    this.#clientOf = options.clientOf
-    this.user = user
-    this.params = paramsCoercion ? pathParams(paramsCoercion, params) : params
-    this.query = queryCoercion && coerce(queryCoercion, (name) => members!.get(name))
-    this.page = paging && pageRequest(members!, paging, options.pageLimits)
-    this.baseUrl = baseUrl
-    this.apiUrl = baseUrl + options.basePath
-    this.members = members
-  }
-
-  /** Computed on demand: few handlers use it, and parsing an address takes time. */
-  get client(): string {
-    return this.#clientOf(this.#req, this.user)
-  }
+/** Replies to a request that no route takes: with 400, 404, 405, or 204 for OPTIONS. */
+const replyUnmatched = ({ req, params, baseUrl }: RequestContext): JsonReply => {
+  if (params.allow === undefined) throw new AllotError('bad_request', 'the path is not well encoded')
+  if (params.allow === '') throw notFound()
+  const allowed = `${params.allow}, OPTIONS`
+  const headers = ['Allow', allowed]
+  if (req.method === 'OPTIONS') return { status: 204, body: undefined, headers }
+  const message = `this path takes ${allowed}, not ${req.method}`
+  return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
 }
 
 /** Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere. */
@@ -198,14 +158,10 @@ const notFound = () => new AllotError('not_found', 'there is nothing at this pat
  * When a route of signed-in users declares no 404, `not_found` can only mean that the account was deleted during the request:
  * then the response is 401.
  */
-const withDeclaredStatus = (
+const accountIsDeleted = (
   { route, user }: RequestContext<Identity, Pick<Route, 'auth' | 'responses'>>,
-  error: unknown,
-): unknown => {
-  if (user === undefined || route.auth === 'optional' || 404 in route.responses) return error
-  const isMissing = error instanceof AllotError && error.code === 'not_found'
-  return isMissing ? new AllotError('unauthenticated', error.message, { cause: error }) : error
-}
+  { status }: Failure,
+): boolean => status === 404 && user !== undefined && route.auth !== 'optional' && !(404 in route.responses)
 
 /** Failures of the server have the route's own members only. */
 const errorBody = (status: number, own: object | undefined, usual: object): object => {

@@ -3,12 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import type { Identity } from './access.ts'
 import { statusTexts } from './failure.ts'
 import { movedStatus, namesRepository, parseRequestUrl } from './request-url.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
-import { type FileField, isFileField, type Route } from './route.ts'
-import { sendFile } from './send.ts'
+import { type FileField, type Identity, isFileField, type Route } from './route.ts'
+import { send } from './send.ts'
 import { coercionOf } from './validate.ts'
 
 /** Parts of the document that do not follow from the routes. */
@@ -221,12 +220,17 @@ export const serveReference = (req: IncomingMessage, res: ServerResponse, basePa
   if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false
   if (url.path === SCRIPT) {
     script ??= readFileSync(scriptFile())
-    sendFile(res, 'text/javascript;charset=utf-8', script, ['Cache-Control', 'max-age=86400'])
+    send(res, 200, script, [
+      'Content-Type',
+      'text/javascript;charset=utf-8',
+      'Cache-Control',
+      'max-age=86400',
+    ])
     return true
   }
   if (url.path !== REFERENCE_PATH) return false
   const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
   const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
-  sendFile(res, 'text/html;charset=utf-8', Buffer.from(html), headers)
+  send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])
   return true
 }

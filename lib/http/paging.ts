@@ -8,7 +8,8 @@ export interface PageLimits {
   readonly max: number
 }
 
-export interface PageRequest {
+/** The page of a list that a request asks for. */
+export interface Pagination {
   /** From 1. */
   readonly number: number
   readonly limit: number
@@ -16,7 +17,7 @@ export interface PageRequest {
 }
 
 /** "Lists take `page` (from 1) and `limit` (30 when absent, at most 50)"; `limit=0` is the default. */
-export const pageRequest = (query: URLSearchParams, paging: Paging, limits: PageLimits): PageRequest => {
+export const paginationOf = (query: URLSearchParams, paging: Paging, limits: PageLimits): Pagination => {
   const read = paging === 'strict' ? strictNumber : lenientNumber
   const limit = Math.min(read(query, 'limit') || limits.default, limits.max)
   const number = read(query, 'page') || 1
@@ -47,7 +48,7 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
  * @param read members of the query that the route has read, as its schema returned them
  */
 export const pageHeaders = (
-  page: PageRequest,
+  page: Pagination,
   total: number,
   url: string,
   query: URLSearchParams,

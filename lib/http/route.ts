@@ -1,10 +1,66 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
-import type { AccessRule, Auth, Identity } from './access.ts'
+import { AllotError } from '../errors.ts'
 import type { Failure } from './failure.ts'
-import type { PageRequest, Paging } from './paging.ts'
-import type { Reply, ReplyOf, Responses, SerializedJson } from './responses.ts'
+import type { Pagination, Paging } from './paging.ts'
+import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
+
+/** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */
+export interface Identity {
+  readonly username: string
+  readonly admin: boolean
+  readonly scopes: ReadonlySet<string>
+}
+
+/** `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators. */
+export type Auth = 'optional' | 'required' | 'admin'
+
+/** What a route declares about who may call it. */
+export interface AccessRule {
+  /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
+  readonly auth: Auth | 'none'
+  /** All of them are needed, when the request has credentials at all. */
+  readonly scope?: string | readonly string[]
+}
+
+/** Messages of 401 and 403 for requests that lack a login or administrator rights. */
+export interface AccessMessages {
+  readonly unauthenticated: string
+  readonly notAdmin: string
+}
+
+const API_MESSAGES: AccessMessages = {
+  unauthenticated: 'token is required',
+  notAdmin: 'user should be the site admin',
+}
+
+/**
+ * Checks scopes first, so that a token without the scope gets 403 wherever it is used.
+ * @throws AllotError forbidden, unauthenticated
+ */
+export const checkAccess = (
+  identity: Identity | null,
+  rule: AccessRule,
+  messages: AccessMessages = API_MESSAGES,
+): void => {
+  if (identity !== null) checkScopes(identity, rule)
+  if (rule.auth === 'optional') return
+  if (identity === null) throw new AllotError('unauthenticated', messages.unauthenticated)
+  if (rule.auth === 'admin' && !identity.admin) throw new AllotError('forbidden', messages.notAdmin)
+}
+
+/** @throws AllotError forbidden that names the missing scopes */
+export const checkScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
+  if (scope === undefined || scopes.has('all')) return
+  const needed = typeof scope === 'string' ? [scope] : scope
+  const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
+  if (missing.length > 0)
+    throw new AllotError(
+      'forbidden',
+      `token does not have at least one of required scope(s): [${missing.join(', ')}]`,
+    )
+}
 
 /**
  * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the service. The router,
@@ -93,9 +149,9 @@ export interface RouteRequest<I extends Identity = Identity> {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
-  readonly page: PageRequest | undefined
+  readonly page: Pagination | undefined
   /** Client whose budgets the request counts against (`lib/clients.ts`): the signed-in account, else the address. */
-  readonly client: string
+  readonly client: () => string
   /** URL of the service, without a slash at the end. */
   readonly baseUrl: string
   /** URL of the API, without a slash at the end. */
@@ -116,7 +172,7 @@ interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> exten
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
   readonly body: Output<B, undefined>
-  readonly page: G extends Paging ? PageRequest : undefined
+  readonly page: G extends Paging ? Pagination : undefined
 }
 
 type Declaration<I, S, Path extends string, A extends Auth, R extends Responses, P, Q, B, G> = Omit<
@@ -163,15 +219,6 @@ export const routesFor = <I extends Identity, S>() => ({
   }),
 })
 
-/** A reply whose body is a stream or text. */
-export interface StreamReply {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Readable | string
-  /** Rejects when the body ended before it was complete; then the connection is cut, so that the client notices. */
-  readonly completed?: Promise<unknown>
-}
-
 export interface StreamRequest<I extends Identity = Identity, Name extends string = string> {
   readonly user: I | null
   readonly params: Readonly<Record<Name, string>>
@@ -182,7 +229,7 @@ export interface StreamRequest<I extends Identity = Identity, Name extends strin
   /** Bytes of the body, when the client declares them. */
   readonly size: number | undefined
   /** Client whose budgets the request counts against, as in {@link RouteRequest}. */
-  readonly client: string
+  readonly client: () => string
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   /** URL of the service, without a slash at the end. */

@@ -12,56 +12,63 @@ export interface Match<R> {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
-export interface Router<R> {
-  /** @returns 'malformed' for a path that cannot be decoded */
-  find(method: string, path: string): Match<R> | 'malformed' | undefined
-  /** Methods that a path takes; empty for an unknown path. */
-  allowed(path: string): string[] | 'malformed'
-}
-
-interface RouterOptions {
+interface RouterOptions<R> {
   /** Whether `/a//b/` is the same path as `/a/b`. */
-  readonly ignoreExtraSlashes: boolean
-  /** Characters; a path with a longer parameter is unknown. */
-  readonly maxParamLength: number
+  readonly ignoreExtraSlashes?: boolean
+  /** Characters; a path with a longer parameter is unknown. By default, the longest key of the store fits into one. */
+  readonly maxParamLength?: number
   /** Whether the route of GET answers HEAD too. */
-  readonly headIsGet: boolean
+  readonly headIsGet?: boolean
+  /** Stands for the route of a path that does not take the method. Its parameter `allow` names the methods it takes. */
+  readonly wrongMethod?: R
+  /** Stands for the route of an unknown path. Its parameter `allow` is empty, or absent when the path cannot be decoded. */
+  readonly unknownPath?: R
 }
-
-/** Options of the API: the longest key of the store fits into a parameter. */
-const API_OPTIONS: RouterOptions = { ignoreExtraSlashes: true, maxParamLength: 1024, headIsGet: true }
 
 /** In the order in which `Allow` names them. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
-export const createRouter = <R extends Routed>(
-  routes: readonly R[],
-  { ignoreExtraSlashes, maxParamLength, headIsGet }: RouterOptions = API_OPTIONS,
-): Router<R> => {
-  const router = findMyWay({
-    ignoreTrailingSlash: ignoreExtraSlashes,
-    ignoreDuplicateSlashes: ignoreExtraSlashes,
-    maxParamLength,
-    onBadUrl: () => undefined,
-  })
-  for (const route of routes)
-    router.on(route.method as HTTPMethod, routerPath(route.path), () => undefined, route)
+/** Finds the routes of requests. */
+export class Router<R extends Routed> {
+  readonly #options: RouterOptions<R>
+  readonly #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-  const find = (method: string, path: string): Match<R> | 'malformed' | undefined => {
-    const found = router.find((headIsGet && method === 'HEAD' ? 'GET' : method) as HTTPMethod, path)
+  constructor(routes: readonly R[], options: RouterOptions<R> = {}) {
+    const { ignoreExtraSlashes = true, maxParamLength = 1024 } = options
+    this.#options = options
+    this.#router = findMyWay({
+      ignoreTrailingSlash: ignoreExtraSlashes,
+      ignoreDuplicateSlashes: ignoreExtraSlashes,
+      maxParamLength,
+      onBadUrl: () => undefined,
+    })
+    for (const route of routes)
+      this.#router.on(route.method as HTTPMethod, routerPath(route.path), () => undefined, route)
+  }
+
+  /** @returns undefined when no route takes the request, unless the options name a route that stands for those */
+  match(method: string, path: string): Match<R> | undefined {
+    const found = this.#find(method, path)
+    return typeof found === 'object' ? found : this.#matchNone(path)
+  }
+
+  #matchNone(path: string): Match<R> | undefined {
+    const { wrongMethod, unknownPath } = this.#options
+    const found = METHODS.map((method) => this.#find(method, path))
+    const allow = METHODS.filter((_method, index) => found[index] !== undefined).join(', ')
+    if (found.includes('malformed')) return unknownPath && { route: unknownPath, params: {} }
+    const route = allow === '' ? unknownPath : wrongMethod
+    return route && { route, params: { allow } }
+  }
+
+  #find(method: string, path: string): Match<R> | 'malformed' | undefined {
+    const { headIsGet = true } = this.#options
+    const name = headIsGet && method === 'HEAD' ? 'GET' : method
+    const found = this.#router.find(name as HTTPMethod, path)
     if (found === null) return undefined
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
     const route = found.store as R | null
     return route === null ? 'malformed' : { route, params: found.params }
-  }
-
-  return {
-    find,
-    allowed(path) {
-      const found = METHODS.map((method) => find(method, path))
-      if (found.includes('malformed')) return 'malformed'
-      return METHODS.filter((_method, index) => found[index] !== undefined)
-    },
   }
 }
 

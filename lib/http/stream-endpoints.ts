@@ -1,21 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { AccessRule, Identity } from './access.ts'
 import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
-import { failedRequest, type Log, retryAfterHeader, toFailure } from './failure.ts'
-import type { StreamReply, StreamRoute } from './route.ts'
-import { createRouter, type Match, type Router } from './router.ts'
-import { sendEmpty, sendText, sendWithHeaders } from './send.ts'
+import { type Failure, retryAfterHeader } from './failure.ts'
+import type { StreamReply } from './responses.ts'
+import type { AccessRule, Identity, StreamRoute } from './route.ts'
+import { Router } from './router.ts'
+import { send, sendEmpty, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
-  /** @throws AllotError unauthenticated for wrong credentials */
-  authenticate: (req: IncomingMessage) => Promise<I | null>
   clientOf: (req: IncomingMessage, user: I | null) => string
-  log: Log
 }
 
 type DeclaredRoute<I extends Identity, S> = StreamRoute<I, S> & AccessRule
@@ -30,32 +27,23 @@ export class StreamEndpoints<I extends Identity, S>
   implements Endpoints<I, DeclaredRoute<I, S>, PendingReply>
 {
   readonly basePath = ''
+  readonly router: Router<DeclaredRoute<I, S>>
   readonly readsAreShared = false
   readonly #options: StreamEndpointsOptions<I, S>
-  readonly #router: Router<DeclaredRoute<I, S>>
 
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
     const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ ...route, auth: 'optional' }))
-    this.#router = createRouter(routes, { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false })
-  }
-
-  match(method: string, path: string): Match<DeclaredRoute<I, S>> | undefined {
-    const match = this.#router.find(method, path)
-    if (typeof match === 'object') return match
-    const allowed = this.#router.allowed(path)
-    if (allowed === 'malformed' || allowed.length === 0) return undefined
-    return { route: WRONG_METHOD, params: { allow: [...allowed, 'OPTIONS'].join(', ') } }
-  }
-
-  authenticate({ req }: Context<I, S>): Promise<I | null> {
-    return this.#options.authenticate(req)
+    const exactPaths = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false }
+    this.router = new Router(routes, { ...exactPaths, wrongMethod: WRONG_METHOD })
   }
 
   async handle(context: Context<I, S>): Promise<PendingReply> {
     const { req, res, route, params, url, baseUrl, user = null } = context
-    if (route === WRONG_METHOD)
-      return { status: req.method === 'OPTIONS' ? 204 : 405, headers: { Allow: params.allow! }, body: '' }
+    if (route === WRONG_METHOD) {
+      const status = req.method === 'OPTIONS' ? 204 : 405
+      return { status, headers: { Allow: `${params.allow}, OPTIONS` }, body: '' }
+    }
     const { body, size } = decompressedBody(req, route)
     const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
     // Not every request is still waiting for its body when that breaks off.
@@ -66,7 +54,7 @@ export class StreamEndpoints<I extends Identity, S>
       ...{ user, headers: req.headers, body, size, baseUrl },
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
-      client: this.#options.clientOf(req, user),
+      client: () => this.#options.clientOf(req, user),
       signal: disconnected.signal,
     }
     const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])
@@ -79,21 +67,18 @@ export class StreamEndpoints<I extends Identity, S>
     else await sendReply(res, reply)
   }
 
-  fail({ req, res, route, url }: Context<I, S>, error: unknown): void {
-    if (res.headersSent || res.destroyed) return void res.destroy()
-    try {
-      const failure = toFailure(error, this.#options.log, failedRequest(req, res, url.path))
-      // The rest of a refused body is not read.
-      if (!req.complete) res.shouldKeepAlive = false
-      const headers = [...challenge(failure.status), ...retryAfterHeader(failure)]
-      const refusal = route.refusal?.(failure)
-      if (refusal === undefined) return sendText(res, failure.status, `${failure.message}\n`, headers)
-      const own = Object.entries(refusal.headers).flat()
-      sendWithHeaders(res, failure.status, refusal.body, [...own, ...headers])
-    } catch {
-      // The host's log threw. The client must not wait for ever.
-      res.destroy()
-    }
+  hasLeft({ res }: Context<I, S>): boolean {
+    return res.headersSent || res.destroyed
+  }
+
+  sendFailure({ req, res, route }: Context<I, S>, failure: Failure): void {
+    const { status, message } = failure
+    // The rest of a refused body is not read.
+    if (!req.complete) res.shouldKeepAlive = false
+    const headers = [...challenge(status), ...retryAfterHeader(failure)]
+    const refusal = route.refusal?.(failure)
+    if (refusal === undefined) return send(res, status, `${message}\n`, [...TEXT_HEADERS, ...headers])
+    send(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...headers])
   }
 }
 
@@ -115,7 +100,7 @@ const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): 
 const sendReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
   const { status, headers, body, completed, brokenBody } = reply
   completed?.catch(() => undefined)
-  if (typeof body === 'string') return sendWithHeaders(res, status, body, Object.entries(headers).flat())
+  if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
   await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])]).catch((error) => {
     body.destroy()
     throw error

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes } from '../http/access.ts'
+import { checkScopes } from '../http/route.ts'
 import type { ChangedAnswer } from '../quota/reports.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
 import { formatCount, Notice, Post, PREVIEW, Size, SizeCell, SubjectCode, Table } from './components.tsx'

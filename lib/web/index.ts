@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http'
+import type { Identity } from '../accounts/access.ts'
 import type { Dispatcher } from '../http/dispatcher.ts'
 import type { Log } from '../http/index.ts'
 import { parseRequestUrl } from '../http/request-url.ts'
 import type { PagesOptions } from './pages.ts'
 
 /** The pages, loaded at the first request for one of them, so that a server without visitors starts faster. */
-export const createLazyPages = (options: PagesOptions): Dispatcher => {
-  let pages: Dispatcher | undefined
-  let loading: Promise<Dispatcher> | undefined
-  const load = async (): Promise<Dispatcher> => {
+export const createLazyPages = (options: PagesOptions): Pick<Dispatcher<Identity>, 'handler' | 'idle'> => {
+  let pages: Dispatcher<Identity> | undefined
+  let loading: Promise<Dispatcher<Identity>> | undefined
+  const load = async (): Promise<Dispatcher<Identity>> => {
     const { createPages } = await import('./pages.ts')
     pages = createPages(options)
     return pages

@@ -1,8 +1,8 @@
 import type { Identity } from '../accounts/access.ts'
 import type { Endpoints, RequestContext } from '../http/dispatcher.ts'
-import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
+import type { Failure } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
-import { createRouter, type Match, type Router } from '../http/router.ts'
+import { Router } from '../http/router.ts'
 import { type Asset, sendAsset, sendPage, sendRedirect } from './document.tsx'
 import {
   type Form,
@@ -36,7 +36,6 @@ interface PageEndpointsOptions {
   hasOwnLogin: boolean
   /** Bytes of a form. */
   bodyLimit: number
-  log: Log
 }
 
 /** How the browser of a request reached the pages. */
@@ -75,27 +74,18 @@ interface Context extends RequestContext<Identity, AnyRoute> {
 /** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
 export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   readonly basePath = ''
+  readonly router: Router<AnyRoute>
   readonly accessMessages = {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
   }
   readonly readsAreShared = true
   readonly #options: PageEndpointsOptions
-  readonly #router: Router<AnyRoute>
 
   constructor(options: PageEndpointsOptions) {
     this.#options = options
     const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
-    this.#router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
-  }
-
-  match(method: string, path: string): Match<AnyRoute> | undefined {
-    const match = this.#router.find(method, path)
-    if (typeof match === 'object') return match
-    const allowed = this.#router.allowed(path)
-    if (allowed === 'malformed' || allowed.length === 0) return undefined
-    const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
-    return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
+    this.router = new Router<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
@@ -113,7 +103,7 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   async handle(context: Context): Promise<AnyReply> {
     const { req, route, url, user = null, form = NO_FORM } = context
     if ('asset' in route) return route.asset
-    if (!('handle' in route)) return { allow: context.params.allow! }
+    if (!('handle' in route)) return { allow: allowHeader(context.params.allow!) }
     const frame = this.#frameOf(context, user)
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
@@ -133,22 +123,14 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     } else this.#sendView(context, reply, user)
   }
 
-  fail(context: Context, error: unknown): void {
-    const { req, res, url } = context
-    const { hasOwnLogin, failureView, log } = this.#options
-    if (error instanceof ClientDisconnected) return void res.destroy()
-    try {
-      const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
-      if (res.headersSent) return void res.destroy()
-      if (!this.#hasVisit(context)) return sendPage(res, status, '')
-      // A host with its own login has no page to sign in at.
-      if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
-      const shown = status === 401 ? 403 : status
-      this.#sendView(context, { ...failureView(shown, message), status: shown, retryAfter }, null)
-    } catch {
-      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
-      res.destroy()
-    }
+  sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
+    const { res, url } = context
+    const { hasOwnLogin, failureView } = this.#options
+    if (!this.#hasVisit(context)) return sendPage(res, status, '')
+    // A host with its own login has no page to sign in at.
+    if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+    const shown = status === 401 ? 403 : status
+    this.#sendView(context, { ...failureView(shown, message), status: shown, retryAfter }, null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
@@ -187,7 +169,11 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
 }
 
-const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: true }
+const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMethod: WRONG_METHOD }
+
+/** Pages and forms have no other methods. */
+const allowHeader = (methods: string): string =>
+  ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
 const NO_FORM = formOf(new URLSearchParams())
 

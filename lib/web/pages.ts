@@ -1,4 +1,5 @@
-import { createDispatcher, type Dispatcher } from '../http/dispatcher.ts'
+import type { Identity } from '../accounts/access.ts'
+import { Dispatcher } from '../http/dispatcher.ts'
 import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
 import { failureView, renderDocument, sendPage } from './document.tsx'
@@ -32,8 +33,9 @@ export const pageRoutes = [
 ]
 
 /** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
-export const createPages = (options: PagesOptions): Dispatcher => {
-  const { services, hasOwnLogin, baseUrl } = options
+export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
+  const { services, hasOwnLogin, baseUrl, log } = options
+  const { store, hosting } = services
   const pages = new PageEndpoints({
     ...options,
     routes: [...pageRoutes, ...(hasOwnLogin ? [] : signInRoutes)],
@@ -41,11 +43,13 @@ export const createPages = (options: PagesOptions): Dispatcher => {
     failureView,
     render: renderDocument,
   })
-  return createDispatcher({
+  return new Dispatcher({
     endpoints: [pages],
+    authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl,
-    readTogether: (read, key) => services.store.readTogether(read, key),
+    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
     authenticateFirst: hasOwnLogin,
     unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
+    log,
   })
 }

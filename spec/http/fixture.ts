@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { type AddressInfo, connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
 import {
-  createDispatcher,
+  Dispatcher,
   type Identity,
   JsonEndpoints,
   type Next,
@@ -48,7 +48,7 @@ const authenticate = async ({ headers: { authorization } }: IncomingMessage): Pr
 type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
 type Options = Partial<
   ConstructorParameters<typeof JsonEndpoints<Identity, Nothing>>[0] &
-    Parameters<typeof createDispatcher<Identity>>[0]
+    ConstructorParameters<typeof Dispatcher<Identity>>[0]
 >
 
 /** The routes of a spec in a started server, spoken to over a socket. */
@@ -61,17 +61,16 @@ export const serve = async (
   const json = new JsonEndpoints<Identity, Nothing>({
     routes,
     services: {},
-    authenticate,
     clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
     notFoundBody: false,
     bodyLimit: 1024,
     pageLimits: { default: 30, max: 50 },
-    log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,
   })
-  const dispatcher = createDispatcher<Identity>({
+  const dispatcher = new Dispatcher<Identity>({
     endpoints: [json],
+    authenticate,
     baseUrl: undefined,
     readTogether: (read) => read(),
     authenticateFirst: false,
@@ -80,6 +79,7 @@ export const serve = async (
       if (next === undefined) sendEmpty(res, 404)
       else next()
     },
+    log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,
   })
   const server = createServer(mount(dispatcher.handler))

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { createDispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
+import { Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
@@ -31,17 +31,17 @@ const endpoints = new StreamEndpoints({
     }),
   ],
   services: null,
-  authenticate: async () => null,
   clientOf: () => 'address',
-  log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
-const dispatcher = createDispatcher({
+const dispatcher = new Dispatcher({
   endpoints: [endpoints],
+  authenticate: async () => null,
   baseUrl: undefined,
   readTogether: (read) => read(),
   authenticateFirst: false,
   unmatched: (_req, res) => res.end('the host'),
+  log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
 const server = createServer((req, res) => dispatcher.handler(req, res))

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
 import { impliedStatuses, type Route } from '../../lib/http/index.ts'
-import { createRouter } from '../../lib/http/router.ts'
+import { Router } from '../../lib/http/router.ts'
 import { recordAnswer } from './status-coverage.ts'
 import type { Answer } from './test-server.ts'
 
-const router = createRouter(routes as unknown as Route[])
+const router = new Router(routes as unknown as Route[])
 
 /** Statuses that any route can answer: not modified, invalid path parameter, wrong method, invalid query. */
 const ALWAYS = [304, 404, 405, 422]
 
 /** Fails when a route answers with a status that it does not declare, or with a body that does not match the schema. */
 export const assertDeclared = (method: string, pathAndQuery: string, answer: Answer): void => {
-  const found = router.find(method, pathAndQuery.split('?', 1)[0]!)
-  if (typeof found !== 'object' || method === 'HEAD') return
+  const found = router.match(method, pathAndQuery.split('?', 1)[0]!)
+  if (found === undefined || method === 'HEAD') return
   const { route } = found
   const { status, body, text } = answer
   recordAnswer(route, status)

@@ -149,7 +149,7 @@ export const issueRoutes = [
       const { user, params, query, page, client } = request
       const author = await authorIn(services, request, query)
       const search = { state: query.state || 'open', q: query.q, author }
-      const found = await services.hosting.issues.list(user, repositoryNameOf(params), search, page, client)
+      const found = await services.hosting.issues.list(user, repositoryNameOf(params), search, page, client())
       if (found === undefined) return reply(404)
       const { items, total } = found.page
       return pageOf(await readIssues(services, request, found.repository, items), total)
