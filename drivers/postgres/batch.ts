@@ -5,7 +5,7 @@ import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
-import { byteaArray, bytesOf, int8Array, splitChanges } from './statements.ts'
+import { byteaArray, bytesOf, splitChanges } from './statements.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */
 export type BatchResult = 'committed' | 'stale' | { error: unknown }
@@ -148,7 +148,7 @@ const boundsOf = ({ start, end, reverse, limit }: Query, result: QueryResult) =>
 }
 
 /** The first parameters of the commit statement. A range is unchanged when its entries and their number are. */
-const expectedParameters = (readSet: ReadSet, ranges: readonly ReadRange[]): Buffer[] => {
+const expectedParameters = (readSet: ReadSet, ranges: readonly ReadRange[]): unknown[] => {
   const expected: [key: Bytes, value: Bytes | undefined][] = []
   for (const { query, result } of readSet.values())
     if (isKeyQuery(query)) expected.push([query.start, result[0]?.[1]])
@@ -158,6 +158,6 @@ const expectedParameters = (readSet: ReadSet, ranges: readonly ReadRange[]): Buf
     byteaArray(expected.map(([, value]) => value)),
     byteaArray(ranges.map(({ start }) => start)),
     byteaArray(ranges.map(({ end }) => end)),
-    int8Array(ranges.map(({ result }) => result.length)),
+    ranges.map(({ result }) => result.length),
   ]
 }

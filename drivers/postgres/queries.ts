@@ -7,7 +7,7 @@ import {
   type ReadTransaction,
 } from '../../lib/storage/index.ts'
 import type { Row } from './connections.ts'
-import { byteaArray, bytesOf, int8Array, type Statement, type Statements } from './statements.ts'
+import { byteaArray, bytesOf, type Statement, type Statements } from './statements.ts'
 
 /** A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into queries. */
 export interface Query {
@@ -148,13 +148,13 @@ export const runQueries = async (
   return resultsOf(queries, await run(statements.queries, values))
 }
 
-const rangeArrays = (ranges: readonly Query[], isReverse: boolean): Buffer[] => {
+const rangeArrays = (ranges: readonly Query[], isReverse: boolean): unknown[] => {
   const selected = [...ranges.entries()].filter(([, { reverse }]) => reverse === isReverse)
   return [
     byteaArray(selected.map(([, { start }]) => start)),
     byteaArray(selected.map(([, { end }]) => end)),
-    int8Array(selected.map(([, { limit }]) => limit)),
-    int8Array(selected.map(([position]) => position)),
+    selected.map(([, { limit }]) => limit),
+    selected.map(([position]) => position),
   ]
 }
 

@@ -136,43 +136,23 @@ export const splitChanges = (changes: Iterable<PendingChange>) => {
   return { putKeys: puts.map(([key]) => key), putValues: puts.map(([, value]) => value), deletes }
 }
 
-const OID = { bytea: 17, int8: 20 } as const
+const BYTEA_OID = 17
 const HEADER_BYTES = 20
 
-/** A `bytea[]` in binary format. The text format is twice as long and slow to produce. */
-export const byteaArray = (elements: readonly (Bytes | undefined)[]): Buffer =>
-  binaryArray(
-    OID.bytea,
-    elements.map((element) => element?.length),
-    (array, offset, index) => array.set(elements[index]!, offset),
-  )
-
-/** An `int8[]` in binary format. */
-export const int8Array = (elements: readonly number[]): Buffer =>
-  binaryArray(
-    OID.int8,
-    elements.map(() => 8),
-    (array, offset, index) => void array.writeBigInt64BE(BigInt(elements[index]!), offset),
-  )
-
-/** One dimension with lower bound 1. An element without a length is null. */
-const binaryArray = (
-  type: number,
-  lengths: readonly (number | undefined)[],
-  write: (array: Buffer, offset: number, index: number) => void,
-): Buffer => {
-  const size = lengths.reduce<number>((sum, length) => sum + 4 + (length ?? 0), HEADER_BYTES)
+/** A `bytea[]` in binary format, with null for undefined. The text format takes both sides several times as long. */
+export const byteaArray = (elements: readonly (Bytes | undefined)[]): Buffer => {
+  const size = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), HEADER_BYTES)
   const array = Buffer.allocUnsafe(size)
-  const hasNulls = lengths.includes(undefined) ? 1 : 0
-  for (const [index, word] of [1, hasNulls, type, lengths.length, 1].entries())
+  const hasNulls = elements.includes(undefined) ? 1 : 0
+  // One dimension with lower bound 1.
+  for (const [index, word] of [1, hasNulls, BYTEA_OID, elements.length, 1].entries())
     array.writeInt32BE(word, index * 4)
   let offset = HEADER_BYTES
-  for (const [index, length] of lengths.entries()) {
-    array.writeInt32BE(length ?? -1, offset)
-    offset += 4
-    if (length === undefined) continue
-    write(array, offset, index)
-    offset += length
+  for (const element of elements) {
+    offset = array.writeInt32BE(element?.length ?? -1, offset)
+    if (element === undefined) continue
+    array.set(element, offset)
+    offset += element.length
   }
   return array
 }
