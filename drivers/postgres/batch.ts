@@ -1,10 +1,11 @@
 import { type Bytes, keyText, WriteBuffer } from '../../lib/storage/index.ts'
-import type { Connections, Row, Writer } from './connections.ts'
+import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
 import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
+import type { Row } from './statements.ts'
 import { byteaArray, bytesOf, splitChanges } from './statements.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */
@@ -94,12 +95,11 @@ export class Batch {
 
   /** @returns the rows of the commit statement; none when nothing was written and the batch can be sent again. */
   async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed'> {
-    const { withWriter, statements } = this.#connections
     let used: Writer | undefined
     try {
-      return await withWriter(async (session, writer) => {
+      return await this.#connections.withWriter(async (session, writer) => {
         used = writer
-        const rows = await session.run(statements.commit, parameters(writer))
+        const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         // The writer is fenced.
         if (rows.length === 0) session.discard()
         return rows

@@ -1,12 +1,11 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
-import { type Connections, connect } from './connections.ts'
+import { Connections, type PostgresOptions, parseSettings, type Settings } from './connections.ts'
 import { OutcomeCache, readOptimistic } from './optimistic.ts'
 import { OptimisticWriter } from './optimistic-writer.ts'
-import { type PostgresOptions, parseSettings, type Settings } from './options.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
 import { QueryCache } from './query-cache.ts'
 
-export type { PostgresOptions } from './options.ts'
+export type { PostgresOptions } from './connections.ts'
 
 /**
  * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`, and runs every transaction by one
@@ -50,7 +49,7 @@ export type { PostgresOptions } from './options.ts'
  * Fallback: a transaction that reads more than 1,000 entries, or whose reads keep changing, runs by the plain engine.
  *
  * Lost replies: when a connection breaks during a commit, the row of this connection in `allot_writer` tells whether the
- * commit took place (`recoverOutcome` in plain.ts). Hosts and failover: failover.ts. Pools: connections.ts.
+ * commit took place (`recoverOutcome` in plain.ts). Hosts, failover and pools: connections.ts.
  *
  * @param url such as `postgres://user:password@host:5432/database?sslmode=verify-full`; may name several hosts, of which
  *   the primary is used
@@ -73,7 +72,7 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
 }
 
 const start = async (settings: Settings): Promise<{ connections: Connections; engine: Engine }> => {
-  const connections = await connect(settings)
+  const connections = await Connections.open(settings)
   const plain = new PlainEngine(connections, settings.retries)
   const isPlain = settings.plain || !connections.isPostgres
   return { connections, engine: isPlain ? plain : optimisticEngine(connections, plain, settings) }

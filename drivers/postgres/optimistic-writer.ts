@@ -1,10 +1,11 @@
 import { buffered, Mutex, WriteBuffer, type WriteTransaction } from '../../lib/storage/index.ts'
 import { Batch, type BatchResult } from './batch.ts'
-import type { Connections, Session } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { MAX_READ_SET, OptimisticTransaction, runValidated } from './optimistic.ts'
 import { type Outcome, outcomeOf, type PlainEngine, unwrap } from './plain.ts'
 import { isKeyQuery, keyResult, type Query, readTransaction } from './queries.ts'
 import type { CachedResult, QueryCache } from './query-cache.ts'
+import type { Session } from './statements.ts'
 
 /** Times that the reads of one write are fetched before the plain engine takes over. */
 const MAX_PREFETCHES = 4

@@ -7,9 +7,10 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import type { Connections, Session, Writer } from './connections.ts'
+import type { Connections, Writer } from './connections.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
 import { isKeyQuery, type QueryResult, readTransaction, runPage, runQueries } from './queries.ts'
+import type { Session } from './statements.ts'
 import { byteaArray, splitChanges } from './statements.ts'
 
 /** How transactions are run. Processes with different engines may share a database. */
@@ -152,13 +153,12 @@ export class PlainEngine implements Engine {
   /** @param known results of key queries in this transaction, which cannot change; absent when keys are read only once */
   #readerOver(session: Session, known?: Map<string, QueryResult>): ReadTransaction {
     const { statements } = this.#connections
-    const run: Session['run'] = (statement, values) => session.run(statement, values)
     return readTransaction(async (queries) => {
       const results = known ?? new Map<string, QueryResult>()
       const missing = queries.filter((query) => isKeyQuery(query) && !results.has(query.id))
       if (missing.length > 0)
-        for (const [id, result] of await runQueries(run, statements, missing)) results.set(id, result)
-      return Promise.all(queries.map((query) => results.get(query.id) ?? runPage(run, statements, query)))
+        for (const [id, result] of await runQueries(session, statements, missing)) results.set(id, result)
+      return Promise.all(queries.map((query) => results.get(query.id) ?? runPage(session, statements, query)))
     })
   }
 }
@@ -178,7 +178,7 @@ export const recoverOutcome = async (connections: Connections, writer: Writer): 
   const deadline = Date.now() + RECOVERY_TIMEOUT_MS
   for (;;)
     try {
-      const [row] = await connections.read(connections.statements.fenceWriter, [writer.id])
+      const [row] = await connections.run(connections.statements.fenceWriter, [writer.id])
       if (row === undefined) throw unknownOutcome(new Error('the database does not know the writer'))
       return Number(row[0]) === writer.lastWrite
     } catch (cause) {

@@ -6,7 +6,7 @@ import {
   keyText,
   type ReadTransaction,
 } from '../../lib/storage/index.ts'
-import type { Row } from './connections.ts'
+import type { Row } from './statements.ts'
 import { byteaArray, bytesOf, type Statement, type Statements } from './statements.ts'
 
 /** A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into queries. */
@@ -112,15 +112,18 @@ const batched = (
     })
 }
 
-type Run = (statement: Statement, values: readonly unknown[]) => Promise<Row[]>
+/** A session, or the connections of which any runs the statement. */
+interface Runner {
+  run(statement: Statement, values: readonly unknown[]): Promise<Row[]>
+}
 
 /** Reads one page with a statement of its own, which any SQL database understands. */
 export const runPage = async (
-  run: Run,
+  runner: Runner,
   { ascending, descending }: Statements,
   { start, end, reverse, limit }: Query,
 ): Promise<QueryResult> => {
-  const rows = await run(reverse ? descending : ascending, [start, end, limit])
+  const rows = await runner.run(reverse ? descending : ascending, [start, end, limit])
   return rows.map(([key, value]) => entryOf(key!, value!))
 }
 
@@ -130,7 +133,7 @@ export const runPage = async (
  * @returns results by query id: of all `queries`, and of those `expected` that have another result
  */
 export const runQueries = async (
-  run: Run,
+  runner: Runner,
   statements: Statements,
   queries: readonly Query[],
   expected: readonly { query: Query; result: QueryResult }[] = [],
@@ -141,11 +144,11 @@ export const runQueries = async (
     byteaArray(expected.map(({ query }) => query.start)),
     byteaArray(expected.map(({ result }) => result[0]?.[1])),
   ]
-  if (queries.length === 0) return resultsOf([], await run(statements.changed, expectations))
+  if (queries.length === 0) return resultsOf([], await runner.run(statements.changed, expectations))
   if (ranges.length === 0 && expected.length === 0)
-    return resultsOf(queries, await run(statements.points, [keys]))
+    return resultsOf(queries, await runner.run(statements.points, [keys]))
   const values = [keys, ...rangeArrays(ranges, false), ...rangeArrays(ranges, true), ...expectations]
-  return resultsOf(queries, await run(statements.queries, values))
+  return resultsOf(queries, await runner.run(statements.queries, values))
 }
 
 const rangeArrays = (ranges: readonly Query[], isReverse: boolean): unknown[] => {

@@ -121,10 +121,9 @@ export class QueryCache {
   }
 
   async #query(queries: Query[], expected: CachedResult[]): Promise<Map<string, QueryResult>> {
-    const { read, statements } = this.#connections
     for (let attempt = 1; ; attempt++)
       try {
-        return await runQueries(read, statements, queries, expected)
+        return await runQueries(this.#connections, this.#connections.statements, queries, expected)
       } catch (error) {
         // A connection of the pool that broke. A StorageError means that none could be had.
         const canRetry = isLost(error) && !(error instanceof StorageError) && attempt < MAX_BROKEN_CONNECTIONS

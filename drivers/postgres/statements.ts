@@ -1,5 +1,6 @@
-import pg from 'pg'
-import type { Bytes, PendingChange } from '../../lib/storage/index.ts'
+import pg, { type ClientBase } from 'pg'
+import { type Bytes, Mutex, type PendingChange } from '../../lib/storage/index.ts'
+import { isLost } from './errors.ts'
 
 /** Each connection prepares a statement with a name when it first runs it. */
 export interface Statement {
@@ -159,3 +160,58 @@ export const byteaArray = (elements: readonly (Bytes | undefined)[]): Buffer => 
 
 /** Decodes a bytea in the server's text format, `\x00ff…`. */
 export const bytesOf = (text: string): Bytes => Buffer.from(text.slice(2), 'hex')
+
+/** Columns as the text that the server sends; this driver decodes the few types that it uses. */
+export type Row = readonly (string | null)[]
+
+/** A connection while one caller holds it. Runs one statement at a time. */
+export class Session {
+  readonly #client: ClientBase
+  readonly #mutex = new Mutex()
+  /** The first error of the database. Every later statement fails with it, even when the caller has caught it. */
+  failure: unknown
+  /** Whether the pool must close the connection instead of using it again. */
+  isBroken = false
+
+  constructor(client: ClientBase) {
+    this.#client = client
+  }
+
+  run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#mutex.run(async () => {
+      if (this.failure !== undefined) throw this.failure
+      try {
+        return await query(this.#client, statement, values)
+      } catch (error) {
+        this.failure = error
+        // A statement that timed out may still be running on the connection.
+        this.isBroken ||= isLost(error)
+        throw error
+      }
+    })
+  }
+
+  async rollBack(): Promise<void> {
+    if (!this.isBroken) await query(this.#client, { text: 'ROLLBACK' }, []).catch(() => this.discard())
+  }
+
+  discard(): void {
+    this.isBroken = true
+  }
+}
+
+const asText = { getTypeParser: () => (text: string) => text }
+
+export const query = async (
+  client: ClientBase,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> => {
+  const { rows } = await client.query<(string | null)[]>({
+    ...statement,
+    values: [...values],
+    rowMode: 'array',
+    types: asText as never,
+  })
+  return rows
+}
