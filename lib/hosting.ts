@@ -173,9 +173,9 @@ const createContents = ({ store, quota, jobs }: HostingOptions, files: HostedFil
 
 /** Registers the handlers of all jobs but those of lib/quota. */
 const registerJobs = ({ store, jobs }: HostingOptions, parts: RepositoryParts): void => {
-  jobs.handle('relations', updateRelationsJob)
-  jobs.handle('follows', updateFollowsJob)
-  jobs.handle('files', removeFilesJob(parts.files))
+  jobs.handle('updateRelations', updateRelationsJob)
+  jobs.handle('updateFollows', updateFollowsJob)
+  jobs.handle('removeRepositoryFiles', removeFilesJob(parts.files))
   registerRemovalJobs({ ...parts, store })
 }
 

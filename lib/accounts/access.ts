@@ -79,7 +79,7 @@ export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Accou
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })
   // Memberships of deleted organizations are removed in steps, by a job.
-  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'owner')
+  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
   const organizations = joined.map(({ organization }) => organization)
   return [account, ...organizations.filter((id) => !deleted.includes(id))]
 }

@@ -25,8 +25,8 @@ import { audienceOfAccount } from './access.ts'
 
 const accountAudience = lookup(accounts, audienceOfAccount)
 const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
-const pendingRemoval = pendingJob('owner')
-const pendingFollows = pendingJob('follows')
+const pendingRemoval = pendingJob('removeAccountData')
+const pendingFollows = pendingJob('updateFollows')
 
 export const hasAccount = (find: Find, id: number): boolean => find(accountAudience, id) !== undefined
 
@@ -81,7 +81,7 @@ export const accountsIntegrity: IntegrityChecks = {
     ownedBy(sshKeys, 'SSH key'),
     ownedBy(gpgKeys, 'GPG key'),
     check(jobs, ({ kind, id }, find, report) => {
-      if (kind === 'owner' && hasAccount(find, id))
+      if (kind === 'removeAccountData' && hasAccount(find, id))
         report(`a job removes everything of account ${id}, which still exists`)
     }),
     check(ownerUsages, ({ owner, day: _, ...usage }, find, report) => {

@@ -31,7 +31,7 @@ export const updateAccountVisibility = async (
   jobs: Jobs,
   account: Account,
 ): Promise<void> => {
-  let left = jobs.bounds.maxPerTransaction - (await jobs.runNow(tx, 'follows', account.id))
+  let left = jobs.bounds.maxPerTransaction - (await jobs.runNow(tx, 'updateFollows', account.id))
   for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] }))) {
     const after = { ...repository, audience: audienceOfRepository(account, repository.private) }
     left -= await saveAndUpdateRelations(tx, jobs, after, left)
@@ -59,7 +59,7 @@ const saveAndUpdateRelations = async (
 ): Promise<number> => {
   const before = await repositories.save(tx, after)
   if (before === undefined || before.audience === after.audience) return 0
-  return jobs.runNow(tx, 'relations', after.id, limit)
+  return jobs.runNow(tx, 'updateRelations', after.id, limit)
 }
 
 export const ownerOf = async (tx: WriteContext, repository: Repository): Promise<Account> => {
@@ -75,8 +75,9 @@ export const pendingRelations = async (
   account: number,
 ): Promise<Relation[]> => {
   // Repositories of a deleted owner cannot be told apart here, so that every relation counts as pending.
-  if ((await pendingIds(tx, 'owner')).length > 0) return relation.list(tx, 'account', { prefix: [account] })
-  const ids = await pendingIds(tx, 'relations')
+  if ((await pendingIds(tx, 'removeAccountData')).length > 0)
+    return relation.list(tx, 'account', { prefix: [account] })
+  const ids = await pendingIds(tx, 'updateRelations')
   return existing(
     await relation.getMany(
       tx,
@@ -91,7 +92,10 @@ export const pendingFollows = async (
   index: 'followers' | 'following',
   account: number,
 ): Promise<Follow[]> => {
-  const ids = new Set([...(await pendingIds(tx, 'follows')), ...(await pendingIds(tx, 'owner'))])
+  const ids = new Set([
+    ...(await pendingIds(tx, 'updateFollows')),
+    ...(await pendingIds(tx, 'removeAccountData')),
+  ])
   return existing(
     await follows.getMany(
       tx,
@@ -105,7 +109,7 @@ export const pendingFollows = async (
  * position in a list that is ordered by stars changes with those steps.
  */
 export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
-  const deleted = (await pendingIds(tx, 'owner')).map((account) => [account, repository.id])
+  const deleted = (await pendingIds(tx, 'removeAccountData')).map((account) => [account, repository.id])
   if (deleted.length === 0) return repository
   // Read again from this snapshot, because the given record can be older than the relations that are subtracted.
   const current = (await repositories.get(tx, [repository.id])) ?? repository

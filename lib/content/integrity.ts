@@ -39,11 +39,11 @@ const lastNumber = lookup(issueSequences, ({ last }) => last)
 const attachmentTarget = { issue, comment: lookup(comments), release: lookup(releases) }
 const version = lookup(packageVersions)
 const pending = {
-  owner: pendingJob('owner'),
-  contents: pendingJob('contents'),
-  comments: pendingJob('comments'),
-  files: pendingJob('files'),
-  package: pendingJob('package'),
+  owner: pendingJob('removeAccountData'),
+  contents: pendingJob('removeRepositoryContents'),
+  comments: pendingJob('removeComments'),
+  files: pendingJob('removeRepositoryFiles'),
+  package: pendingJob('removePackageFiles'),
 }
 
 /** Reports what belongs to a repository that does not exist, unless a job is removing it. */
@@ -93,13 +93,13 @@ const fileChecks = [
 ]
 
 const jobChecks = check(jobs, ({ kind, id }, find, report) => {
-  if (kind === 'contents' && hasRepository(find, id))
+  if (kind === 'removeRepositoryContents' && hasRepository(find, id))
     report(`a job removes the issues and releases of repository ${id}, which still exists`)
-  if (kind === 'comments' && find(issue, id) !== undefined)
+  if (kind === 'removeComments' && find(issue, id) !== undefined)
     report(`a job removes the comments of issue ${id}, which still exists`)
-  if (kind === 'files' && hasRepository(find, id))
+  if (kind === 'removeRepositoryFiles' && hasRepository(find, id))
     report(`a job removes the files of repository ${id}, which still exists`)
-  if (kind === 'package' && find(version, id) !== undefined)
+  if (kind === 'removePackageFiles' && find(version, id) !== undefined)
     report(`a job removes the files of package version ${id}, which still exists`)
 })
 

@@ -130,11 +130,11 @@ export class Issues {
       const { id } = access.issue
       await issues.remove(tx, [id])
       const removed = await removeAttachments(tx, this.#parts, { on: 'issue', id })
-      await jobs.runNow(tx, 'comments', id, jobs.bounds.maxPerTransaction - removed)
+      await jobs.runNow(tx, 'removeComments', id, jobs.bounds.maxPerTransaction - removed)
       return id
     })
     if (id === undefined) return false
-    await jobs.finish(store, 'comments', id)
+    await jobs.finish(store, 'removeComments', id)
     await files.idle()
     return true
   }

@@ -147,7 +147,7 @@ export class Packages {
     const { quota, jobs } = this.#parts
     await packageVersions.remove(tx, [version.id])
     await quota.ledger.remove(tx, 'packages', ledgerKey(version))
-    await jobs.runNow(tx, 'package', version.id)
+    await jobs.runNow(tx, 'removePackageFiles', version.id)
   }
 }
 

@@ -54,7 +54,7 @@ export const createRemoval = (
     await removeListed(gpgKeys, 'account')(tx, id)
     await parts.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
-    await parts.jobs.runNow(tx, 'owner', id)
+    await parts.jobs.runNow(tx, 'removeAccountData', id)
     tx.afterCommit(() => on.accountChange(account))
   }
 
@@ -130,7 +130,7 @@ type Remover = (tx: WriteContext, id: number, limit: number, parts: RemovalParts
 export const registerRemovalJobs = (parts: RemovalParts): void => {
   const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
     parts.jobs.handle(kind, removalJob(parts, exists, removers))
-  handle('owner', (tx, id) => accounts.get(tx, [id]), [
+  handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
     removeRepositories,
     removePackages,
     removeRelations(stars, 'stars'),
@@ -141,9 +141,9 @@ export const registerRemovalJobs = (parts: RemovalParts): void => {
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),
   ])
-  handle('contents', repositoryById, [removeIssues, removeReleases, removeIssueSequence])
-  handle('comments', (tx, id) => issues.get(tx, [id]), [removeComments])
-  handle('package', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
+  handle('removeRepositoryContents', repositoryById, [removeIssues, removeReleases, removeIssueSequence])
+  handle('removeComments', (tx, id) => issues.get(tx, [id]), [removeComments])
+  handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
 }
 
 type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
@@ -201,7 +201,7 @@ const removePackages: Remover = async (tx, owner, limit, { jobs }) =>
     limit,
     async ({ id }, left) => {
       await packageVersions.remove(tx, [id])
-      return 1 + (await jobs.runNow(tx, 'package', id, left - 1))
+      return 1 + (await jobs.runNow(tx, 'removePackageFiles', id, left - 1))
     },
   )
 

@@ -54,7 +54,7 @@ export class QuotaEngine {
     this.repositories = new RepositoryCounters(this.#owners, jobs)
     this.plans = new Plans(store, defaults, dropAll)
     this.reports = new Reports(store, defaults, owners)
-    jobs.handle('entries', removeEntriesJob)
+    jobs.handle('removeLedgerEntries', removeEntriesJob)
   }
 
   /** Usage and groups of an owner, memoized until the usage, a rule or a group changes. */

@@ -24,7 +24,7 @@ import { noUsage } from './subjects.ts'
 import { today } from './usage.ts'
 
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
-const pendingEntries = pendingJob('entries')
+const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
 const largestOwn = {
   attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? -1),
@@ -129,7 +129,7 @@ export const quotaIntegrity: IntegrityChecks = {
         report(`the history of owner ${owner} has day ${day}, but its usage last changed on day ${last}`)
     }),
     check(jobs, ({ kind, id }, find, report) => {
-      if (kind === 'entries' && find(ownerOfRepository, id) !== undefined)
+      if (kind === 'removeLedgerEntries' && find(ownerOfRepository, id) !== undefined)
         report(`a job removes the ledger entries of repository ${id}, which still exists`)
     }),
     check(assignments, (assignment, find, report) => {

@@ -132,7 +132,7 @@ export class Ledger {
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
 const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
   const owner = entry.repository === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
-  return owner !== undefined && !(await isPending(tx, 'owner', owner))
+  return owner !== undefined && !(await isPending(tx, 'removeAccountData', owner))
 }
 
 const repositoryOf = async (

@@ -178,9 +178,10 @@ export class RepositoryCounters {
     await repositoryUsages.remove(tx, [id])
     await this.#owners.add(tx, repository.owner, negative(usageOf(repository)))
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
-    if (await isPending(tx, 'owner', repository.owner)) return this.#jobs.runNow(tx, 'entries', id, limit)
+    if (await isPending(tx, 'removeAccountData', repository.owner))
+      return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
     const removed = await removeAll(tx, await ledgerEntries.list(tx, 'repository', { prefix: [id] }))
-    return removed + (await this.#jobs.runNow(tx, 'entries', id, limit - removed))
+    return removed + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - removed))
   }
 
   /** Saves the edited usage and adds the difference to the owner's counters, or to both owners' when it moves. */

@@ -5,18 +5,25 @@ import { id } from './fields.ts'
 import { pause, pauseSince } from './pacing.ts'
 import type { Store, WriteContext } from './store.ts'
 
-/**
- * What is left to do, and for which record:
- * - `entries`: ledger entries of a deleted repository
- * - `relations`: stars and watches of a repository that was deleted, or whose visibility changed
- * - `follows`: the same for the follows of an account
- * - `owner`: everything that a deleted account had
- * - `files`, `contents`: files, and issues and releases, of a deleted repository
- * - `comments`: comments of a deleted issue
- * - `package`: files of a deleted package version
- */
+/** What is left to do, and the id of the record that it concerns. */
 const Job = v.object({
-  kind: v.picklist(['entries', 'relations', 'follows', 'owner', 'files', 'contents', 'comments', 'package']),
+  kind: v.picklist([
+    /** Everything that a deleted account had. */
+    'removeAccountData',
+    /** The issues and releases of a deleted repository. */
+    'removeRepositoryContents',
+    'removeRepositoryFiles',
+    /** The ledger entries of a deleted repository. */
+    'removeLedgerEntries',
+    /** The comments of a deleted issue. */
+    'removeComments',
+    /** The files of a deleted package version. */
+    'removePackageFiles',
+    /** The stars and watches of a repository that was deleted, or whose visibility changed. */
+    'updateRelations',
+    /** The follows of an account that was deleted, or whose visibility changed. */
+    'updateFollows',
+  ]),
   id,
 })
 export type Job = v.InferOutput<typeof Job>

@@ -23,7 +23,7 @@ import {
 } from '../records/schema/index.ts'
 
 const repositoryAudience = lookup(repositories, ({ audience }) => audience)
-const pendingRelations = pendingJob('relations')
+const pendingRelations = pendingJob('updateRelations')
 
 export const hasRepository = (find: Find, id: number): boolean => find(repositoryAudience, id) !== undefined
 

@@ -183,9 +183,9 @@ export const removeRepository = async (
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.repositories.remove(tx, id, limit)
-  const relations = await jobs.runNow(tx, 'relations', id, limit - entries)
-  const contents = await jobs.runNow(tx, 'contents', id, limit - entries - relations)
-  const stored = await jobs.runNow(tx, 'files', id, limit - entries - relations - contents)
+  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries)
+  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - relations)
+  const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, limit - entries - relations - contents)
   await folders.release(tx, id)
   return 1 + entries + relations + contents + stored
 }

@@ -174,7 +174,7 @@ const noneDeleted: DeletedEntries = async () => new Set()
 /** Repositories of deleted owners, which a job removes in steps. */
 const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
   const deleted = new Set<string>()
-  for (const owner of await pendingIds(tx, 'owner'))
+  for (const owner of await pendingIds(tx, 'removeAccountData'))
     for await (const entry of containing(
       word,
       repositories.entries(tx, 'name', { prefix: [owner, audience] }),

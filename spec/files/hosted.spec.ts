@@ -182,7 +182,7 @@ describe('The files of a deleted repository', () => {
       const hosted = open(ground.driver, ground)
       const store = new Store(ground.driver)
       const jobs = new Jobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
-      jobs.handle('files', removeFilesJob(hosted))
+      jobs.handle('removeRepositoryFiles', removeFilesJob(hosted))
       const jobRunner = new JobRunner(store, jobs, (error) => {
         throw error
       })
@@ -190,7 +190,7 @@ describe('The files of a deleted repository', () => {
         await hosted.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
       await hosted.add({ ...place, area: 'lfs' }, content(), {}, nothing)
       await hosted.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, nothing)
-      await store.write((tx) => jobs.runNow(tx, 'files', 1))
+      await store.write((tx) => jobs.runNow(tx, 'removeRepositoryFiles', 1))
       const left = []
       do {
         await hosted.idle()
