@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { VERSION } from '../lib/version.ts'
-import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/accounts.ts'
+import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/hosting.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { examples } from './commands/options.ts'
 import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/quota-rules.ts'

@@ -1,6 +1,6 @@
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import { type Api, createApi } from './api-client.ts'
+import { type Api, createApi } from './api.ts'
 
 /**
  * Address of a server from an option of the command line.

@@ -4,7 +4,7 @@ import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.t
 import { formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { type ApiFlags, withApi } from '../client/api-access.ts'
-import { type Api, NotFoundError, pathSegment } from '../client/api-client.ts'
+import { type Api, NotFoundError, pathSegment } from '../client/api.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import type { PlanFile } from '../config/config.ts'
 import { UsageError } from '../errors.ts'

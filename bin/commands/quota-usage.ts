@@ -4,7 +4,7 @@ import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { add, type Sum } from '../../lib/integers.ts'
 import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
-import { type Api, pathSegment } from '../client/api-client.ts'
+import { type Api, pathSegment } from '../client/api.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { type ChartRow, chart, escapeControl, print, printJson } from '../terminal.ts'

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Repository } from '../../lib/api/repository-presenter.ts'
 import { formatSizeFixed } from '../../lib/byte-sizes.ts'
-import { pathSegment } from '../client/api-client.ts'
+import { pathSegment } from '../client/api.ts'
 import { type Column, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { apiOptions, examples } from './options.ts'
@@ -29,7 +29,7 @@ export const addRepositoryCommands = (program: Command): void => {
     .action(listRepositories)
 }
 
-const COLUMNS: readonly Column<Repository>[] = [
+const REPOSITORIES: readonly Column<Repository>[] = [
   { title: 'ID', cell: ({ id }) => id },
   { title: 'SIZE', cell: ({ size }) => formatSizeFixed(size * 1024) },
   { title: 'SEEN BY', cell: (repository) => (repository.private ? 'members' : 'readers') },
@@ -41,7 +41,7 @@ const listRepositories = (
   owner: string | undefined,
   { by, ...flags }: ListFlags & { by?: keyof typeof ORDERS },
 ): Promise<void> => {
-  const list = { columns: COLUMNS, empty: 'there are no repositories yet' }
+  const list = { columns: REPOSITORIES, empty: 'there are no repositories yet' }
   if (owner !== undefined) {
     const path = `/users/${pathSegment(owner)}/repos?order_by=${ORDERS[by ?? 'name']}`
     return printList(flags, { ...list, path, notFound: `there is no user or organization named ${owner}` })
