@@ -1,121 +1,104 @@
 import { parseExactly } from '../../lib/integers.ts'
+import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-
-/** Sends a request over the network, or to an API in this process. */
-type SendRequest = (url: string, request: RequestInit) => Promise<Response>
-
-interface Page<T> {
-  items: T[]
-  /** Number of items on all pages. */
-  total: number
-}
-
-/** The HTTP API of a running server or of an opened store. Commands read and change everything through it. */
-export interface Api {
-  /**
-   * Reads JSON.
-   * @param notFound message of the error when the server answers 404
-   * @throws NotFoundError when the server answers 404 and `notFound` is given
-   * @throws Error with the server's message for any other error response
-   */
-  get<T>(path: string, notFound?: string): Promise<T>
-  /** Sends JSON and returns the JSON of the response; undefined for a response without a body. */
-  send<T>(method: string, path: string, body?: unknown, notFound?: string): Promise<T>
-  /** Reads a list page by page. */
-  pages<T>(path: string, notFound?: string): AsyncGenerator<Page<T>, void, undefined>
-  /** Reads the bytes of a response as they arrive. @throws Error also when the response ends early */
-  stream(path: string): AsyncIterable<Uint8Array>
-}
-
-export class NotFoundError extends Error {}
-
-const PAGE_SIZE = 50
 
 interface Connection {
   /** URL of the API, without a slash at the end. */
   base: string
   /** Sent with every request, such as credentials. */
   headers: Record<string, string>
-  sendRequest: SendRequest
+  /** Sends a request over the network, or to an API in this process. */
+  sendRequest: (url: string, request: RequestInit) => Promise<Response>
   /** Name of the server in messages; absent for an opened store, whose own messages suffice. */
   server?: string
 }
 
-export const createApi = (connection: Connection): Api => ({
-  get: async (path, notFound) =>
-    parseJson(connection, await request(connection, 'GET', path, undefined, notFound)),
-  send: async (method, path, body, notFound) =>
-    parseJson(connection, await request(connection, method, path, body, notFound)),
-  pages: (path, notFound) => readPages(connection, path, notFound),
-  stream: (path) => readStream(connection, path),
-})
+export class NotFoundError extends Error {}
 
-const request = async (
-  connection: Connection,
-  method: string,
-  path: string,
-  body?: unknown,
-  notFound?: string,
-): Promise<Response> => {
-  const { base, headers, sendRequest, server } = connection
-  const json =
-    body === undefined
-      ? { headers }
-      : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const response = await sendRequest(base + path, { method, ...json })
-  if (response.ok) return response
-  if (response.status === 404 && notFound !== undefined) {
-    await requireAllot(connection)
-    throw new NotFoundError(notFound)
+const PAGE_SIZE = 50
+
+/** The HTTP API of a running server or of an opened store. Commands read and change everything through it. */
+export class ApiClient {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
   }
-  const message = messageIn(await response.text())
-  if (server === undefined && message !== '') throw new Error(message)
-  throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
-}
 
-/** A 404 can also mean that the address isn't the address of an Allot. */
-const requireAllot = async ({ base, headers, sendRequest, server }: Connection): Promise<void> => {
-  if (server === undefined) return
-  const version = await sendRequest(`${base}/version`, { headers })
-  if (!version.ok)
-    throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${version.status}`)
-}
-
-const parseJson = async <T>({ base, server }: Connection, response: Response): Promise<T> => {
-  const text = await response.text()
-  try {
-    return (text === '' ? undefined : parseExactly(text)) as T
-  } catch {
-    throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
+  /** Reads JSON, as `send` does. */
+  get<T>(path: string, notFound?: string): Promise<T> {
+    return this.send('GET', path, undefined, notFound)
   }
-}
 
-async function* readPages<T>(
-  connection: Connection,
-  path: string,
-  notFound?: string,
-): AsyncGenerator<Page<T>, void, undefined> {
-  const separator = path.includes('?') ? '&' : '?'
-  for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
-    const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
-    const response = await request(connection, 'GET', path + query, undefined, notFound)
-    const list = await parseJson<T[] | { data: T[] }>(connection, response)
-    const items = Array.isArray(list) ? list : list.data
-    total = Number(response.headers.get('x-total-count') ?? 0)
-    yield { items, total }
-    if (items.length === 0) return
-    received += items.length
+  /**
+   * Sends JSON and returns the JSON of the response; undefined for a response without a body.
+   * @param notFound message of the error when the server answers 404
+   * @throws NotFoundError when the server answers 404 and `notFound` is given
+   * @throws Error with the server's message for any other error response
+   */
+  async send<T>(method: string, path: string, body?: unknown, notFound?: string): Promise<T> {
+    return this.#parseJson(await this.#request(method, path, body, notFound))
   }
-}
 
-async function* readStream(connection: Connection, path: string): AsyncGenerator<Uint8Array> {
-  const response = await request(connection, 'GET', path)
-  try {
-    for await (const chunk of response.body!) yield chunk as Uint8Array
-  } catch (cause) {
-    throw new Error(`the response of ${connection.base}${path} ended early: see the log of the server`, {
-      cause,
-    })
+  /** Reads a list page by page. `total` is the number of items on all pages. */
+  async *pages<T>(path: string, notFound?: string): AsyncGenerator<{ items: T[]; total: number }> {
+    const separator = path.includes('?') ? '&' : '?'
+    for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
+      const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
+      const response = await this.#request('GET', path + query, undefined, notFound)
+      const list = await this.#parseJson<T[] | { data: T[] }>(response)
+      const items = Array.isArray(list) ? list : list.data
+      total = Number(response.headers.get('x-total-count') ?? 0)
+      yield { items, total }
+      if (items.length === 0) return
+      received += items.length
+    }
+  }
+
+  /** Reads the bytes of a response as they arrive. @throws Error also when the response ends early */
+  async *stream(path: string): AsyncGenerator<Uint8Array> {
+    const response = await this.#request('GET', path)
+    try {
+      for await (const chunk of response.body!) yield chunk as Uint8Array
+    } catch (cause) {
+      const url = this.#connection.base + path
+      throw new Error(`the response of ${url} ended early: see the log of the server`, { cause })
+    }
+  }
+
+  async #request(method: string, path: string, body?: unknown, notFound?: string): Promise<Response> {
+    const { base, headers, sendRequest, server } = this.#connection
+    const json =
+      body === undefined
+        ? { headers }
+        : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await sendRequest(base + path, { method, ...json })
+    if (response.ok) return response
+    if (response.status === 404 && notFound !== undefined) {
+      await this.#requireAllot()
+      throw new NotFoundError(notFound)
+    }
+    const message = messageIn(await response.text())
+    if (server === undefined && message !== '') throw new Error(message)
+    throw new Error(`${server ?? ''}${path} answered ${response.status}${message && `: ${message}`}`)
+  }
+
+  /** A 404 can also mean that the address isn't the address of an Allot. */
+  async #requireAllot(): Promise<void> {
+    const { base, headers, sendRequest, server } = this.#connection
+    if (server === undefined) return
+    const { ok, status } = await sendRequest(`${base}/version`, { headers })
+    if (!ok) throw new Error(`${server} is not the API of an Allot: ${server}/version answered ${status}`)
+  }
+
+  async #parseJson<T>(response: Response): Promise<T> {
+    const text = await response.text()
+    try {
+      return (text === '' ? undefined : parseExactly(text)) as T
+    } catch {
+      const { base, server } = this.#connection
+      throw new Error(`${server ?? base} did not answer JSON: is it the address of an Allot?`)
+    }
   }
 }
 
@@ -131,4 +114,92 @@ const messageIn = (text: string): string => {
 export const pathSegment = (name: string): string => {
   if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is not a valid name`)
   return encodeURIComponent(name)
+}
+
+/** Options of commands that call the API of the store, or of a running server instead. */
+export interface ApiFlags extends StoreFlags {
+  url?: string
+  token?: string
+}
+
+/**
+ * Calls `body` with the API of the running server that the options or the environment name; otherwise opens the store, and
+ * calls its API in this process.
+ * @param flags with `createStore` when a store that doesn't exist is created. Commands that only read must not leave one behind.
+ */
+export const withApi = async (
+  { createStore = false, ...flags }: ApiFlags & { createStore?: boolean },
+  body: (api: ApiClient) => Promise<void>,
+): Promise<void> => {
+  const remote = remoteApi(flags)
+  if (remote !== undefined) return body(remote)
+  // Loaded only now: commands that talk to a server need nothing of it.
+  const [{ openForCommand, requireStore }, { OPERATOR }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/accounts/host-identity.ts'),
+  ])
+  if (!createStore) requireStore(flags)
+  const { allot, config } = await openForCommand(flags, { authenticate: () => OPERATOR })
+  try {
+    const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
+    const base = `http://localhost${config.api.basePath}`
+    await body(new ApiClient({ base, headers: {}, sendRequest }))
+  } finally {
+    await allot.close()
+  }
+}
+
+/**
+ * API of the server that `--url` or ALLOT_URL names; undefined when neither is given, or an option names a store.
+ * @throws UsageError when options contradict each other, or the address or the token is missing or malformed
+ */
+export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undefined => {
+  const storeOption = (['data', 'storage', 'config'] as const).find((name) => store[name] !== undefined)
+  if (storeOption !== undefined && url !== undefined)
+    throw new UsageError(`--url names a running server and --${storeOption} a store: give one of them`)
+  const address = url ?? (storeOption === undefined ? process.env.ALLOT_URL || undefined : undefined)
+  if (address === undefined) {
+    if (token !== undefined) throw new UsageError('--token is for a running server: name it with --url')
+    return undefined
+  }
+  const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
+  const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
+  // An address without a path: the API is where it is unless the server's configuration moves it.
+  const base = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
+  const sendRequest: Connection['sendRequest'] = (url, request) =>
+    fetch(url, request).catch((error: Error) => {
+      throw new Error(`${url} cannot be reached: ${fetchErrorReason(error)}`)
+    })
+  return new ApiClient({ base, headers: { authorization }, sendRequest, server: base })
+}
+
+/**
+ * Address of a server from an option of the command line.
+ * @param option such as `--url`
+ * @throws UsageError when the text isn't an HTTP address; the message hides credentials
+ */
+export const parseAddress = (option: string, text: string, example: string): URL => {
+  if (/^https?:\/\/[^/]/.test(text) && URL.canParse(text)) return new URL(text)
+  throw new UsageError(`${option} ${text.replace(/[^/@]*@/, '…@')}: expected an address such as ${example}`)
+}
+
+/**
+ * Access token from `--token` or from the environment.
+ * @param server which server needs it, for the message
+ * @throws UsageError when there is none, or it has characters that a header cannot carry
+ */
+export const readToken = (option: string | undefined, variable: string, server: string): string => {
+  const token = (option ?? process.env[variable])?.trim()
+  if (!token)
+    throw new UsageError(
+      `${server} needs an access token: give --token, or set ${variable} in the environment`,
+    )
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('the token contains characters that no token has')
+  return token
+}
+
+/** Why `fetch` failed. When every address of a name fails, the reasons are in an AggregateError without a message. */
+export const fetchErrorReason = ({ cause, message }: Error): string => {
+  if (!(cause instanceof Error)) return message
+  return cause instanceof AggregateError ? (cause.errors[0] as Error).message : cause.message
 }

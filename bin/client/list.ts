@@ -7,18 +7,16 @@ import {
   printNote,
   withProgressBar,
 } from '../terminal.ts'
-import { type ApiFlags, withApi } from './api-access.ts'
+import { type ApiFlags, withApi } from './api.ts'
 
 export interface ListFlags extends ApiFlags, PrintFlags {}
 
-export interface Column<T> {
-  title: string
-  cell: (item: T) => string | number
-}
+/** Text of each column, by its title. */
+export type Columns<T> = Record<string, (item: T) => string | number>
 
 interface List<T> {
   path: string
-  columns: readonly Column<T>[]
+  columns: Columns<T>
   /** Printed instead of a table without rows. */
   empty: string
   /** Message of the error when the server answers 404. */
@@ -51,7 +49,7 @@ interface Printer<T> {
 }
 
 /** The first page decides the widths of the columns; a longer cell of a later page pushes its row to the right. */
-const tablePrinter = <T>(columns: readonly Column<T>[], empty: string): Printer<T> => {
+const tablePrinter = <T>(columns: Columns<T>, empty: string): Printer<T> => {
   let widths: number[] | undefined
   const printRow = (row: readonly string[]) =>
     print(
@@ -63,9 +61,10 @@ const tablePrinter = <T>(columns: readonly Column<T>[], empty: string): Printer<
   return {
     add(items) {
       if (items.length === 0) return
-      const rows = items.map((item) => columns.map(({ cell }) => escapeControl(String(cell(item)))))
+      const cells = Object.values(columns)
+      const rows = items.map((item) => cells.map((cell) => escapeControl(String(cell(item)))))
       if (widths === undefined) {
-        const titles = columns.map(({ title }) => title)
+        const titles = Object.keys(columns)
         widths = titles.map((title, column) =>
           Math.max(title.length, ...rows.map((row) => row[column]!.length)),
         )

@@ -1,11 +1,13 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Organization } from '../../lib/api/organizations.ts'
+import type { Repository } from '../../lib/api/repository-presenter.ts'
 import type { AccessToken } from '../../lib/api/tokens.ts'
 import type { User } from '../../lib/api/users.ts'
-import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
-import { type Api, pathSegment } from '../client/api.ts'
-import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { formatSizeFixed } from '../../lib/byte-sizes.ts'
+import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
+import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { StoreFlags } from '../config/store.ts'
+import { UsageError } from '../errors.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
 
@@ -27,17 +29,12 @@ export const addUserCommands = (program: Command): void => {
     .action(listUsers)
 }
 
-interface NewUser {
-  name: string
-  admin: boolean | undefined
-  email: string | undefined
-  password: string | undefined
-  /** Whether a token with all scopes is created too. */
-  hasToken: boolean
-}
-
-interface AddFlags extends StoreFlags, PrintFlags, Partial<Omit<NewUser, 'name' | 'hasToken'>> {
+interface NewUserFlags extends StoreFlags, PrintFlags {
   url?: string
+  admin?: boolean
+  email?: string
+  password?: string
+  /** Whether a token with all scopes is created too. */
   token?: boolean
 }
 
@@ -46,47 +43,48 @@ interface AddedUser {
   token: string | undefined
 }
 
-const addUser = async (name: string, { json, token, ...flags }: AddFlags): Promise<void> => {
-  const { admin, email, password } = flags
-  const user = { name, admin, email, password, hasToken: token === true }
-  const remote = remoteApi(flags)
-  const added = remote === undefined ? await addToStore(flags, user) : await addToServer(remote, user)
-  printNote(`added the ${admin ? 'administrator' : 'user'} ${added.name}`)
-  if (json) printJson({ login: added.name, ...(added.token === undefined ? {} : { token: added.token }) })
+const addUser = async (name: string, flags: NewUserFlags): Promise<void> => {
+  const { token: _, ...address } = flags
+  const remote = remoteApi(address)
+  const added = remote === undefined ? await addToStore(name, flags) : await addToServer(remote, name, flags)
+  printNote(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
+  if (flags.json) printJson({ login: added.name, token: added.token })
   else if (added.token !== undefined) print(added.token)
 }
 
 /** Not through the API, which cannot create an administrator in one step. */
-const addToStore = async (store: StoreFlags, { hasToken, ...user }: NewUser): Promise<AddedUser> => {
+const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {
   const { withStore } = await import('../config/store.ts')
-  return withStore(store, async ({ hosting }) => {
-    const { id, name } = await hosting.accounts.createUser(user)
-    const token = hasToken ? await hosting.tokens.create(id, 'cli', ['all']) : undefined
+  return withStore(flags, async ({ hosting }) => {
+    const { admin, email, password } = flags
+    const { id, name } = await hosting.accounts.createUser({ name: user, admin, email, password })
+    const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all']) : undefined
     return { name, token: token?.secret }
   })
 }
 
 const addToServer = async (
-  api: Api,
-  { name, admin, email, password, hasToken }: NewUser,
+  api: ApiClient,
+  name: string,
+  { admin, email, password, token }: NewUserFlags,
 ): Promise<AddedUser> => {
   const { login } = await api.send<User>('POST', '/admin/users', { username: name, email, password })
   const path = `users/${pathSegment(login)}`
   if (admin) await api.send('PATCH', `/admin/${path}`, { admin: true })
   const body = { name: 'cli', scopes: ['all'] }
-  const token = hasToken ? await api.send<AccessToken>('POST', `/${path}/tokens`, body) : undefined
-  return { name: login, token: token?.sha1 }
+  const added = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, body) : undefined
+  return { name: login, token: added?.sha1 }
 }
 
-const USERS: readonly Column<User>[] = [
-  { title: 'ID', cell: ({ id }) => id },
-  { title: 'NAME', cell: ({ login }) => login },
-  { title: 'ROLE', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
-  { title: 'SIGNS IN', cell: ({ active }) => (active ? 'yes' : 'no') },
-  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
-  { title: 'SINCE', cell: ({ created }) => created.slice(0, 10) },
-  { title: 'EMAIL', cell: ({ email }) => email },
-]
+const USERS: Columns<User> = {
+  ID: ({ id }) => id,
+  NAME: ({ login }) => login,
+  ROLE: ({ is_admin }) => (is_admin ? 'administrator' : 'user'),
+  'SIGNS IN': ({ active }) => (active ? 'yes' : 'no'),
+  'SEEN BY': ({ visibility }) => visibility,
+  SINCE: ({ created }) => created.slice(0, 10),
+  EMAIL: ({ email }) => email,
+}
 
 const listUsers = (flags: ListFlags): Promise<void> =>
   printList(flags, { path: '/admin/users', columns: USERS, empty: 'there are no users yet' })
@@ -120,23 +118,16 @@ const addToken = (
     scopes = 'all',
     json,
     ...flags
-  }: ListFlags & {
-    name?: string
-    scopes?: string
-  },
+  }: ListFlags & { name?: string; scopes?: string },
 ): Promise<void> => {
   const path = `/users/${pathSegment(user)}/tokens`
   const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
-  return withApi(
-    flags,
-    async (api) => {
-      const added = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
-      printNote(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
-      if (json) printJson(added)
-      else print(added.sha1)
-    },
-    { createStore: true },
-  )
+  return withApi({ ...flags, createStore: true }, async (api) => {
+    const added = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
+    printNote(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
+    if (json) printJson(added)
+    else print(added.sha1)
+  })
 }
 
 const deleteToken = (user: string, token: string, flags: ApiFlags): Promise<void> => {
@@ -147,13 +138,13 @@ const deleteToken = (user: string, token: string, flags: ApiFlags): Promise<void
   })
 }
 
-const TOKENS: readonly Column<AccessToken>[] = [
-  { title: 'ID', cell: ({ id }) => id },
-  { title: 'ENDS IN', cell: ({ token_last_eight }) => token_last_eight },
-  { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10) },
-  { title: 'SCOPES', cell: ({ scopes }) => scopes.join(',') },
-  { title: 'NAME', cell: ({ name }) => name },
-]
+const TOKENS: Columns<AccessToken> = {
+  ID: ({ id }) => id,
+  'ENDS IN': ({ token_last_eight }) => token_last_eight,
+  SINCE: ({ created_at }) => created_at.slice(0, 10),
+  SCOPES: ({ scopes }) => scopes.join(','),
+  NAME: ({ name }) => name,
+}
 
 const listTokens = (user: string, flags: ListFlags): Promise<void> =>
   printList(flags, {
@@ -188,16 +179,12 @@ const addOrganization = (
   { owner, json, ...flags }: ListFlags & { owner: string },
 ): Promise<void> => {
   const path = `/admin/users/${pathSegment(owner)}/orgs`
-  return withApi(
-    flags,
-    async (api) => {
-      const body = { username: name }
-      const added = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
-      if (json) printJson(added)
-      printNote(`added the organization ${added.name}, owned by ${owner}`)
-    },
-    { createStore: true },
-  )
+  return withApi({ ...flags, createStore: true }, async (api) => {
+    const body = { username: name }
+    const added = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
+    if (json) printJson(added)
+    printNote(`added the organization ${added.name}, owned by ${owner}`)
+  })
 }
 
 const deleteOrganization = (
@@ -211,13 +198,57 @@ const deleteOrganization = (
   })
 }
 
-const ORGANIZATIONS: readonly Column<Organization>[] = [
-  { title: 'ID', cell: ({ id }) => id },
-  { title: 'NAME', cell: ({ name }) => name },
-  { title: 'SEEN BY', cell: ({ visibility }) => visibility },
-  { title: 'FULL NAME', cell: ({ full_name }) => full_name },
-  { title: 'NOTE', cell: ({ owners_count }) => (owners_count === 0 ? 'no owner' : '') },
-]
+const ORGANIZATIONS: Columns<Organization> = {
+  ID: ({ id }) => id,
+  NAME: ({ name }) => name,
+  'SEEN BY': ({ visibility }) => visibility,
+  'FULL NAME': ({ full_name }) => full_name,
+  NOTE: ({ owners_count }) => (owners_count === 0 ? 'no owner' : ''),
+}
 
 const listOrganizations = (flags: ListFlags): Promise<void> =>
   printList(flags, { path: '/admin/orgs', columns: ORGANIZATIONS, empty: 'there are no organizations yet' })
+
+/** Values of `--by`, and the API's `order_by` for each. */
+const ORDERS = {
+  name: 'name',
+  largest: 'reversesize',
+  newest: 'newest',
+  changed: 'recentupdate',
+  stars: 'moststars',
+}
+
+export const addRepositoryCommands = (program: Command): void => {
+  const repository = program.command('repo').description('inspect repositories')
+  apiOptions(repository.command('list'))
+    .argument('[owner]', 'a user or an organization; all owners when absent')
+    .description('list repositories and their sizes')
+    .addOption(
+      new Option('--by <order>', "order of an owner's repositories (default: name)").choices(
+        Object.keys(ORDERS),
+      ),
+    )
+    .addHelpText('after', examples('allot repo list', 'allot repo list acme --by largest'))
+    .action(listRepositories)
+}
+
+const REPOSITORIES: Columns<Repository> = {
+  ID: ({ id }) => id,
+  SIZE: ({ size }) => formatSizeFixed(size * 1024),
+  'SEEN BY': (repository) => (repository.private ? 'members' : 'readers'),
+  CHANGED: ({ updated_at }) => updated_at.slice(0, 10),
+  NAME: ({ full_name }) => full_name,
+}
+
+const listRepositories = (
+  owner: string | undefined,
+  { by, ...flags }: ListFlags & { by?: keyof typeof ORDERS },
+): Promise<void> => {
+  const list = { columns: REPOSITORIES, empty: 'there are no repositories yet' }
+  if (owner !== undefined) {
+    const path = `/users/${pathSegment(owner)}/repos?order_by=${ORDERS[by ?? 'name']}`
+    return printList(flags, { ...list, path, notFound: `there is no user or organization named ${owner}` })
+  }
+  if (by !== undefined) throw new UsageError("--by orders one owner's repositories: name the owner")
+  return printList(flags, { ...list, path: '/repos/search' })
+}

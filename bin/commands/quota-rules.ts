@@ -3,9 +3,8 @@ import type { QuotaChange } from '../../lib/api/quota/plans.ts'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
 import { formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { type ApiFlags, withApi } from '../client/api-access.ts'
-import { type Api, NotFoundError, pathSegment } from '../client/api.ts'
-import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { type ApiClient, type ApiFlags, NotFoundError, pathSegment, withApi } from '../client/api.ts'
+import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { PlanFile } from '../config/config.ts'
 import { UsageError } from '../errors.ts'
 import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal.ts'
@@ -63,24 +62,20 @@ export const addGroupCommands = (quota: Command): void => {
     .action((name: string, flags: ApiFlags) => deleteByName('group', name, flags))
 }
 
-const RULES: readonly Column<QuotaRuleInfo>[] = [
-  { title: 'NAME', cell: ({ name }) => name ?? '' },
-  { title: 'LIMIT', cell: ({ limit }) => formatLimit(limit) },
-  { title: 'SUBJECTS', cell: ({ subjects }) => subjects.join(',') || 'none: limits nothing' },
-]
+const RULES: Columns<QuotaRuleInfo> = {
+  NAME: ({ name }) => name ?? '',
+  LIMIT: ({ limit }) => formatLimit(limit),
+  SUBJECTS: ({ subjects }) => subjects.join(',') || 'none: limits nothing',
+}
 
 const listRules = (flags: ListFlags): Promise<void> =>
   printList(flags, { path: '/admin/quota/rules', columns: RULES, empty: 'there are no rules yet' })
 
-const GROUPS: readonly Column<QuotaGroupInfo>[] = [
-  { title: 'NAME', cell: ({ name }) => name ?? '' },
-  {
-    title: 'RULES',
-    cell: ({ rules }) =>
-      rules.map(({ name, limit }) => `${name} (${formatLimit(limit)})`).join(', ') ||
-      'none: allows everything',
-  },
-]
+const GROUPS: Columns<QuotaGroupInfo> = {
+  NAME: ({ name }) => name ?? '',
+  RULES: ({ rules }) =>
+    rules.map(({ name, limit }) => `${name} (${formatLimit(limit)})`).join(', ') || 'none: allows everything',
+}
 
 const listGroups = (flags: ListFlags): Promise<void> =>
   printList(flags, { path: '/admin/quota/groups', columns: GROUPS, empty: 'there are no groups yet' })
@@ -137,19 +132,15 @@ export interface ChangeFlags extends ApiFlags, PrintFlags {
  */
 export const applyPlan = (
   { dryRun = false, json, ...flags }: ChangeFlags,
-  createPlan: (api: Api) => Partial<PlanFile> | Promise<Partial<PlanFile>>,
+  createPlan: (api: ApiClient) => Partial<PlanFile> | Promise<Partial<PlanFile>>,
 ): Promise<void> =>
-  withApi(
-    flags,
-    async (api) => {
-      const plan = await createPlan(api)
-      const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, plan)
-      if (json) printJson(changes)
-      else for (const change of changes) print(escapeControl(describe(change)))
-      printNote(summary(changes.length, dryRun))
-    },
-    { createStore: true },
-  )
+  withApi({ ...flags, createStore: true }, async (api) => {
+    const plan = await createPlan(api)
+    const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, plan)
+    if (json) printJson(changes)
+    else for (const change of changes) print(escapeControl(describe(change)))
+    printNote(summary(changes.length, dryRun))
+  })
 
 /** Such as `update rule free: limit 1024, [size:all] -> limit 2048, [size:all]`. */
 const describe = ({ action, kind, name, before, after }: QuotaChange): string => {

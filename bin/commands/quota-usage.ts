@@ -3,9 +3,8 @@ import type { QuotaOverInfo } from '../../lib/api/quota/plans.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { add, type Sum } from '../../lib/integers.ts'
-import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
-import { type Api, pathSegment } from '../client/api.ts'
-import { type Column, type ListFlags, printList } from '../client/list.ts'
+import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
+import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { type ChartRow, chart, escapeControl, print, printJson } from '../terminal.ts'
 import { apiOptions, examples, parsePercentage, subjectOption } from './options.ts'
@@ -87,10 +86,10 @@ const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
 
 const notFound = (owner: string | undefined) => owner && `there is no user or organization named ${owner}`
 
-const explain = (api: Api, path: string, subject: string, owner: string | undefined) =>
+const explain = (api: ApiClient, path: string, subject: string, owner: string | undefined) =>
   api.get<QuotaExplanationInfo>(`${path}/explain?subject=${subject}`, notFound(owner))
 
-const ownerName = async (api: Api, owner: string | undefined): Promise<string> =>
+const ownerName = async (api: ApiClient, owner: string | undefined): Promise<string> =>
   owner ?? (await api.get<{ login: string }>('/user')).login
 
 const headline = (name: string, { subject, over, used, limit, left }: QuotaExplanationInfo): string[] => {
@@ -168,15 +167,12 @@ const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => 
   return `Within quota: ${name ? `the group ${escapeControl(name)}` : 'a group'} allows more of ${subject}, and one group is enough.`
 }
 
-const OVER: readonly Column<QuotaOverInfo>[] = [
-  { title: 'NAME', cell: ({ owner }) => owner.login },
-  { title: 'USED', cell: ({ used }) => formatSizeFixed(used) },
-  { title: 'LIMIT', cell: ({ limit }) => formatSizeFixed(limit) },
-  {
-    title: '',
-    cell: ({ over, left }) => (over ? `over by ${formatSizeFixed(-left)}` : `${formatSizeFixed(left)} left`),
-  },
-]
+const OVER: Columns<QuotaOverInfo> = {
+  NAME: ({ owner }) => owner.login,
+  USED: ({ used }) => formatSizeFixed(used),
+  LIMIT: ({ limit }) => formatSizeFixed(limit),
+  '': ({ over, left }) => (over ? `over by ${formatSizeFixed(-left)}` : `${formatSizeFixed(left)} left`),
+}
 
 const listOver = ({
   subject,

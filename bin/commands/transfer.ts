@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { type ApiFlags, readToken, remoteApi } from '../client/api-access.ts'
-import type { Api } from '../client/api.ts'
+import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import type { Report } from '../migrate/migration.ts'
@@ -55,7 +54,11 @@ const exportStore = async (
  * Checks the export while it arrives: a connection that breaks must not leave a file that looks complete.
  * @returns the number of exported records
  */
-const exportServer = async (server: Api, write: Output['write'], onProgress: OnProgress): Promise<number> => {
+const exportServer = async (
+  server: ApiClient,
+  write: Output['write'],
+  onProgress: OnProgress,
+): Promise<number> => {
   const { createExportReader } = await import('../../lib/transfer/format.ts')
   const reader = createExportReader()
   let bytes = 0

@@ -1,13 +1,17 @@
 import cluster from 'node:cluster'
+import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { gitRoutes } from '../../lib/api/git.ts'
+import { routes } from '../../lib/api/index.ts'
+import { nameOfCache } from '../../lib/caches.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { checkAccess } from '../../lib/http/route.ts'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import { Router } from '../../lib/http/router.ts'
+import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { sendText } from '../server/listeners.ts'
-import { measureCaches, measureRequests, measureTransactions } from './collectors.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
 /**
@@ -114,4 +118,188 @@ const measureAccounts = (registry: Registry, { hosting }: OpenAllot): void => {
     labelNames: ['version'],
     registers: [registry],
   }).set({ version: VERSION }, 1)
+}
+
+/** In seconds. */
+const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
+
+/** Other methods are counted as `other`: clients can invent methods, and must not invent labels. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Wraps a listener, to measure the time until its response is sent or the connection is closed. */
+export const measureRequests = (
+  registry: Registry,
+  basePath: string,
+  listener: RequestListener,
+): RequestListener => {
+  const durations = new Histogram({
+    name: 'allot_http_request_duration_seconds',
+    help: 'Seconds until a response is sent, by route; the count is the number of requests.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_BUCKETS,
+    registers: [registry],
+  })
+  let inFlight = 0
+  new Gauge({
+    name: 'allot_http_requests_in_flight',
+    help: 'Requests whose response is not sent yet.',
+    registers: [registry],
+    collect() {
+      this.set(inFlight)
+    },
+  })
+  const routeOf = routeNamer(basePath)
+  // Saves prom-client the lookup of the labels at each request.
+  const timers = new Map<string, Histogram.Internal<string>>()
+  const timerOf = (method: string, route: string, status: string) => {
+    const key = `${method} ${route} ${status}`
+    let timer = timers.get(key)
+    if (timer === undefined) {
+      timer = durations.labels({ method, route, status })
+      timers.set(key, timer)
+    }
+    return timer
+  }
+  return (req, res) => {
+    const startedAt = performance.now()
+    inFlight++
+    // Read now: the router of a host may change them.
+    const { method = 'GET', url = '/' } = req
+    res.once('close', () => {
+      inFlight--
+      // The client may close the connection before the response has begun.
+      const status = res.headersSent ? String(res.statusCode) : 'none'
+      const timer = timerOf(METHODS.includes(method) ? method : 'other', routeOf(method, url), status)
+      timer.observe((performance.now() - startedAt) / 1000)
+    })
+    listener(req, res)
+  }
+}
+
+/** All web pages are one route here: each page is loaded when it is first requested. */
+const PAGES = /^\/(?:-\/(?:storage|sign-in|sign-out)(?:\/|$)|$)/
+const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
+
+const gitPaths = gitRoutes.map(({ path }) => ({
+  path,
+  pattern: new RegExp(`${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+}))
+
+/** @returns the declared path of the route that answers a request; `none` when no route does */
+const routeNamer = (basePath: string): ((method: string, url: string) => string) => {
+  const router = new Router(routes)
+  return (method, url) => {
+    const path = url.split('?', 1)[0]!
+    if (PAGES.test(path)) return 'pages'
+    if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
+    const start = path.indexOf(`${basePath}/`)
+    if (start === -1) return gitPaths.find(({ pattern }) => pattern.test(path))?.path ?? 'none'
+    return router.match(method, path.slice(start + basePath.length))?.route.path ?? 'none'
+  }
+}
+
+type Operation = 'read' | 'write'
+
+/** In seconds, from 20 µs, which a warm LevelDB needs. */
+const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
+
+/** Wraps a driver, to measure its transactions. */
+export const measureTransactions = (registry: Registry, driver: StorageDriver): StorageDriver => {
+  const registers = [registry]
+  const durations = new Histogram({
+    name: 'allot_store_operation_duration_seconds',
+    help: 'Seconds that transactions of the store take.',
+    labelNames: ['operation'],
+    buckets: TRANSACTION_BUCKETS,
+    registers,
+  })
+  const failures = new Counter({
+    name: 'allot_store_failures_total',
+    help: 'Transactions that failed in the store itself, by reason.',
+    labelNames: ['operation', 'reason'],
+    registers,
+  })
+  const inFlight = { read: 0, write: 0 }
+  new Gauge({
+    name: 'allot_store_operations_in_flight',
+    help: 'Transactions in progress.',
+    labelNames: ['operation'],
+    registers,
+    collect() {
+      for (const [operation, count] of Object.entries(inFlight)) this.set({ operation }, count)
+    },
+  })
+  const timers = { read: durations.labels('read'), write: durations.labels('write') }
+  const measure = async <T>(operation: Operation, run: () => Promise<T>): Promise<T> => {
+    const startedAt = performance.now()
+    inFlight[operation]++
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof StorageError) failures.inc({ operation, reason: error.reason })
+      throw error
+    } finally {
+      inFlight[operation]--
+      timers[operation].observe((performance.now() - startedAt) / 1000)
+    }
+  }
+  return {
+    name: driver.name,
+    shared: driver.shared,
+    open: () => driver.open(),
+    read: (body, options) => measure('read', () => driver.read(body, options)),
+    write: (body) => measure('write', () => driver.write(body)),
+    close: () => driver.close(),
+  }
+}
+
+/** What lru-cache publishes on its diagnostics channel. It publishes only while there are subscribers. */
+interface CacheEvent {
+  op?: string
+  get?: 'hit' | 'miss' | 'fetching'
+  cache?: { size: number }
+}
+
+interface CacheCounts {
+  name: string
+  hit: number
+  miss: number
+}
+
+export const measureCaches = (registry: Registry): void => {
+  const countsOf = new Map<{ size: number }, CacheCounts>()
+  new Counter({
+    name: 'allot_cache_requests_total',
+    help: 'Lookups in the caches of quota usage and of tokens, by outcome.',
+    labelNames: ['cache', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { name: cache, hit, miss } of countsOf.values()) {
+        this.inc({ cache, outcome: 'hit' }, hit)
+        this.inc({ cache, outcome: 'miss' }, miss)
+      }
+    },
+  })
+  new Gauge({
+    name: 'allot_cache_entries',
+    help: 'Entries in the caches.',
+    labelNames: ['cache'],
+    registers: [registry],
+    collect() {
+      for (const [{ size }, { name }] of countsOf) this.set({ cache: name }, size)
+    },
+  })
+  subscribe('lru-cache:metrics', (message) => {
+    const { op, get, cache } = message as CacheEvent
+    if (op !== 'get' || cache === undefined) return
+    let counts = countsOf.get(cache)
+    if (counts === undefined) {
+      const name = nameOfCache(cache)
+      if (name === undefined) return
+      counts = { name, hit: 0, miss: 0 }
+      countsOf.set(cache, counts)
+    }
+    counts[get === 'hit' ? 'hit' : 'miss']++
+  })
 }

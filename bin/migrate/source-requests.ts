@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fetchErrorReason } from '../client/api-access.ts'
+import { fetchErrorReason } from '../client/api.ts'
 
 /**
  * Requests to the source, which is not trusted: every response is limited in time and size, every list in pages, and

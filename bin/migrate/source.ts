@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { parseAddress } from '../client/api-access.ts'
+import { parseAddress } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
 import {
   JSON_TYPE,
