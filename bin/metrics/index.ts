@@ -14,42 +14,47 @@ import { VERSION } from '../../lib/version.ts'
 import { sendText } from '../server/listeners.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
+/** Who may read the metrics, as the option `metrics` describes. */
+type MetricsReaders = 'token' | 'loopback'
+
 /**
  * Metrics of one server, for Prometheus. A process can have only one: the counters of caches are those of the process. Each
  * of several workers answers with the sums over all of them.
  */
-export interface Metrics {
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #readers: MetricsReaders
+  readonly #basePath: string
+  readonly #read: () => Promise<string>
+
+  constructor(readers: MetricsReaders, basePath: string) {
+    this.#readers = readers
+    this.#basePath = basePath
+    this.#read = cluster.isWorker ? workerMetrics(this.#registry) : () => this.#registry.metrics()
+    collectDefaultMetrics({ register: this.#registry })
+    measureCaches(this.#registry)
+  }
+
   /** Wraps a driver, to measure its transactions. */
-  measureDriver(driver: StorageDriver): StorageDriver
+  measureDriver(driver: StorageDriver): StorageDriver {
+    return measureTransactions(this.#registry, driver)
+  }
+
   /** Wraps a listener, to measure its requests and to add `/-/metrics`. */
-  measureListener(allot: OpenAllot, listener: RequestListener): RequestListener
-}
-
-/** Who may read the metrics, as the option `metrics` describes. */
-type MetricsReaders = 'token' | 'loopback'
-
-export const createMetrics = (readers: MetricsReaders, basePath: string): Metrics => {
-  const registry = new Registry()
-  const readMetrics = cluster.isWorker ? workerMetrics(registry) : () => registry.metrics()
-  collectDefaultMetrics({ register: registry })
-  measureCaches(registry)
-  return {
-    measureDriver: (driver) => measureTransactions(registry, driver),
-    measureListener(allot, listener) {
-      measureQuota(registry, allot)
-      measureAccounts(registry, allot)
-      return measureRequests(registry, basePath, (req, res) => {
-        if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
-        authorize(allot, readers, req)
-          .then(readMetrics)
-          .then((text) => sendText(req, res, 200, text, { 'Content-Type': registry.contentType }))
-          .catch((error: unknown) => {
-            const { status, message } = describeError(error)
-            const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
-            sendText(req, res, status, `${message}\n`, challenge)
-          })
-      })
-    },
+  measureListener(allot: OpenAllot, listener: RequestListener): RequestListener {
+    measureQuota(this.#registry, allot)
+    measureAccounts(this.#registry, allot)
+    return measureRequests(this.#registry, this.#basePath, (req, res) => {
+      if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
+      authorize(allot, this.#readers, req)
+        .then(this.#read)
+        .then((text) => sendText(req, res, 200, text, { 'Content-Type': this.#registry.contentType }))
+        .catch((error: unknown) => {
+          const { status, message } = describeError(error)
+          const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
+          sendText(req, res, status, `${message}\n`, challenge)
+        })
+    })
   }
 }
 
@@ -127,7 +132,7 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Wraps a listener, to measure the time until its response is sent or the connection is closed. */
-export const measureRequests = (
+const measureRequests = (
   registry: Registry,
   basePath: string,
   listener: RequestListener,
@@ -139,38 +144,22 @@ export const measureRequests = (
     buckets: REQUEST_BUCKETS,
     registers: [registry],
   })
-  let inFlight = 0
-  new Gauge({
+  const inFlight = new Gauge({
     name: 'allot_http_requests_in_flight',
     help: 'Requests whose response is not sent yet.',
     registers: [registry],
-    collect() {
-      this.set(inFlight)
-    },
   })
   const routeOf = routeNamer(basePath)
-  // Saves prom-client the lookup of the labels at each request.
-  const timers = new Map<string, Histogram.Internal<string>>()
-  const timerOf = (method: string, route: string, status: string) => {
-    const key = `${method} ${route} ${status}`
-    let timer = timers.get(key)
-    if (timer === undefined) {
-      timer = durations.labels({ method, route, status })
-      timers.set(key, timer)
-    }
-    return timer
-  }
   return (req, res) => {
-    const startedAt = performance.now()
-    inFlight++
+    const stopTimer = durations.startTimer()
+    inFlight.inc()
     // Read now: the router of a host may change them.
     const { method = 'GET', url = '/' } = req
     res.once('close', () => {
-      inFlight--
+      inFlight.dec()
       // The client may close the connection before the response has begun.
       const status = res.headersSent ? String(res.statusCode) : 'none'
-      const timer = timerOf(METHODS.includes(method) ? method : 'other', routeOf(method, url), status)
-      timer.observe((performance.now() - startedAt) / 1000)
+      stopTimer({ method: METHODS.includes(method) ? method : 'other', route: routeOf(method, url), status })
     })
     listener(req, res)
   }
@@ -204,7 +193,7 @@ type Operation = 'read' | 'write'
 const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
 
 /** Wraps a driver, to measure its transactions. */
-export const measureTransactions = (registry: Registry, driver: StorageDriver): StorageDriver => {
+const measureTransactions = (registry: Registry, driver: StorageDriver): StorageDriver => {
   const registers = [registry]
   const durations = new Histogram({
     name: 'allot_store_operation_duration_seconds',
@@ -219,28 +208,23 @@ export const measureTransactions = (registry: Registry, driver: StorageDriver): 
     labelNames: ['operation', 'reason'],
     registers,
   })
-  const inFlight = { read: 0, write: 0 }
-  new Gauge({
+  const inFlight = new Gauge({
     name: 'allot_store_operations_in_flight',
     help: 'Transactions in progress.',
     labelNames: ['operation'],
     registers,
-    collect() {
-      for (const [operation, count] of Object.entries(inFlight)) this.set({ operation }, count)
-    },
   })
-  const timers = { read: durations.labels('read'), write: durations.labels('write') }
   const measure = async <T>(operation: Operation, run: () => Promise<T>): Promise<T> => {
-    const startedAt = performance.now()
-    inFlight[operation]++
+    const stopTimer = durations.startTimer({ operation })
+    inFlight.inc({ operation })
     try {
       return await run()
     } catch (error) {
       if (error instanceof StorageError) failures.inc({ operation, reason: error.reason })
       throw error
     } finally {
-      inFlight[operation]--
-      timers[operation].observe((performance.now() - startedAt) / 1000)
+      inFlight.dec({ operation })
+      stopTimer()
     }
   }
   return {
@@ -260,46 +244,35 @@ interface CacheEvent {
   cache?: { size: number }
 }
 
-interface CacheCounts {
-  name: string
-  hit: number
-  miss: number
-}
-
-export const measureCaches = (registry: Registry): void => {
-  const countsOf = new Map<{ size: number }, CacheCounts>()
-  new Counter({
+const measureCaches = (registry: Registry): void => {
+  const lookups = new Counter({
     name: 'allot_cache_requests_total',
     help: 'Lookups in the caches of quota usage and of tokens, by outcome.',
     labelNames: ['cache', 'outcome'],
     registers: [registry],
-    collect() {
-      this.reset()
-      for (const { name: cache, hit, miss } of countsOf.values()) {
-        this.inc({ cache, outcome: 'hit' }, hit)
-        this.inc({ cache, outcome: 'miss' }, miss)
-      }
-    },
   })
+  const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()
+  const countersOf = (name: string) => {
+    const counters = { name, hit: lookups.labels(name, 'hit'), miss: lookups.labels(name, 'miss') }
+    counters.hit.inc(0)
+    counters.miss.inc(0)
+    return counters
+  }
   new Gauge({
     name: 'allot_cache_entries',
     help: 'Entries in the caches.',
     labelNames: ['cache'],
     registers: [registry],
     collect() {
-      for (const [{ size }, { name }] of countsOf) this.set({ cache: name }, size)
+      for (const [{ size }, { name }] of caches) this.set({ cache: name }, size)
     },
   })
   subscribe('lru-cache:metrics', (message) => {
     const { op, get, cache } = message as CacheEvent
-    if (op !== 'get' || cache === undefined) return
-    let counts = countsOf.get(cache)
-    if (counts === undefined) {
-      const name = nameOfCache(cache)
-      if (name === undefined) return
-      counts = { name, hit: 0, miss: 0 }
-      countsOf.set(cache, counts)
-    }
-    counts[get === 'hit' ? 'hit' : 'miss']++
+    const name = op === 'get' && cache !== undefined ? nameOfCache(cache) : undefined
+    if (cache === undefined || name === undefined) return
+    const counters = caches.get(cache) ?? countersOf(name)
+    caches.set(cache, counters)
+    counters[get === 'hit' ? 'hit' : 'miss'].inc()
   })
 }

@@ -2,102 +2,75 @@ import cluster, { type Worker } from 'node:cluster'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
 
 /**
- * Metrics of several workers. A request for metrics reaches any one worker, which asks the supervisor for the sums:
- *
- *   worker ── request {id} ──> supervisor ── collect {id} ──> all workers
- *   worker <── response {id} ── supervisor <── collected {id} ── all workers
- *
- * `id` numbers the requests of one worker, and the collections of the supervisor.
+ * Metrics of several workers. A request for metrics reaches any one worker, which asks the supervisor for the sums; the
+ * supervisor asks all workers for their values. Both use the same pair of messages.
  */
-type Message =
-  | { metrics: 'request'; id: number }
-  | { metrics: 'collect'; id: number }
-  | { metrics: 'collected'; id: number; values: Values }
-  | { metrics: 'response'; id: number; text: string }
+interface Message {
+  metrics: 'request' | 'response'
+  /** Numbers the requests of one process. */
+  id: number
+  body?: unknown
+}
 
 type Values = MetricObjectWithValues<MetricValue<string>>[]
 
-const messageIn = (message: unknown): Message | undefined =>
-  typeof message === 'object' && message !== null && 'metrics' in message ? (message as Message) : undefined
-
-const sendTo = (worker: Worker, message: Message): void => {
-  if (worker.isConnected()) worker.send(message)
-}
-
-interface Collection {
-  /** Workers that have not answered yet. */
-  waitingFor: Set<Worker>
-  values: Values[]
-  finish: () => void
-}
+const isMessage = (message: unknown): message is Message =>
+  typeof message === 'object' && message !== null && 'metrics' in message
 
 /** How long a worker may take to answer; then its values are left out. */
 const COLLECT_TIMEOUT_MS = 2000
 
-/** In the supervisor: answers the requests of workers. */
-export const aggregateWorkers = (): void => {
-  // A worker that has not started to serve could not answer.
-  const serving = new Set<Worker>()
-  const collections = new Map<number, Collection>()
-  let lastId = 0
+let lastId = 0
 
-  const collect = (requester: Worker, requestId: number): void => {
+/** Asks the process at the other end of a channel. @returns undefined when it fails, ends or takes too long */
+const ask = <T>(channel: Worker, timeoutMs: number): Promise<T | undefined> =>
+  new Promise((resolve) => {
     const id = ++lastId
-    const timer = setTimeout(() => collection.finish(), COLLECT_TIMEOUT_MS)
-    const collection: Collection = {
-      waitingFor: new Set(serving),
-      values: [],
-      finish() {
-        if (!collections.delete(id)) return
-        clearTimeout(timer)
-        void AggregatorRegistry.aggregate(collection.values)
-          .metrics()
-          .then((text) => sendTo(requester, { metrics: 'response', id: requestId, text }))
-      },
+    const finish = (body?: T) => {
+      clearTimeout(timer)
+      channel.off('message', receive).off('disconnect', finish)
+      resolve(body)
     }
-    collections.set(id, collection)
-    for (const worker of serving) sendTo(worker, { metrics: 'collect', id })
-  }
-
-  const settle = (worker: Worker, id: number, values?: Values): void => {
-    const collection = collections.get(id)
-    if (values !== undefined) collection?.values.push(values)
-    if (collection?.waitingFor.delete(worker) && collection.waitingFor.size === 0) collection.finish()
-  }
-
-  cluster.on('message', (worker, received: unknown) => {
-    const message = messageIn(received)
-    // The only other message of a worker says that it serves.
-    if (message === undefined) serving.add(worker)
-    else if (message.metrics === 'request') collect(worker, message.id)
-    else if (message.metrics === 'collected') settle(worker, message.id, message.values)
+    const receive = (message: unknown) => {
+      if (isMessage(message) && message.metrics === 'response' && message.id === id) finish(message.body as T)
+    }
+    const timer = setTimeout(finish, timeoutMs)
+    channel.on('message', receive).on('disconnect', finish)
+    send(channel, { metrics: 'request', id })
   })
-  cluster.on('exit', (worker) => {
-    serving.delete(worker)
-    for (const id of collections.keys()) settle(worker, id)
+
+const send = (channel: Worker, message: Message): void => {
+  if (channel.isConnected()) channel.send(message)
+}
+
+/** Answers the requests of the process at the other end of a channel. */
+const answer = (channel: Worker, read: () => Promise<unknown>): void =>
+  void channel.on('message', async (message: unknown) => {
+    if (!isMessage(message) || message.metrics !== 'request') return
+    const body = await read().catch(() => undefined)
+    send(channel, { metrics: 'response', id: message.id, body })
   })
+
+/** In the supervisor: answers workers with the sums over all of them. */
+export const aggregateWorkers = (): void => {
+  const serving = new Set<Worker>()
+  const readSums = async () => {
+    const values = await Promise.all([...serving].map((worker) => ask<Values>(worker, COLLECT_TIMEOUT_MS)))
+    return AggregatorRegistry.aggregate(values.filter((value) => value !== undefined)).metrics()
+  }
+  cluster.on('fork', (worker) => answer(worker, readSums))
+  // A worker that has not started to serve could not answer. The only other message of a worker says that it serves.
+  cluster.on('message', (worker, message: unknown) => void (isMessage(message) || serving.add(worker)))
+  cluster.on('exit', (worker) => void serving.delete(worker))
 }
 
 /** In a worker: @returns reads the sums over all workers, in the text format of Prometheus */
 export const workerMetrics = (registry: Registry): (() => Promise<string>) => {
-  const requests = new Map<number, (text: string) => void>()
-  let lastId = 0
-  const send = (message: Message) => void process.send?.(message)
-  process.on('message', (received) => {
-    const message = messageIn(received)
-    if (message?.metrics === 'collect')
-      void registry
-        .getMetricsAsJSON()
-        .then((values) => send({ metrics: 'collected', id: message.id, values: values as Values }))
-    if (message?.metrics === 'response') {
-      requests.get(message.id)?.(message.text)
-      requests.delete(message.id)
-    }
-  })
-  return () =>
-    new Promise((resolve) => {
-      const id = ++lastId
-      requests.set(id, resolve)
-      send({ metrics: 'request', id })
-    })
+  const supervisor = cluster.worker!
+  answer(supervisor, () => registry.getMetricsAsJSON())
+  return async () => {
+    const text = await ask<string>(supervisor, 2 * COLLECT_TIMEOUT_MS)
+    if (text === undefined) throw new Error('the supervisor does not answer')
+    return text
+  }
 }

@@ -74,8 +74,11 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
   const { allot, config, data } = await openConfigured(store, {
     log,
     async wrapDriver(driver, config) {
-      metrics = await loadMetrics(config)
-      return metrics === undefined ? driver : metrics.measureDriver(driver)
+      // Nothing of metrics is loaded while they are off.
+      if (config.server.metrics === 'off') return driver
+      const { Metrics } = await import('../metrics/index.ts')
+      metrics = new Metrics(config.server.metrics, config.api.basePath)
+      return metrics.measureDriver(driver)
     },
   })
   const server = createLimitedServer(createListener(allot, config, metrics, log), limitsIn(config))
@@ -97,12 +100,6 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
   await stopSignal()
   await stop()
 }
-
-/** Loads nothing and measures nothing while metrics are off. */
-const loadMetrics = async ({ server, api }: Config): Promise<Metrics | undefined> =>
-  server.metrics === 'off'
-    ? undefined
-    : (await import('../metrics/index.ts')).createMetrics(server.metrics, api.basePath)
 
 const createListener = (
   allot: OpenAllot,

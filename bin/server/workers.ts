@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../../lib/http/index.ts'
 
@@ -42,63 +43,43 @@ interface Workers {
  * @returns undefined when the first worker could not start
  */
 export const superviseWorkers = async (count: number, log: Log): Promise<Workers | undefined> => {
-  const pool = createPool()
-  const stopping = new AbortController()
-  const first = pool.fork(1)
-  const started = await first.started
+  const first = fork(1)
+  const firstEnd = endOf(first)
+  const started = await Promise.race([messageOf(first), firstEnd.then(() => undefined)])
   if (started === undefined) return undefined
   // `--port 0` picks a free port only once; later workers share it, even when the first has ended.
-  pool.sharePort(new URL(started.url).port || '80')
-  const others = Array.from({ length: count - 1 }, (_, index) => index + 2)
-  const running = [first, ...others.map((number) => pool.fork(number))].map((worker, index) =>
-    keepRunning(worker.ended, () => pool.fork(index + 1).ended, {
-      number: index + 1,
-      log,
-      signal: stopping.signal,
-    }),
-  )
+  const port = new URL(started.url).port || '80'
+  const stopping = new AbortController()
+  const running = Array.from({ length: count }, (_, index) => {
+    const number = index + 1
+    const start = () => endOf(fork(number, port))
+    return keepRunning(number === 1 ? firstEnd : start(), start, { number, log, signal: stopping.signal })
+  })
   return {
     started,
     async stop() {
       stopping.abort()
-      pool.kill('SIGTERM')
-      const timer = globalThis.setTimeout(() => pool.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      killAll('SIGTERM')
+      const timer = globalThis.setTimeout(killAll, STOP_TIMEOUT_MS, 'SIGKILL')
       await Promise.all(running)
       clearTimeout(timer)
     },
   }
 }
 
-interface Forked {
-  /** Resolves with the signal or the exit code. */
-  ended: Promise<string>
-  /** Undefined when the worker ended before it served. */
-  started: Promise<WorkerStarted | undefined>
+const fork = (number: number, port?: string): Worker =>
+  cluster.fork({ ALLOT_WORKER: String(number), ...(port !== undefined && { ALLOT_PORT: port }) })
+
+const messageOf = async (worker: Worker): Promise<WorkerStarted> => (await once(worker, 'message'))[0]
+
+/** @returns the signal or the exit code */
+const endOf = async (worker: Worker): Promise<string> => {
+  const [code, signal] = await once(worker, 'exit')
+  return signal ?? `the exit code ${code}`
 }
 
-const createPool = () => {
-  const alive = new Set<Worker>()
-  let environment: { ALLOT_PORT?: string } = {}
-  return {
-    sharePort(port: string): void {
-      environment = { ALLOT_PORT: port }
-    },
-    fork(number: number): Forked {
-      const worker = cluster.fork({ ALLOT_WORKER: String(number), ...environment })
-      alive.add(worker)
-      const ended = new Promise<string>((resolve) =>
-        worker.once('exit', (code, signal) => {
-          alive.delete(worker)
-          resolve(signal ?? `the exit code ${code}`)
-        }),
-      )
-      const started = new Promise<WorkerStarted>((resolve) => worker.once('message', resolve))
-      return { ended, started: Promise.race([started, ended.then(() => undefined)]) }
-    },
-    kill(signal: NodeJS.Signals): void {
-      for (const worker of alive) worker.process.kill(signal)
-    },
-  }
+const killAll = (signal: NodeJS.Signals): void => {
+  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
 }
 
 /** Replaces a worker whenever it ends. Resolves when it has ended after the signal. */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createMetrics } from '../../bin/metrics/index.ts'
+import { Metrics } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
@@ -22,7 +22,7 @@ const sample = (text: string, name: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-const listening = async (allot: OpenAllot, metrics: ReturnType<typeof createMetrics>) => {
+const listening = async (allot: OpenAllot, metrics: Metrics) => {
   const server = createServer(metrics.measureListener(allot, allot.handler)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -47,7 +47,7 @@ describe('/-/metrics', () => {
   const asAdmin = () => read({ authorization: `Bearer ${token}` })
 
   before(async () => {
-    const metrics = createMetrics('loopback', '/api/v1')
+    const metrics = new Metrics('loopback', '/api/v1')
     allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     ;({ origin, stop } = await listening(allot, metrics))
     const { accounts, tokens } = allot.hosting
@@ -137,7 +137,7 @@ describe('/-/metrics', () => {
 
 describe('The dashboard', () => {
   it('names only metrics that exist', async () => {
-    const metrics = createMetrics('loopback', '/api/v1')
+    const metrics = new Metrics('loopback', '/api/v1')
     const allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
     const { origin, stop } = await listening(allot, metrics)
     try {
