@@ -116,7 +116,7 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       setFor: (owner, names) => groups.setFor(find(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
-    info: async (owner) => presentStatus(await quota.status(await idOf(owner)), true),
+    info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
     async history(owner) {

@@ -7,7 +7,7 @@ import { Ledger, type LfsChanged } from './ledger.ts'
 import { Plans } from './plan.ts'
 import { type OwnerIds, Reports } from './reports.ts'
 import { Rules } from './rules.ts'
-import { type QuotaDefaults, type QuotaStatus, StatusCache } from './status.ts'
+import { type QuotaDefaults, StatusCache } from './status.ts'
 import type { Subject } from './subjects.ts'
 import { ThresholdEvents, type ThresholdListener } from './threshold-events.ts'
 import { OwnerCounters, RepositoryCounters, readHistory, removeEntriesJob, removeHistory } from './usage.ts'
@@ -27,6 +27,8 @@ interface QuotaOptions {
  * over quota. Owners and repositories are ids here; names, accounts and git belong to the layers above.
  */
 export class QuotaEngine {
+  /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */
+  readonly statuses: StatusCache
   readonly rules: Rules
   readonly groups: Groups
   readonly ledger: Ledger
@@ -35,14 +37,13 @@ export class QuotaEngine {
   readonly reports: Reports
   readonly #store: Store
   readonly #owners: OwnerCounters
-  readonly #statuses: StatusCache
   readonly #events: ThresholdEvents | undefined
 
   constructor({ store, jobs, defaults, owners, listener, lfsChanged = async () => undefined }: QuotaOptions) {
     const statuses = new StatusCache(store, defaults)
     const dropAll = () => statuses.dropAll()
     this.#store = store
-    this.#statuses = statuses
+    this.statuses = statuses
     this.#events = listener && new ThresholdEvents((owner) => statuses.of(owner), listener)
     this.#owners = new OwnerCounters((owner, before, after, isKnown) => {
       statuses.drop(owner)
@@ -57,19 +58,14 @@ export class QuotaEngine {
     jobs.handle('removeLedgerEntries', removeEntriesJob)
   }
 
-  /** Usage and groups of an owner, memoized until the usage, a rule or a group changes. */
-  status(owner: number): Promise<QuotaStatus> {
-    return this.#statuses.of(owner)
-  }
-
   /** "Whether the user is over quota for that subject." */
   async isOver(owner: number, subject: Subject): Promise<boolean> {
-    const { groups, usage } = await this.status(owner)
+    const { groups, usage } = await this.statuses.of(owner)
     return !isWithin(groups, subject, usage)
   }
 
   async explain(owner: number, subject: Subject): Promise<QuotaExplanation> {
-    const { groups, usage } = await this.status(owner)
+    const { groups, usage } = await this.statuses.of(owner)
     return explain(groups, subject, usage)
   }
 

@@ -104,7 +104,7 @@ interface OwnerStorage {
 }
 
 const readOwner = async ({ quota, settings }: PageServices, account: Account): Promise<OwnerStorage> => {
-  const status = await quota.status(account.id)
+  const status = await quota.statuses.of(account.id)
   const statusOf = (subject: Subject) => subjectStatus(status, subject, settings.warnAt)
   return {
     account,

@@ -14,7 +14,7 @@ import { namedEntry } from './play.ts'
  */
 export const compare = async (fixture: RemovalFixture, model: Model, turn: number): Promise<void> => {
   for (const [name, { id }] of model.accounts) {
-    assert.deepEqual((await fixture.quota.status(id)).usage, usageOf(model, name))
+    assert.deepEqual((await fixture.quota.statuses.of(id)).usage, usageOf(model, name))
     assert.equal((await fixture.quota.explain(id, 'size:all')).used, sum(Object.values(usageOf(model, name))))
     for (const kind of ['attachments', 'artifacts', 'packages'] as const)
       await compareUsed(fixture, model, name, kind)

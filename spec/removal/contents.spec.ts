@@ -58,7 +58,7 @@ const used = async ({
   fixture,
   ann,
 }: Filled): Promise<[issues: number, releases: number, listed: number]> => {
-  const { usage } = await fixture.quota.status(ann.id)
+  const { usage } = await fixture.quota.statuses.of(ann.id)
   const viewer = { id: ann.id, admin: false }
   const { total } = await fixture.hosting.usage.used(viewer, ann.id, 'attachments', { offset: 0, limit: 100 })
   return [Number(usage.issues), Number(usage.releases), total]

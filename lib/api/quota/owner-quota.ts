@@ -113,10 +113,8 @@ const presentWithNames = serializeOnce((status: QuotaStatus) => presentStatus(st
 const presentWithoutNames = serializeOnce((status: QuotaStatus) => presentStatus(status, false))
 
 /** @param withNames whether the names of groups and rules are sent: to administrators only */
-export const replyStatus = async ({ quota }: Services, owner: Owner, withNames: boolean) => {
-  const status = await quota.status(owner.id)
-  return reply(200, withNames ? presentWithNames(status) : presentWithoutNames(status))
-}
+export const statusJson = (status: QuotaStatus, withNames: boolean) =>
+  withNames ? presentWithNames(status) : presentWithoutNames(status)
 
 const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
 
@@ -183,7 +181,7 @@ const statusRoutes = (kind: OwnerKind) => {
       responses: { ...allowed, 200: QuotaInfo },
       handle: async ({ user, params }, services) => {
         const owner = await find(user, params, services)
-        return replyStatus(services, owner, user.admin)
+        return reply(200, statusJson(await services.quota.statuses.of(owner.id), user.admin))
       },
     }),
     route({

@@ -4,7 +4,7 @@ import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../ht
 import { quotaName, wholeNumber } from '../fields.ts'
 import { reply, replyEmpty, replyPage, route } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { replyExplanation, replyStatus } from './owner-quota.ts'
+import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
   presentGroup,
   presentRule,
@@ -155,7 +155,8 @@ export const quotaGroupRoutes = [
     responses: { 200: QuotaInfo, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, services) => {
       const account = await services.hosting.accounts.find(user, params.username)
-      return account === undefined ? reply(404) : replyStatus(services, account, true)
+      if (account === undefined) return reply(404)
+      return reply(200, statusJson(await services.quota.statuses.of(account.id), true))
     },
   }),
   route({
