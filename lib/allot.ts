@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accountIds } from './accounts/accounts.ts'
+import { hostOf } from './api/users.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { createHosting, type Hosting } from './hosting.ts'
@@ -114,7 +115,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
     hosting,
     on: (event, listener) => void events.on(event, listener),
     off: (event, listener) => void events.off(event, listener),
-    verify: () => verify(driver, storage.files),
+    verify: () => verify(driver, storage.fileStorage),
     export: write,
     async close() {
       await api.idle()
@@ -151,10 +152,11 @@ export const importAllot = async (
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
   const options = checked(Options, folders)
-  const git = options.repositories === false ? undefined : new GitStorage(options.repositories)
+  const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
+  const fileStorage = new FileStorage(options.files)
   await driver.open()
   try {
-    return await importStore({ driver, git, files: new FileStorage(options.files) }, source, onProgress)
+    return await importStore({ driver, gitStorage, fileStorage }, source, onProgress)
   } finally {
     await driver.close()
   }
@@ -211,7 +213,8 @@ const createDomain = (options: Options, host: Host, storage: LocalStorage, store
   })
   const hosting = createHosting({
     ...{ store, quota, jobs },
-    ...{ folders: storage.folders, disk: storage.git, files: storage.files },
+    ...storage,
+    hostName: hostOf(options.baseUrl ?? 'http://localhost'),
     onError: logError(log, 'recovery after a crash failed; it is retried at the next start'),
     authenticate: host.authenticate,
     login: options.login,

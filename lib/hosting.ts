@@ -16,35 +16,28 @@ import { Releases } from './content/releases.ts'
 import { createRemoval, registerRemovalJobs } from './content/removal.ts'
 import { createUsageLists, type UsageLists } from './content/usage-lists.ts'
 import type { FileStorage } from './files/index.ts'
+import type { GitStorage } from './git/index.ts'
+import type { Transport } from './git/transport.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Account } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
-import { createRepositoryStorage, type RepositoryFiles } from './repositories/git-data.ts'
-import {
-  createProfiles,
-  createRepositoryLists,
-  type Profiles,
-  type RepositoryLists,
-} from './repositories/lists.ts'
+import { GitData } from './repositories/git-data.ts'
+import { Profiles } from './repositories/lists.ts'
 import { createMigrated, type MigratedRecords } from './repositories/migrated.ts'
 import { createNamedLedger, type NamedLedger, NamedPlans } from './repositories/named-quota.ts'
-import { createPushJournal, type PushJournal, type RepositoryDisk } from './repositories/push-journal.ts'
-import { createRedirects, type Redirects } from './repositories/redirects.ts'
+import { PushJournal } from './repositories/push-journal.ts'
 import { createRelations, type Relations } from './repositories/relations.ts'
-import { createRepositories, type Repositories, type RepositoryParts } from './repositories/repositories.ts'
+import { Repositories, type RepositoryParts } from './repositories/repositories.ts'
 import { createSearch, type Search } from './repositories/search.ts'
-import { createHostedFiles, type HostedFiles, removeFilesJob } from './repositories/stored-files.ts'
+import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 
 /** The services of the domain, wired together: accounts, repositories and their contents. */
 export interface Hosting {
   readonly accounts: Accounts
   readonly organizations: Organizations
   readonly repositories: Repositories
-  readonly listings: RepositoryLists
-  /** Former names of repositories. */
-  readonly redirects: Redirects
   readonly relations: Relations
   readonly profiles: Profiles
   readonly search: Search
@@ -61,7 +54,7 @@ export interface Hosting {
   readonly usage: UsageLists
   readonly identities: Identities
   readonly pushJournal: PushJournal
-  readonly files: HostedFiles
+  readonly files: StoredFiles
   readonly lfs: Lfs
   readonly packages: Packages
   /** @param source address of the server that was copied from */
@@ -78,10 +71,13 @@ interface HostingOptions {
   store: Store
   quota: QuotaEngine
   jobs: Jobs
-  /** Creates and deletes git data; undefined when the host keeps repositories itself. */
-  folders: RepositoryFiles | undefined
-  disk: RepositoryDisk | undefined
-  files: FileStorage
+  /** Undefined when the host keeps repositories itself. */
+  gitStorage: GitStorage | undefined
+  /** Undefined when git over HTTP is turned off. */
+  transport: Transport | undefined
+  fileStorage: FileStorage
+  /** Host name of the no-reply addresses in commits. */
+  hostName: string
   /** Called with errors of the recovery, which the next start tries again. */
   onError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
@@ -95,40 +91,38 @@ interface HostingOptions {
 }
 
 export const createHosting = (options: HostingOptions): Hosting => {
-  const { store, quota, jobs, disk, onError } = options
+  const { store, quota, jobs, gitStorage, transport, fileStorage, hostName, onError } = options
   const on = {
     accountChange: (account: Account) => services.identities.onAccountChanged(account),
     tokenRevoked: (hash: string) => services.identities.onTokenRevoked(hash),
   }
-  const folders = createRepositoryStorage(store, options.folders)
-  const files = createHostedFiles({ store, disk: options.files, onError })
-  const pushJournal = createPushJournal({ store, quota, disk, onError })
-  const parts = { quota, jobs, folders, files }
-  const removal = createRemoval({ ...parts, store }, on)
-  registerJobs(options, parts)
+  const gitData = new GitData({ store, gitStorage, transport, hostName })
+  const files = new StoredFiles({ store, fileStorage, onError })
+  const pushJournal = new PushJournal({ store, quota, gitStorage, onError })
+  const parts = { store, quota, jobs, gitData, files }
+  const removal = createRemoval(parts, on)
+  registerJobs(parts)
   const services = {
     ...createAccountServices(options, removal, on),
     ...createContents(options, files),
     pushJournal,
     files,
-    repositories: createRepositories({ ...parts, store, disk: options.folders, pushJournal }),
-    listings: createRepositoryLists(store),
-    redirects: createRedirects(store),
+    repositories: new Repositories(parts, gitStorage && pushJournal),
     relations: createRelations(store),
-    profiles: createProfiles(store),
+    profiles: new Profiles(store),
     search: createSearch(store),
     ledger: createNamedLedger(store, quota),
     plans: new NamedPlans(store, quota),
     usage: createUsageLists(store, quota),
     migrated: (source: string) => createMigrated(store, source),
     async sweep() {
-      await folders.sweep()
+      await gitData.sweep()
       await files.sweep()
       await pushJournal.resume()
     },
     async idle() {
       await files.idle()
-      await folders.idle()
+      await gitData.idle()
     },
   }
   return services
@@ -159,7 +153,7 @@ const createAccountServices = (
   }
 }
 
-const createContents = ({ store, quota, jobs }: HostingOptions, files: HostedFiles) => {
+const createContents = ({ store, quota, jobs }: HostingOptions, files: StoredFiles) => {
   const parts = { store, quota, jobs, files }
   return {
     issues: new Issues(parts),
@@ -172,11 +166,12 @@ const createContents = ({ store, quota, jobs }: HostingOptions, files: HostedFil
 }
 
 /** Registers the handlers of all jobs but those of lib/quota. */
-const registerJobs = ({ store, jobs }: HostingOptions, parts: RepositoryParts): void => {
+const registerJobs = (parts: RepositoryParts): void => {
+  const { jobs } = parts
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('removeRepositoryFiles', removeFilesJob(parts.files))
-  registerRemovalJobs({ ...parts, store })
+  registerRemovalJobs(parts)
 }
 
 const loginThrottle = ({ login }: HostingOptions) =>

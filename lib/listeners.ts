@@ -12,11 +12,12 @@ import {
   sendEmpty,
   serveReference,
 } from './http/index.ts'
-import { type LocalStorage, pushedTo } from './local-storage.ts'
+import type { LocalStorage } from './local-storage.ts'
 import type { Markdown } from './markdown/index.ts'
 import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
+import type { Push } from './repositories/push-journal.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
 
@@ -77,7 +78,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     corsOrigins: options.cors.origins,
     readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
     authenticateFirst: host.authenticate !== undefined,
-    findMoved: hosting.redirects.find,
+    findMoved: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
     unmatched(req, res, next) {
       if (serveReference(req, res, options.basePath)) return
       if (next === undefined) sendEmpty(res, 404)
@@ -103,7 +104,7 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
     },
-    onPush: pushedTo(host.onPush, host.log),
+    onPush: pushListener(host),
     onError: logError(host.log, 'the size of a repository could not be updated'),
   },
 })
@@ -127,3 +128,10 @@ export const createPages = ({ options, host, storage, store, hosting, quota }: L
 
 export const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
   log.error({ err: error, ...fields }, message)
+
+/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
+const pushListener =
+  ({ onPush, log }: Host) =>
+  (push: Push): void => {
+    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
+  }

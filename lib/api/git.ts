@@ -30,7 +30,7 @@ export const readableRepository = async (
   const repository = await hosting.repositories.find(user, params.owner, name)
   if (repository !== undefined) return repository
   // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is public.
-  const hasMoved = user === null && (await hosting.redirects.find(user, params.owner, name))
+  const hasMoved = user === null && (await hosting.repositories.findMoved(user, params.owner, name))
   if (user === null && !hasMoved) throw signInRequired()
   throw new AllotError('not_found', 'there is no such repository')
 }

@@ -12,7 +12,7 @@ import { type Attachment, attachments } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import type { HostedFiles } from '../repositories/stored-files.ts'
+import type { StoredFiles } from '../repositories/stored-files.ts'
 import type { InRepository, SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
@@ -28,7 +28,7 @@ export interface ContentParts {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly jobs: Jobs
-  readonly files: HostedFiles
+  readonly files: StoredFiles
 }
 
 interface NewAttachment {
@@ -206,7 +206,7 @@ const removeAttachment = async (
 ): Promise<void> => {
   await attachments.remove(tx, [attachment.id])
   await quota.ledger.remove(tx, 'attachments', ledgerKey(attachment))
-  await files.release(tx, filePlaceOf(attachment))
+  await files.deleteAfterCommit(tx, filePlaceOf(attachment))
 }
 
 /** Runs a write that can release files, and waits until they are deleted. @returns whether the write removed something */

@@ -230,7 +230,7 @@ export const removePackageFile = async (
   { id, owner, stored }: PackageFile,
 ): Promise<void> => {
   await packageFiles.remove(tx, [id])
-  await files.release(tx, { area: 'packages', ownerId: owner, name: stored })
+  await files.deleteAfterCommit(tx, { area: 'packages', ownerId: owner, name: stored })
 }
 
 interface PackageQuery {

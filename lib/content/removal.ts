@@ -26,7 +26,7 @@ import {
   tokens,
   watches,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
@@ -34,13 +34,9 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachments.ts'
 import { removePackageFile } from './packages.ts'
 
-interface RemovalParts extends RepositoryParts {
-  readonly store: Store
-}
-
 /** @param on called after the commit with each account that was deleted, and the hash of each token that was revoked */
 export const createRemoval = (
-  parts: RemovalParts,
+  parts: RepositoryParts,
   on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
 ): Pick<Accounts, 'remove'> => {
   const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
@@ -75,7 +71,7 @@ export const createRemoval = (
       for (const membership of outcome) await tryRemove(stillSolelyOwned(membership), true)
       outcome = await tryRemove(which, purge)
     }
-    await parts.folders.idle()
+    await parts.gitData.idle()
     await parts.files.idle()
     return outcome
   }
@@ -121,13 +117,13 @@ const stillSolelyOwned =
   }
 
 /** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
-type Remover = (tx: WriteContext, id: number, limit: number, parts: RemovalParts) => Promise<number>
+type Remover = (tx: WriteContext, id: number, limit: number, parts: RepositoryParts) => Promise<number>
 
 /**
  * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version. Readers cannot
  * reach it any more: a comment is found through its issue, and an issue, a release or a package through its owner.
  */
-export const registerRemovalJobs = (parts: RemovalParts): void => {
+export const registerRemovalJobs = (parts: RepositoryParts): void => {
   const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
     parts.jobs.handle(kind, removalJob(parts, exists, removers))
   handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
@@ -149,10 +145,10 @@ export const registerRemovalJobs = (parts: RemovalParts): void => {
 type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
 
 /** @param removers each is called once those before it have nothing left */
-const removalJob = (parts: RemovalParts, exists: Exists, removers: readonly Remover[]): JobHandler => ({
+const removalJob = (parts: RepositoryParts, exists: Exists, removers: readonly Remover[]): JobHandler => ({
   /** Waits until the folders and files that the previous step released are deleted. */
   async prepare() {
-    await parts.folders.idle()
+    await parts.gitData.idle()
     await parts.files.idle()
   },
   async step(tx, id, limit) {
@@ -254,7 +250,7 @@ const TARGETS = {
 /** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
 const removeTarget = async (
   tx: WriteContext,
-  parts: RemovalParts,
+  parts: RepositoryParts,
   { on, id }: { on: Attachment['on']; id: number },
   limit: number,
 ): Promise<number> => {

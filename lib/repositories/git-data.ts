@@ -1,100 +1,149 @@
+import { noreplyAddress } from '../accounts/names.ts'
+import { ClientBudget, clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
+import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
+import type { GitStorage } from '../git/index.ts'
+import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { StorageError } from '../storage/index.ts'
 
-export interface NewRepository {
+export interface NewRepository extends TemplateNames {
   name: string
   description?: string | undefined
   private?: boolean | undefined
   autoInit?: boolean | undefined
-  gitignores?: string | undefined
-  license?: string | undefined
-  readme?: string | undefined
   defaultBranch?: string | undefined
   /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
   host?: string | undefined
 }
 
-/** Stores git data. Absent when the host keeps repositories itself. */
-export interface RepositoryFiles {
-  /** Checks the templates before anything is created. @throws AllotError invalid for an unknown template */
-  check(init: NewRepository): void | Promise<void>
-  /** @returns bytes on disk */
-  create(id: number, init: NewRepository, author: Account): Promise<number>
-  remove(id: number): Promise<void>
-  /** Deletes half created folders that a crash left and that are older than `age` seconds. */
-  sweep(age: number): Promise<void>
+interface GitDataOptions {
+  readonly store: Store
+  /** Undefined when the host keeps repositories itself: git data is then neither created nor deleted. */
+  readonly gitStorage: GitStorage | undefined
+  /** Its processes are stopped before the repository that they work on is deleted. */
+  readonly transport: Pick<Transport, 'stop'> | undefined
+  /** Host name of no-reply addresses, where {@link NewRepository.host} is absent. */
+  readonly hostName: string
 }
 
 /**
- * Creates and deletes the folders of repositories. A folder and its record cannot be written in one transaction, so a
+ * Creates and deletes the git data of repositories. A folder and its record cannot be written in one transaction, so a
  * folder is recorded as pending while it can exist without a record; the next start deletes pending folders that a crash
  * left.
  */
-export interface RepositoryStorage {
-  /** Records the folder as pending, then runs `body`, whose write must call {@link confirmFolder}. */
-  create<T>(id: number, body: () => Promise<T>): Promise<T>
-  /** Deletes the folder after the commit of the write that removes the repository's record. */
-  release(tx: WriteContext, id: number): Promise<void>
-  /** Resolves when every released folder is deleted. @throws the error of the last deletion that failed */
-  idle(): Promise<void>
-  /** Deletes the folders that a crash left. Called at the start, before any repository is created. */
-  sweep(): Promise<void>
-}
+export class GitData {
+  readonly #options: GitDataOptions
+  /**
+   * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so
+   * that a bulk creation waits and is not refused.
+   */
+  readonly #creations = new ClientBudget({
+    slots: 4,
+    slotsPerClient: 3,
+    queue: 10_000,
+    queuePerClient: 5000,
+    maxWaitMs: 60_000,
+    message: 'too many repositories are being created: try again',
+  })
+  #deletions: Promise<void> = Promise.resolve()
 
-export const createRepositoryStorage = (
-  store: Store,
-  files: RepositoryFiles | undefined,
-): RepositoryStorage => {
-  const discard = async (id: number) => {
-    await files?.remove(id)
+  constructor(options: GitDataOptions) {
+    this.#options = options
+  }
+
+  /** Checks the templates before anything is created. @throws AllotError invalid for an unknown template */
+  check(repository: NewRepository): void {
+    if (this.#options.gitStorage !== undefined && repository.autoInit === true) checkTemplates(repository)
+  }
+
+  /**
+   * Records the folder as pending and creates it.
+   * @param save saves the repository's record, in a write that calls {@link confirmFolder}; gets the bytes on disk
+   */
+  async create<T>(
+    id: number,
+    repository: NewRepository,
+    author: Account,
+    save: (size: number) => Promise<T>,
+  ): Promise<T> {
+    const { store, gitStorage, hostName } = this.#options
+    if (gitStorage === undefined) return save(0)
+    const { autoInit, defaultBranch = 'main' } = repository
+    const first = autoInit === true ? firstCommit(repository, author, hostName) : undefined
+    await store.write((tx) => markPending(tx, id))
+    try {
+      const size = await this.#creations.run(clientOfAccount(author.id), () =>
+        gitStorage.create(id, defaultBranch, first),
+      )
+      return await save(size)
+    } catch (error) {
+      // After a storage error the write may be durable all the same; the next start decides.
+      if (!(error instanceof StorageError)) await this.#deleteIfPending(id).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Deletes the folder after the commit of the write that removes the repository's record. */
+  async deleteAfterCommit(tx: WriteContext, id: number): Promise<void> {
+    if (this.#options.gitStorage === undefined) return
+    await markPending(tx, id)
+    // With an unknown outcome the record may still exist, so the folder stays; the next start decides.
+    tx.afterCommit((isKnown) => isKnown && this.#deleteNext(id))
+  }
+
+  /** Resolves when every folder of a deleted record is deleted. @throws the error of the last deletion that failed */
+  idle(): Promise<void> {
+    return this.#deletions
+  }
+
+  /** Deletes the folders that a crash left. Called at the start, before any repository is created. */
+  async sweep(): Promise<void> {
+    const { store, gitStorage } = this.#options
+    // In a shared store, young folders can belong to another process that is still at work.
+    const age = store.driver.shared ? MIN_AGE_SHARED : 0
+    await gitStorage?.removeStale(age)
+    for (const id of await pendingIds(store, age)) await this.#delete(id)
+  }
+
+  async #delete(id: number): Promise<void> {
+    const { store, transport, gitStorage } = this.#options
+    await transport?.stop(id)
+    await gitStorage?.remove(id)
     await store.write((tx) => confirmFolder(tx, id))
   }
 
   /** A pending folder has no record. */
-  const discardPending = async (id: number) => {
-    if ((await store.read((tx) => pendingFolders.get(tx, [id]))) !== undefined) await discard(id)
+  async #deleteIfPending(id: number): Promise<void> {
+    const pending = await this.#options.store.read((tx) => pendingFolders.get(tx, [id]))
+    if (pending !== undefined) await this.#delete(id)
   }
 
-  let released: Promise<void> = Promise.resolve()
-  const discardNext = (id: number) => {
-    const discarded = released.catch(() => undefined).then(() => discard(id))
-    released = discarded
+  #deleteNext(id: number): void {
+    const deleted = this.#deletions.catch(() => undefined).then(() => this.#delete(id))
+    this.#deletions = deleted
     // A failure reaches those who wait in idle(); the folder stays pending for the next start.
     const reset = () => {
-      if (released === discarded) released = Promise.resolve()
+      if (this.#deletions === deleted) this.#deletions = Promise.resolve()
     }
-    discarded.then(reset, reset)
-  }
-
-  return {
-    async create(id, body) {
-      if (files === undefined) return body()
-      await store.write((tx) => markPending(tx, id))
-      try {
-        return await body()
-      } catch (error) {
-        // After a storage error the write may be durable all the same; the next start decides.
-        if (!(error instanceof StorageError)) await discardPending(id).catch(() => undefined)
-        throw error
-      }
-    },
-    async release(tx, id) {
-      if (files === undefined) return
-      await markPending(tx, id)
-      // With an unknown outcome the record may still exist, so the folder stays; the next start decides.
-      tx.afterCommit((isKnown) => isKnown && discardNext(id))
-    },
-    idle: () => released,
-    async sweep() {
-      // In a shared store, young folders can belong to another process that is still at work.
-      const age = store.driver.shared ? MIN_AGE_SHARED : 0
-      await files?.sweep(age)
-      for (const id of await pendingIds(store, age)) await discard(id)
-    },
+    deleted.then(reset, reset)
   }
 }
+
+const firstCommit = (
+  { name, description = '', readme, gitignores, license, host }: NewRepository,
+  author: Account,
+  hostName: string,
+): FirstCommit => ({
+  ...{ name, description, readme, gitignores, license },
+  author: {
+    name: author.fullName || author.name,
+    // Commits are readable by everyone who can clone, so the account's own address stays out of them.
+    email: noreplyAddress(author.name, host ?? hostName),
+  },
+  when: new Date(now() * 1000),
+})
 
 /** Ends the pending state: the repository's record is saved in the same transaction. */
 export const confirmFolder = async (tx: WriteContext, id: number): Promise<void> =>

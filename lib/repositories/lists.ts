@@ -42,18 +42,7 @@ export const ORDERS = {
 } as const satisfies Record<string, readonly [OrderIndex, boolean]>
 export type RepositoryOrder = keyof typeof ORDERS
 
-export interface RepositoryLists {
-  /** An owner's repositories that the viewer can see. */
-  of(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
-  /** Repositories of the viewer and of the viewer's organizations. */
-  mine(viewer: NonNullable<Viewer>, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>>
-}
-
-export const createRepositoryLists = (store: Store): RepositoryLists => ({
-  of: (viewer, owner, order, slice) => store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice)),
-  mine: (viewer, order, slice) => store.read((tx) => repositoriesFor(tx, viewer, order, slice)),
-})
-
+/** An owner's repositories that the viewer can see. */
 export const repositoriesOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -129,15 +118,6 @@ export interface Profile {
   readonly starred: number
 }
 
-/** Profiles of accounts. A profile is the same object until a record that it was read from changes. */
-export interface Profiles {
-  byId(viewer: Viewer, id: number): Promise<Profile | undefined>
-  /** Undefined when the viewer cannot see the account. */
-  byName(viewer: Viewer, name: string): Promise<Profile | undefined>
-  /** The names of accounts that the viewer can see; a token without `read:user` sees public accounts only. */
-  visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]>
-}
-
 const readProfileById = cachedRead(
   'profile by id',
   async (tx, { viewer, id }: { viewer: Viewer; id: number }) =>
@@ -150,16 +130,32 @@ const readProfileByName = cachedRead(
     profileOf(tx, viewer, await visibleAccount(tx, viewer, name)),
 )
 
-export const createProfiles = (store: Store): Profiles => ({
-  byId: (viewer, id) => readProfileById(store, { viewer, id }),
-  byName: (viewer, name) => readProfileByName(store, { viewer, name: name.toLowerCase() }),
-  visibleNames: (viewer, names) =>
-    store.read(async (tx) => {
-      const reader = viewer !== null && hasScope(viewer.scopes, 'read:user') ? viewer : null
+/** Profiles of accounts. A profile is the same object until a record that it was read from changes. */
+export class Profiles {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  byId(viewer: Viewer, id: number): Promise<Profile | undefined> {
+    return readProfileById(this.#store, { viewer, id })
+  }
+
+  /** Undefined when the viewer cannot see the account. */
+  byName(viewer: Viewer, name: string): Promise<Profile | undefined> {
+    return readProfileByName(this.#store, { viewer, name: name.toLowerCase() })
+  }
+
+  /** The names of accounts that the viewer can see; a token without `read:user` sees public accounts only. */
+  visibleNames(viewer: Viewer, names: readonly string[]): Promise<string[]> {
+    const reader = viewer !== null && hasScope(viewer.scopes, 'read:user') ? viewer : null
+    return this.#store.read(async (tx) => {
       const found = await Promise.all(names.map((name) => visibleAccount(tx, reader, name)))
       return names.filter((_, index) => found[index] !== undefined)
-    }),
-})
+    })
+  }
+}
 
 const profileOf = async (
   tx: ReadTransaction,

@@ -1,20 +1,18 @@
 import { repositoryById } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import type { GitStorage } from '../git/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 
-/** What the journal needs of the git data on disk. */
-export interface RepositoryDisk {
-  /** @returns bytes on disk */
-  size(id: number): Promise<number>
-  /** The wanted branch if it exists, else the first one; undefined for an empty repository. */
-  firstBranch(id: number, wanted: string): Promise<string | undefined>
-  setBranch(id: number, branch: string): Promise<void>
-  /** Waits for the git process of a crashed server, and removes what it left half done. */
-  recover(id: number, pid: number | null): Promise<void>
+interface PushJournalOptions {
+  readonly store: Store
+  readonly quota: QuotaEngine
+  /** Undefined when the host keeps repositories itself. */
+  readonly gitStorage: GitStorage | undefined
+  readonly onError: (error: unknown, fields: object) => void
 }
 
 /**
@@ -22,91 +20,76 @@ export interface RepositoryDisk {
  * saved before git may change the repository, and removed in the write that saves the new size. The next start settles the
  * entries that a crash left, so that the counted size agrees with the disk again.
  */
-export interface PushJournal {
+export class PushJournal {
+  readonly #options: PushJournalOptions
+  /** Of two concurrent measurements of one repository, the older one could be saved last. */
+  readonly #queues = new Map<number, { mutex: Mutex; waiting: number }>()
+
+  constructor(options: PushJournalOptions) {
+    this.#options = options
+  }
+
   /** Draws the id of an entry, before the write that saves it. */
-  nextId(): Promise<number>
-  save(tx: WriteContext, entry: Omit<PushJournalEntry, 'since'>): Promise<void>
+  nextId(): Promise<number> {
+    return this.#options.store.sequences.next('push')
+  }
+
+  async save(tx: WriteContext, entry: Omit<PushJournalEntry, 'since'>): Promise<void> {
+    await pushJournal.save(tx, { ...entry, since: now() })
+  }
+
   /**
    * Saves an entry for a git process.
    * @returns the id of the entry
    * @throws AllotError not_found when the repository was deleted
    */
-  begin(repository: number, pid: number): Promise<number>
+  async begin(repository: number, pid: number): Promise<number> {
+    const id = await this.nextId()
+    await this.#options.store.write(async (tx) => {
+      if ((await repositoryById(tx, repository)) === undefined)
+        throw new AllotError('not_found', 'the repository was deleted')
+      await this.save(tx, { id, repository, pid })
+    })
+    return id
+  }
+
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param updatedAt time of the change; absent when nothing changed
    * @returns undefined when the repository was deleted
    */
-  settle(entry: number, repository: number, updatedAt?: number): Promise<Repository | undefined>
-  /** Settles the entries that a crash left. Called at the start, before git runs. */
-  resume(): Promise<void>
-}
-
-interface PushJournalOptions {
-  store: Store
-  quota: QuotaEngine
-  disk: RepositoryDisk | undefined
-  onError: (error: unknown, fields: object) => void
-}
-
-export const createPushJournal = (options: PushJournalOptions): PushJournal => {
-  const { store, disk, onError } = options
-  // Of two concurrent measurements of one repository, the older one could be saved last.
-  const serialize = createSerializer()
-  const settle: PushJournal['settle'] = (entry, repository, updatedAt) =>
-    serialize(repository, async () => {
-      for (;;) {
-        const settled = await trySettle(options, entry, repository, updatedAt)
-        if (settled !== 'retry') return settled
-      }
-    })
-
-  const save: PushJournal['save'] = async (tx, entry) =>
-    void (await pushJournal.save(tx, { ...entry, since: now() }))
-
-  return {
-    nextId: () => store.sequences.next('push'),
-    save,
-    async begin(repository, pid) {
-      const id = await store.sequences.next('push')
-      await store.write(async (tx) => {
-        if ((await repositoryById(tx, repository)) === undefined)
-          throw new AllotError('not_found', 'the repository was deleted')
-        await save(tx, { id, repository, pid })
-      })
-      return id
-    },
-    settle,
-    async resume() {
-      for (const { id, repository, pid } of await unsettledIn(store))
-        try {
-          await disk?.recover(repository, pid)
-          await settle(id, repository)
-        } catch (error) {
-          onError(error, { repository })
-        }
-    },
-  }
-}
-
-/** Runs one function after another per repository. */
-const createSerializer = () => {
-  const queues = new Map<number, { mutex: Mutex; waiting: number }>()
-  return async <T>(repository: number, body: () => Promise<T>): Promise<T> => {
-    const queue = queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
-    queues.set(repository, queue)
+  async settle(entry: number, repository: number, updatedAt?: number): Promise<Repository | undefined> {
+    const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
+    this.#queues.set(repository, queue)
     queue.waiting++
     try {
-      return await queue.mutex.run(body)
+      return await queue.mutex.run(async () => {
+        for (;;) {
+          const settled = await trySettle(this.#options, entry, repository, updatedAt)
+          if (settled !== 'retry') return settled
+        }
+      })
     } finally {
-      if (--queue.waiting === 0) queues.delete(repository)
+      if (--queue.waiting === 0) this.#queues.delete(repository)
     }
+  }
+
+  /** Settles the entries that a crash left. Called at the start, before git runs. */
+  async resume(): Promise<void> {
+    const { store, gitStorage, onError } = this.#options
+    for (const { id, repository, pid } of await unsettledIn(store))
+      try {
+        await gitStorage?.recover(repository, pid)
+        await this.settle(id, repository)
+      } catch (error) {
+        onError(error, { repository })
+      }
   }
 }
 
 /** @returns 'retry' when another write has changed the record meanwhile */
 const trySettle = async (
-  { store, quota, disk }: PushJournalOptions,
+  { store, quota, gitStorage }: PushJournalOptions,
   entry: number,
   id: number,
   updatedAt?: number,
@@ -115,8 +98,8 @@ const trySettle = async (
   const before = await read()
   const measured =
     before &&
-    disk &&
-    (await measure(disk, before).catch(async (error) => {
+    gitStorage &&
+    (await measure(gitStorage, before).catch(async (error) => {
       // The files of a repository that is deleted meanwhile cannot be measured.
       if ((await read()) !== undefined) throw error
       return undefined
@@ -137,13 +120,13 @@ type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
 
 /** A first push of another branch than the default makes it the default, as on Forgejo. */
 const measure = async (
-  disk: RepositoryDisk,
+  gitStorage: GitStorage,
   { id, empty, defaultBranch: wanted }: Repository,
 ): Promise<Measured> => {
-  const branch = empty ? await disk.firstBranch(id, wanted) : wanted
+  const branch = empty ? await gitStorage.firstBranch(id, wanted) : wanted
   const defaultBranch = branch ?? wanted
-  await disk.setBranch(id, defaultBranch)
-  return { size: await disk.size(id), empty: branch === undefined, defaultBranch }
+  await gitStorage.setBranch(id, defaultBranch)
+  return { size: await gitStorage.size(id), empty: branch === undefined, defaultBranch }
 }
 
 const isSameOnDisk = (left: Measured | undefined, right: Measured | undefined): boolean =>

@@ -1,27 +1,19 @@
+/**
+ * Redirects from former names of repositories, until another repository takes the name.
+ * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
+ */
 import { canRead, repositoryById, type Viewer, visibleAccount } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
 /** Former names that a repository can have; a further one replaces the oldest. */
 const MAX_REDIRECTS = 50
 
-/**
- * Redirects from former names of repositories, until another repository takes the name.
- * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
- */
-export interface Redirects {
-  /** Present name of the repository with the former name; undefined unless the viewer can see both. */
-  find(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined>
-}
-
-export const createRedirects = (store: Store): Redirects => ({
-  find: (viewer, owner, name) => store.read((tx) => findRedirect(tx, viewer, owner, name)),
-})
-
-const findRedirect = async (
+/** Present name of the repository with the former name; undefined unless the viewer can see both. */
+export const findRedirect = async (
   tx: ReadTransaction,
   viewer: Viewer,
   ownerName: string,

@@ -14,20 +14,17 @@ import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import {
-  confirmFolder,
-  type NewRepository,
-  type RepositoryFiles,
-  type RepositoryStorage,
-} from './git-data.ts'
+import { confirmFolder, type GitData, type NewRepository } from './git-data.ts'
+import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import type { PushJournal } from './push-journal.ts'
-import { redirect, removeRedirects, takeName } from './redirects.ts'
-import { addWatch } from './relations.ts'
-import type { HostedFiles } from './stored-files.ts'
+import { findRedirect, redirect, removeRedirects, takeName } from './redirects.ts'
+import { addWatch, type RepositoryName } from './relations.ts'
+import type { StoredFiles } from './stored-files.ts'
 
 interface RepositoryEdit {
   name?: string | undefined
@@ -40,125 +37,137 @@ interface RepositoryEdit {
 
 /** The services that creating and deleting repositories needs. */
 export interface RepositoryParts {
-  quota: QuotaEngine
-  jobs: Jobs
-  folders: RepositoryStorage
-  files: HostedFiles
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly jobs: Jobs
+  readonly gitData: GitData
+  readonly files: StoredFiles
 }
 
-export interface Repositories {
+export class Repositories {
+  readonly #parts: RepositoryParts
+  readonly #store: Store
+  /** Undefined when the host keeps repositories itself. */
+  readonly #pushJournal: PushJournal | undefined
+
+  constructor(parts: RepositoryParts, pushJournal: PushJournal | undefined) {
+    this.#parts = parts
+    this.#store = parts.store
+    this.#pushJournal = pushJournal
+  }
+
   /**
-   * @param owner the new owner, or how to find and authorize it within the write
+   * Checks, then creates the git data, then saves the record in a write that finds and authorizes the owner again.
+   * @param into the new owner, or how to find and authorize it within the write
    * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or template
    */
-  create(
-    owner: Account | Authorizer<Account>,
+  async create(
+    into: Account | Authorizer<Account>,
     creator: Account,
     repository: NewRepository,
-  ): Promise<Repository>
-  byId(id: number): Promise<Repository | undefined>
-  /** The repository with the name, if the viewer can see it. */
-  find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined>
-  edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined>
-  /** Moves the repository and its usage to another owner in one transaction. */
-  transfer(which: Target<Repository>, owner: Target<Account>): Promise<Repository | undefined>
-  /** Sets the bytes of git data, for hosts that keep repositories themselves. */
-  resize(id: number, size: number): Promise<Repository | undefined>
-  remove(which: Target<Repository>): Promise<boolean>
-}
-
-interface Services extends RepositoryParts {
-  store: Store
-  disk: RepositoryFiles | undefined
-  pushJournal: PushJournal
-}
-
-export const createRepositories = (services: Services): Repositories => {
-  const { store, quota, jobs, folders, files } = services
-  return {
-    create: (into, creator, repository) => createRepository(services, into, creator, repository),
-    byId: (id) => store.read((tx) => repositoryById(tx, id)),
-    find: (viewer, owner, name) => store.read((tx) => readableRepository(tx, viewer, owner, name)),
-    edit: (which, edit) => editRepository(services, which, edit),
-    transfer: (which, to) =>
-      change(store, which, async (tx, before) => {
-        const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
-        if (owner === before.owner) return before
-        const after = { ...before, owner, updatedAt: now() }
-        await refuseTaken(tx, owner, before.name)
-        await redirect(tx, before, after)
-        await quota.repositories.move(tx, before.id, owner)
-        const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
-        return saveWithVisibility(tx, jobs, after, audience)
-      }),
-    resize: (id, size) =>
-      change(store, id, async (tx, before) => {
-        const after = { ...before, size, empty: size === 0, updatedAt: now() }
-        await quota.repositories.resize(tx, id, size)
-        await repositories.save(tx, after)
-        return after
-      }),
-    async remove(which) {
-      const removed = await store.write(async (tx) => {
-        const repository = await resolve(tx, which)
-        if (repository === undefined) return false
-        await removeRepository(tx, services, repository.id, jobs.bounds.maxPerTransaction)
-        return true
-      })
-      if (removed) await Promise.all([folders.idle(), files.idle()])
-      return removed
-    },
-  }
-}
-
-/** Checks, then creates the folder, then saves the record in a write that finds and authorizes the owner again. */
-const createRepository = async (
-  { store, disk, quota, folders }: Services,
-  into: Account | Authorizer<Account>,
-  creator: Account,
-  repository: NewRepository,
-): Promise<Repository> => {
-  const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
-  const { owner, isTaken } = await store.read(async (tx) => {
-    const owner = await existing(tx, find)
-    checkRepositoryName(repository.name)
-    checkTexts('repository', repository)
-    if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
-    return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
-  })
-  await disk?.check(repository)
-  if (isTaken) throw taken(repository.name)
-  const id = await store.sequences.next('repository')
-  return folders.create(id, async () => {
-    const size = (await disk?.create(id, repository, authorFor(owner, creator))) ?? 0
-    return store.write(async (tx) => {
-      const current = await existing(tx, find)
-      return insert(tx, quota, creator, recordOf(id, current, repository, size))
+  ): Promise<Repository> {
+    const { quota, gitData } = this.#parts
+    const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
+    const { owner, isTaken } = await this.#store.read(async (tx) => {
+      const owner = await existing(tx, find)
+      checkRepositoryName(repository.name)
+      checkTexts('repository', repository)
+      if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
+      return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
     })
-  })
-}
+    gitData.check(repository)
+    if (isTaken) throw taken(repository.name)
+    const id = await this.#store.sequences.next('repository')
+    return gitData.create(id, repository, authorFor(owner, creator), (size) =>
+      this.#store.write(async (tx) => {
+        const current = await existing(tx, find)
+        return insert(tx, quota, creator, recordOf(id, current, repository, size))
+      }),
+    )
+  }
 
-const editRepository = async (
-  { store, disk, quota, jobs, pushJournal }: Services,
-  which: Target<Repository>,
-  edit: RepositoryEdit,
-): Promise<Repository | undefined> => {
-  const isOnDisk = disk !== undefined && edit.defaultBranch !== undefined
-  const journalEntry = isOnDisk ? await pushJournal.nextId() : undefined
-  const edited = await change(store, which, async (tx, before) => {
-    const after = { ...before, ...definedMembers(edit), updatedAt: now() }
-    checkTexts('repository', edit)
-    if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
-    if (after.name !== before.name) await rename(tx, before, after)
-    if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
-    if (journalEntry !== undefined)
-      await pushJournal.save(tx, { id: journalEntry, repository: before.id, pid: null })
-    const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
-    return saveWithVisibility(tx, jobs, after, audience)
-  })
-  return edited === undefined || journalEntry === undefined
-    ? edited
-    : pushJournal.settle(journalEntry, edited.id)
+  byId(id: number): Promise<Repository | undefined> {
+    return this.#store.read((tx) => repositoryById(tx, id))
+  }
+
+  /** The repository with the name, if the viewer can see it. */
+  find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined> {
+    return this.#store.read((tx) => readableRepository(tx, viewer, owner, name))
+  }
+
+  /** Present name of the repository with the former name; undefined unless the viewer can see both. */
+  findMoved(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined> {
+    return this.#store.read((tx) => findRedirect(tx, viewer, owner, name))
+  }
+
+  /** An owner's repositories that the viewer can see. */
+  list(viewer: Viewer, owner: number, order: RepositoryOrder, slice: Slice): Promise<Page<Repository>> {
+    return this.#store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice))
+  }
+
+  async edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined> {
+    const { quota, jobs } = this.#parts
+    const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
+    const entry = await journal?.nextId()
+    const edited = await this.#change(which, async (tx, before) => {
+      const after = { ...before, ...definedMembers(edit), updatedAt: now() }
+      checkTexts('repository', edit)
+      if (after.defaultBranch !== before.defaultBranch) checkBranchName(after.defaultBranch)
+      if (after.name !== before.name) await rename(tx, before, after)
+      if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
+      if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
+      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
+      return saveWithVisibility(tx, jobs, after, audience)
+    })
+    return edited === undefined || entry === undefined ? edited : journal?.settle(entry, edited.id)
+  }
+
+  /** Moves the repository and its usage to another owner in one transaction. */
+  transfer(which: Target<Repository>, to: Target<Account>): Promise<Repository | undefined> {
+    const { quota, jobs } = this.#parts
+    return this.#change(which, async (tx, before) => {
+      const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
+      if (owner === before.owner) return before
+      const after = { ...before, owner, updatedAt: now() }
+      await refuseTaken(tx, owner, before.name)
+      await redirect(tx, before, after)
+      await quota.repositories.move(tx, before.id, owner)
+      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
+      return saveWithVisibility(tx, jobs, after, audience)
+    })
+  }
+
+  /** Sets the bytes of git data, for hosts that keep repositories themselves. */
+  resize(id: number, size: number): Promise<Repository | undefined> {
+    return this.#change(id, async (tx, before) => {
+      const after = { ...before, size, empty: size === 0, updatedAt: now() }
+      await this.#parts.quota.repositories.resize(tx, id, size)
+      await repositories.save(tx, after)
+      return after
+    })
+  }
+
+  async remove(which: Target<Repository>): Promise<boolean> {
+    const { jobs, gitData, files } = this.#parts
+    const removed = await this.#store.write(async (tx) => {
+      const repository = await resolve(tx, which)
+      if (repository === undefined) return false
+      await removeRepository(tx, this.#parts, repository.id, jobs.bounds.maxPerTransaction)
+      return true
+    })
+    if (removed) await Promise.all([gitData.idle(), files.idle()])
+    return removed
+  }
+
+  #change(
+    which: Target<Repository>,
+    edit: (tx: WriteContext, before: Repository) => Promise<Repository>,
+  ): Promise<Repository | undefined> {
+    return this.#store.write(async (tx) => {
+      const before = await resolve(tx, which)
+      return before && edit(tx, before)
+    })
+  }
 }
 
 const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
@@ -174,7 +183,7 @@ const rename = async (tx: WriteContext, before: Repository, after: Repository): 
  */
 export const removeRepository = async (
   tx: WriteContext,
-  { quota, jobs, folders }: RepositoryParts,
+  { quota, jobs, gitData }: RepositoryParts,
   id: number,
   limit: number,
 ): Promise<number> => {
@@ -186,7 +195,7 @@ export const removeRepository = async (
   const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries)
   const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - relations)
   const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, limit - entries - relations - contents)
-  await folders.release(tx, id)
+  await gitData.deleteAfterCommit(tx, id)
   return 1 + entries + relations + contents + stored
 }
 
@@ -199,16 +208,6 @@ export const saveLfsSize: LfsChanged = async (tx, id, lfs) => {
   const repository = await repositories.get(tx, [id])
   if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
 }
-
-const change = (
-  store: Store,
-  which: Target<Repository>,
-  edit: (tx: WriteContext, before: Repository) => Promise<Repository>,
-): Promise<Repository | undefined> =>
-  store.write(async (tx) => {
-    const before = await resolve(tx, which)
-    return before && edit(tx, before)
-  })
 
 const resolve = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>
   typeof which === 'number' ? repositoryById(tx, which) : which(tx)

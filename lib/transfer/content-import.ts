@@ -25,9 +25,9 @@ export interface ContentImport {
   abandon(): Promise<void>
 }
 
-export const createContentImport = ({ driver, git, files: fileStore }: TransferParts): ContentImport => {
-  const repositoryImport = createRepositoryImport(driver, git)
-  const fileImport = createFileImport(driver, fileStore)
+export const createContentImport = ({ driver, gitStorage, fileStorage }: TransferParts): ContentImport => {
+  const repositoryImport = createRepositoryImport(driver, gitStorage)
+  const fileImport = createFileImport(driver, fileStorage)
   return {
     add(line) {
       if (line.kind === 'part') return repositoryImport.part(line.repository, line.part)
@@ -46,17 +46,17 @@ export const createContentImport = ({ driver, git, files: fileStore }: TransferP
 }
 
 /** One repository after another. */
-const createRepositoryImport = (driver: StorageDriver, git: GitStorage | undefined) => {
+const createRepositoryImport = (driver: StorageDriver, gitStorage: GitStorage | undefined) => {
   let current: { id: number; bundle: BundleImport } | undefined
 
   const bundleOf = async (id: number): Promise<BundleImport> => {
     if (current === undefined) {
-      if (git === undefined)
+      if (gitStorage === undefined)
         throw invalid(
           'the export contains git repositories, but repositories are turned off here: set the option repositories',
         )
       await checkRepository(driver, id)
-      current = { id, bundle: await git.receive(id) }
+      current = { id, bundle: await gitStorage.receive(id) }
     }
     if (current.id !== id) throw missingHead(current.id)
     return current.bundle
@@ -99,13 +99,13 @@ interface CurrentFile {
 }
 
 /** One file after another. */
-const createFileImport = (driver: StorageDriver, store: FileStorage | undefined) => {
+const createFileImport = (driver: StorageDriver, fileStorage: FileStorage | undefined) => {
   let current: CurrentFile | undefined
 
   const requireStore = (): FileStorage => {
-    if (store === undefined)
+    if (fileStorage === undefined)
       throw invalid('the export contains files, but there is no folder for them: set the option files')
-    return store
+    return fileStorage
   }
   const fileAt = async (place: FilePlace): Promise<CurrentFile> => {
     current ??= startFile(requireStore(), place, await expectedContent(driver, place))
@@ -140,10 +140,10 @@ interface ExpectedFile {
   sha256: string
 }
 
-const startFile = (store: FileStorage, place: FilePlace, expected: ExpectedFile): CurrentFile => {
+const startFile = (fileStorage: FileStorage, place: FilePlace, expected: ExpectedFile): CurrentFile => {
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
-  const staged = store.stage(content, expected)
+  const staged = fileStorage.stage(content, expected)
   staged.catch(() => undefined)
   return { place, content, staged }
 }

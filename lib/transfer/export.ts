@@ -16,11 +16,11 @@ import {
   type Write,
 } from './format.ts'
 
-/** What an export contains. `git` and `files` are undefined where the host stores them itself. */
+/** What an export contains. The storages are undefined where the host stores them itself. */
 export interface TransferParts {
   driver: StorageDriver
-  git: GitStorage | undefined
-  files: FileStorage | undefined
+  gitStorage: GitStorage | undefined
+  fileStorage: FileStorage | undefined
 }
 
 /**
@@ -28,18 +28,18 @@ export interface TransferParts {
  * export is done. Each repository is read in its turn, so pushes before that are included.
  */
 export const exportStore = async (
-  { driver, git, files: fileStore }: TransferParts,
+  { driver, gitStorage, fileStorage }: TransferParts,
   write: Write,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
-  const releases = [git?.holdDeletions(), fileStore?.holdDeletions()]
+  const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
       const writer = createLineWriter(write, onProgress)
       await writer.line(JSON.stringify(firstLine()))
       await writeRecords(tx, writer)
-      if (git !== undefined) await writeRepositories(tx, git, writer)
-      if (fileStore !== undefined) await writeFiles(tx, fileStore, writer)
+      if (gitStorage !== undefined) await writeRepositories(tx, gitStorage, writer)
+      if (fileStorage !== undefined) await writeFiles(tx, fileStorage, writer)
       return writer.end()
     })
   } finally {
@@ -61,9 +61,13 @@ const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<vo
 }
 
 /** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
-const writeRepositories = async (tx: ReadTransaction, git: GitStorage, writer: LineWriter): Promise<void> => {
+const writeRepositories = async (
+  tx: ReadTransaction,
+  gitStorage: GitStorage,
+  writer: LineWriter,
+): Promise<void> => {
   for await (const { id } of repositories.all(tx)) {
-    const bundle = await git.bundle(id)
+    const bundle = await gitStorage.bundle(id)
     if (bundle === undefined) continue
     if (bundle.parts !== undefined)
       for await (const part of inParts(bundle.parts))
@@ -73,12 +77,16 @@ const writeRepositories = async (tx: ReadTransaction, git: GitStorage, writer: L
 }
 
 /** Leaves out missing files, as {@link writeRepositories} does. */
-const writeFiles = async (tx: ReadTransaction, store: FileStorage, writer: LineWriter): Promise<void> => {
+const writeFiles = async (
+  tx: ReadTransaction,
+  fileStorage: FileStorage,
+  writer: LineWriter,
+): Promise<void> => {
   for await (const { area, ownerId, name, state } of files.all(tx)) {
     const place = { area, ownerId, name }
-    if (state !== 'kept' || (await store.size(place)) === undefined) continue
+    if (state !== 'kept' || (await fileStorage.size(place)) === undefined) continue
     const file = [area, ownerId, name]
-    for await (const part of inParts(await store.read(place)))
+    for await (const part of inParts(await fileStorage.read(place)))
       await writer.line(JSON.stringify({ file, part: part.toString('base64') }))
     await writer.line(JSON.stringify({ file, whole: true }))
   }

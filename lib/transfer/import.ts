@@ -96,8 +96,8 @@ const checkLayout = ({ schema }: FirstLine): void => {
 
 /** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
 const beginImport = async (parts: TransferParts): Promise<void> => {
-  await parts.git?.removeStale()
-  await parts.files?.removeStale()
+  await parts.gitStorage?.removeStale()
+  await parts.fileStorage?.removeStale()
   const isPartial = await parts.driver.write(markStore)
   if (isPartial) await clearStore(parts)
 }
@@ -119,12 +119,12 @@ const resetStore = async (parts: TransferParts): Promise<void> => {
   await parts.driver.write(async (tx) => importing.clear(tx))
 }
 
-const clearStore = async ({ driver, git, files: fileStore }: TransferParts): Promise<void> => {
+const clearStore = async ({ driver, gitStorage, fileStorage }: TransferParts): Promise<void> => {
   await driver.read(async (tx) => {
-    if (fileStore !== undefined)
+    if (fileStorage !== undefined)
       for await (const { area, ownerId, name } of files.all(tx))
-        await fileStore.remove({ area, ownerId, name })
-    if (git !== undefined) for await (const { id } of repositories.all(tx)) await git.remove(id)
+        await fileStorage.remove({ area, ownerId, name })
+    if (gitStorage !== undefined) for await (const { id } of repositories.all(tx)) await gitStorage.remove(id)
   })
   while ((await driver.write(removeBatch)) > 0);
 }

@@ -93,7 +93,7 @@ export const readUsageList = async (
   slice: Slice,
 ): Promise<UsageList> => {
   if (kind === 'repositories') {
-    const { items, total } = await hosting.listings.of(viewer, owner.id, 'reversesize', slice)
+    const { items, total } = await hosting.repositories.list(viewer, owner.id, 'reversesize', slice)
     return { kind, total, items: items.map((repository) => repositoryItem(frame, owner.name, repository)) }
   }
   const { items, total } = await hosting.usage.used(viewer, owner.id, kind, slice)

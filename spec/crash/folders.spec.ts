@@ -57,7 +57,7 @@ const operations: { what: string; does: (allot: OpenAllot) => Promise<unknown> }
     what: 'deleting a repository',
     async does({ hosting }) {
       const { id } = (await hosting.accounts.byName('alice'))!
-      const { items } = await hosting.listings.of(null, id, 'name', { offset: 0, limit: 9 })
+      const { items } = await hosting.repositories.list(null, id, 'name', { offset: 0, limit: 9 })
       await hosting.repositories.remove(items[0]!.id)
     },
   },

@@ -11,7 +11,7 @@ import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 import { JobRunner, Jobs } from '../../lib/records/jobs.ts'
 import { files } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { createHostedFiles, type HostedFiles, removeFilesJob } from '../../lib/repositories/stored-files.ts'
+import { removeFilesJob, StoredFiles } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
 import { signal } from '../driver-spec/fixture.ts'
@@ -37,10 +37,10 @@ const within = async (work: (ground: Ground) => Promise<void>) => {
   }
 }
 
-const open = (driver: StorageDriver, { directory }: Ground): HostedFiles =>
-  createHostedFiles({
+const open = (driver: StorageDriver, { directory }: Ground): StoredFiles =>
+  new StoredFiles({
     store: new Store(driver),
-    disk: new FileStorage({ directory }),
+    fileStorage: new FileStorage({ directory }),
     onError: (error) => {
       throw error
     },
@@ -88,7 +88,7 @@ describe('A hosted file', () => {
       assert.equal(size, 5)
       assert.equal((await store.read((tx) => hosted.find(tx, place)))?.size, 5)
       assert.equal(await text(await hosted.read(place)), 'hello')
-      await store.write((tx) => hosted.release(tx, place))
+      await store.write((tx) => hosted.deleteAfterCommit(tx, place))
       assert.equal(await store.read((tx) => hosted.find(tx, place)), undefined)
       await hosted.idle()
       await assertEmpty(ground)
@@ -111,7 +111,7 @@ describe('A hosted file', () => {
       const hosted = open(ground.driver, ground)
       const store = new Store(ground.driver)
       await hosted.add(place, content(), {}, nothing)
-      await Promise.all([1, 2, 3].map(() => store.write((tx) => hosted.release(tx, place))))
+      await Promise.all([1, 2, 3].map(() => store.write((tx) => hosted.deleteAfterCommit(tx, place))))
       await hosted.idle()
       await assertEmpty(ground)
     }))
@@ -128,11 +128,11 @@ describe('A hosted file', () => {
 
 describe('Files and their records agree after a restart', () => {
   const deeds = [
-    { what: 'adding one', does: (hosted: HostedFiles) => hosted.add(place, content(), {}, nothing) },
+    { what: 'adding one', does: (hosted: StoredFiles) => hosted.add(place, content(), {}, nothing) },
     {
       what: 'releasing one',
-      async does(hosted: HostedFiles, driver: StorageDriver) {
-        await new Store(driver).write((tx) => hosted.release(tx, { ...place, name: 'fedc' }))
+      async does(hosted: StoredFiles, driver: StorageDriver) {
+        await new Store(driver).write((tx) => hosted.deleteAfterCommit(tx, { ...place, name: 'fedc' }))
         await hosted.idle()
       },
     },

@@ -140,7 +140,7 @@ const compare = async (allot: OpenAllot, ids: Map<string, number>, model: Model)
     assert.equal(used.assets.artifacts, sum(entries('artifacts').map((one) => one.size)))
 
     const { id } = (await hosting.accounts.byName(login))!
-    const everyone = await hosting.listings.of(null, id, 'size', ALL)
+    const everyone = await hosting.repositories.list(null, id, 'size', ALL)
     assert.equal(everyone.total, everyone.items.length)
     assert.deepEqual(
       everyone.items.map((one) => one.size),

@@ -4,6 +4,7 @@ import { presentRepository } from '../../lib/api/repository-presenter.ts'
 import { repositoryDetails } from '../../lib/content/details.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
 import { LedgerKind } from '../../lib/records/schema/index.ts'
+import { repositoriesFor } from '../../lib/repositories/lists.ts'
 import type { RemovalFixture } from './fixture.ts'
 import { type Asker, canRead, canSee, type Entry, type Model, ownerOf, type Repo } from './model.ts'
 import { namedEntry } from './play.ts'
@@ -100,11 +101,11 @@ const compareSeen = async (
   }
   if (viewer !== null && !viewer.admin) {
     const own = readable.filter(([, it]) => it.owner === sender || (it.owner === 'guild' && sender === 'ann'))
-    const mine = await hosting.listings.mine(viewer, 'id', ALL)
+    const mine = await store.read((tx) => repositoriesFor(tx, viewer, 'id', ALL))
     assert.deepEqual([mine.total, mine.items.map((it) => it.id)], [own.length, ids(own)])
   }
   for (const [name, { id }] of model.accounts) {
-    const listed = await hosting.listings.of(viewer, id, 'id', ALL)
+    const listed = await hosting.repositories.list(viewer, id, 'id', ALL)
     const owned = readable.filter(([, repo]) => repo.owner === name)
     assert.deepEqual([listed.total, listed.items.map((it) => it.id)], [owned.length, ids(owned)])
     for (const relation of ['stars', 'watches'] as const) {

@@ -42,9 +42,10 @@ export const openFixture = async (
     store,
     quota,
     jobs,
-    folders: undefined,
-    files: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
-    disk: undefined,
+    gitStorage: undefined,
+    transport: undefined,
+    fileStorage: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
+    hostName: 'localhost',
     onError: (error) => {
       throw error
     },

@@ -101,11 +101,11 @@ describe('Any content of a store', () => {
         for (const name of sequences) await new Sequences(driver).next(name)
         const chunks: Uint8Array[] = []
         const written = await exportStore(
-          { driver, git: undefined, files: undefined },
+          { driver, gitStorage: undefined, fileStorage: undefined },
           async (bytes) => void chunks.push(bytes),
         )
         const read = await importStore(
-          { driver: copy, git: undefined, files: undefined },
+          { driver: copy, gitStorage: undefined, fileStorage: undefined },
           inChunks(Buffer.concat(chunks), chunk),
         )
         assert.deepEqual(read, written)
