@@ -63,9 +63,15 @@ export interface Served {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** A server on a free port, once it says that it serves. */
-export const served = (args: readonly string[], cwd = root): Promise<Served> => {
-  const child = begin(['serve', '--port', '0', ...args], cwd)
+/** A server on a free port, when it serves. */
+export const served = (args: readonly string[], cwd = root): Promise<Served> =>
+  whenServing(begin(['serve', '--port', '0', ...args], cwd))
+
+/** The server that `npm start` runs, on a free port, when it serves. */
+export const npmStart = (args: readonly string[]): Promise<Served> =>
+  whenServing(spawn('npm', ['start', '--', '--port', '0', ...args], { cwd: root, stdio: 'pipe' }))
+
+const whenServing = (child: ChildProcess): Promise<Served> => {
   let text = ''
   let isServing = false
   const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
-import { allot, served } from './program.ts'
+import { allot, npmStart, served } from './program.ts'
 
 describe('allot serve', () => {
   it('creates an administrator in an empty store, and prints a curl command that works', async () => {
@@ -44,6 +44,13 @@ describe('allot serve', () => {
     await createSender(server.api)('GET', '/version')
     await server.stop()
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
+  })
+
+  it('stops when npm start gets SIGTERM', { timeout: 60_000 }, async () => {
+    const server = await npmStart(['--data', temporaryDirectory()])
+    assert.equal((await fetch(`${server.api}/version`)).status, 200)
+    await server.stop()
+    await assert.rejects(fetch(`${server.api}/version`))
   })
 
   it('keeps everything across a restart', async () => {
