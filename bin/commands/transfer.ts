@@ -59,8 +59,8 @@ const exportServer = async (
   write: Output['write'],
   onProgress: OnProgress,
 ): Promise<number> => {
-  const { createExportReader } = await import('../../lib/transfer/format.ts')
-  const reader = createExportReader()
+  const { ExportReader } = await import('../../lib/transfer/format.ts')
+  const reader = new ExportReader()
   let bytes = 0
   for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)

@@ -1,88 +1,82 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
-import type { FilePlace, FileStorage, StagedFile } from '../files/index.ts'
-import type { GitStorage } from '../git/index.ts'
-import type { BundleImport } from '../git/transfer.ts'
+import type { FilePlace } from '../files/index.ts'
 import { files, repositories } from '../records/schema/index.ts'
-import type { StorageDriver } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 
 /** A part of the git data of a repository or of a file, or the line that completes it. */
-export type ContentLine =
-  | { kind: 'part'; repository: number; part: Buffer }
-  | { kind: 'head'; repository: number; head: string }
-  | { kind: 'filePart'; place: FilePlace; part: Buffer }
-  | { kind: 'fileWhole'; place: FilePlace }
+export type ContentLine = { readonly of: { readonly repository: number } | FilePlace } & (
+  | { readonly kind: 'part'; readonly part: Buffer }
+  /** @param head HEAD of a repository */
+  | { readonly kind: 'end'; readonly head?: string }
+)
 
-/** Imports git data and files, whose records are saved before. */
-export interface ContentImport {
-  /** @throws AllotError invalid when there is no record, or the content does not match it */
-  add(line: ContentLine): Promise<void>
-  /** @throws AllotError invalid when a repository or a file is incomplete */
-  end(): void
-  /** Removes an incomplete repository or file. */
+/** Git data or a file that is being received. */
+interface Incoming {
+  /** Tells a line of other content. */
+  readonly name: string
+  /** Message for content that is not completed. */
+  readonly incomplete: string
+  write(part: Buffer): Promise<unknown>
+  finish(head: string): Promise<void>
   abandon(): Promise<void>
 }
 
-export const createContentImport = ({ driver, gitStorage, fileStorage }: TransferParts): ContentImport => {
-  const repositoryImport = createRepositoryImport(driver, gitStorage)
-  const fileImport = createFileImport(driver, fileStorage)
-  return {
-    add(line) {
-      if (line.kind === 'part') return repositoryImport.part(line.repository, line.part)
-      if (line.kind === 'head') return repositoryImport.head(line.repository, line.head)
-      return line.kind === 'filePart' ? fileImport.part(line.place, line.part) : fileImport.whole(line.place)
-    },
-    end() {
-      repositoryImport.end()
-      fileImport.end()
-    },
-    async abandon() {
-      await repositoryImport.abandon()
-      await fileImport.abandon()
-    },
+/** Imports git data and files, one after another, whose records are saved before. */
+export class ContentImport {
+  readonly #parts: TransferParts
+  #current: Incoming | undefined
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts
   }
-}
 
-/** One repository after another. */
-const createRepositoryImport = (driver: StorageDriver, gitStorage: GitStorage | undefined) => {
-  let current: { id: number; bundle: BundleImport } | undefined
-
-  const bundleOf = async (id: number): Promise<BundleImport> => {
-    if (current === undefined) {
-      if (gitStorage === undefined)
-        throw invalid(
-          'the export contains git repositories, but repositories are turned off here: set the option repositories',
-        )
-      await checkRepository(driver, id)
-      current = { id, bundle: await gitStorage.receive(id) }
+  /** @throws AllotError invalid when there is no record, or the content does not match it */
+  async add(line: ContentLine): Promise<void> {
+    this.#current ??= await ('repository' in line.of
+      ? receiveRepository(this.#parts, line.of.repository)
+      : receiveFile(this.#parts, line.of))
+    if (this.#current.name !== nameOf(line.of)) this.end()
+    if (line.kind === 'part') await this.#current.write(line.part)
+    else {
+      await this.#current.finish(line.head ?? '')
+      this.#current = undefined
     }
-    if (current.id !== id) throw missingHead(current.id)
-    return current.bundle
   }
 
-  return {
-    part: async (id: number, part: Uint8Array) => (await bundleOf(id)).write(part),
-    async head(id: number, head: string) {
-      const bundle = await bundleOf(id)
-      await bundle.finish(head).catch((cause) => {
-        throw damaged(id, cause)
-      })
-      current = undefined
-    },
-    end() {
-      if (current !== undefined) throw missingHead(current.id)
-    },
-    abandon: async () => current?.bundle.abandon(),
+  /** @throws AllotError invalid when a repository or a file is incomplete */
+  end(): void {
+    if (this.#current !== undefined) throw invalid(this.#current.incomplete)
+  }
+
+  /** Removes an incomplete repository or file. */
+  async abandon(): Promise<void> {
+    await this.#current?.abandon()
   }
 }
 
-const missingHead = (id: number) => invalid(`the HEAD of repository ${id} is missing`)
+const nameOf = (of: ContentLine['of']): string =>
+  'repository' in of ? `repository ${of.repository}` : `file ${of.area} ${of.ownerId} ${of.name}`
 
-const checkRepository = async (driver: StorageDriver, id: number): Promise<void> => {
+const receiveRepository = async ({ driver, gitStorage }: TransferParts, id: number): Promise<Incoming> => {
+  if (gitStorage === undefined)
+    throw invalid(
+      'the export contains git repositories, but repositories are turned off here: set the option repositories',
+    )
   if ((await driver.read((tx) => repositories.get(tx, [id]))) === undefined)
     throw invalid(`git data of repository ${id}, but the file has no record of it`)
+  const bundle = await gitStorage.receive(id)
+  return {
+    name: nameOf({ repository: id }),
+    incomplete: `the HEAD of repository ${id} is missing`,
+    write: (part) => bundle.write(part),
+    finish: (head) =>
+      bundle.finish(head).catch((cause) => {
+        throw damaged(id, cause)
+      }),
+    abandon: () => bundle.abandon(),
+  }
 }
 
 /** Errors of the system, such as a full disk or a missing git, stay as they are. */
@@ -92,68 +86,33 @@ const damaged = (id: number, cause: unknown): unknown => {
   return new AllotError('invalid', message, { cause })
 }
 
-interface CurrentFile {
-  readonly place: FilePlace
-  readonly content: PassThrough
-  readonly staged: Promise<StagedFile>
-}
-
-/** One file after another. */
-const createFileImport = (driver: StorageDriver, fileStorage: FileStorage | undefined) => {
-  let current: CurrentFile | undefined
-
-  const requireStore = (): FileStorage => {
-    if (fileStorage === undefined)
-      throw invalid('the export contains files, but there is no folder for them: set the option files')
-    return fileStorage
-  }
-  const fileAt = async (place: FilePlace): Promise<CurrentFile> => {
-    current ??= startFile(requireStore(), place, await expectedContent(driver, place))
-    if (nameOf(current.place) !== nameOf(place)) throw cutShort(current.place)
-    return current
-  }
-
+const receiveFile = async ({ driver, fileStorage }: TransferParts, place: FilePlace): Promise<Incoming> => {
+  const name = nameOf(place)
+  if (fileStorage === undefined)
+    throw invalid('the export contains files, but there is no folder for them: set the option files')
+  const file = await driver.read((tx) => files.get(tx, [place.area, place.ownerId, place.name]))
+  if (file?.state !== 'kept') throw invalid(`content of ${name}, but the file has no record of it`)
+  const content = new PassThrough({ highWaterMark: 1024 * 1024 })
+  content.on('error', () => undefined)
+  const staged = fileStorage.stage(content, { size: file.size, sha256: file.sha256 })
+  staged.catch(() => undefined)
   return {
-    async part(place: FilePlace, part: Uint8Array) {
-      const { content, staged } = await fileAt(place)
+    name,
+    incomplete: `the content of ${name} is cut short`,
+    async write(part) {
       // `staged` rejects early when the content is too large.
       if (!content.write(part)) await Promise.race([once(content, 'drain'), staged])
     },
-    async whole(place: FilePlace) {
-      const { content, staged } = await fileAt(place)
+    async finish() {
       content.end()
-      await requireStore().put(await staged, place)
-      current = undefined
-    },
-    end() {
-      if (current !== undefined) throw cutShort(current.place)
+      await fileStorage.put(await staged, place)
     },
     async abandon() {
-      current?.content.destroy()
-      await current?.staged.then(requireStore().discard, () => undefined)
+      content.destroy()
+      await staged.then(
+        (written) => fileStorage.discard(written),
+        () => undefined,
+      )
     },
   }
 }
-
-interface ExpectedFile {
-  size: number
-  sha256: string
-}
-
-const startFile = (fileStorage: FileStorage, place: FilePlace, expected: ExpectedFile): CurrentFile => {
-  const content = new PassThrough({ highWaterMark: 1024 * 1024 })
-  content.on('error', () => undefined)
-  const staged = fileStorage.stage(content, expected)
-  staged.catch(() => undefined)
-  return { place, content, staged }
-}
-
-const expectedContent = async (driver: StorageDriver, place: FilePlace): Promise<ExpectedFile> => {
-  const file = await driver.read((tx) => files.get(tx, [place.area, place.ownerId, place.name]))
-  if (file?.state !== 'kept') throw invalid(`content of ${nameOf(place)}, but the file has no record of it`)
-  return { size: file.size, sha256: file.sha256 }
-}
-
-const nameOf = ({ area, ownerId, name }: FilePlace): string => `file ${area} ${ownerId} ${name}`
-
-const cutShort = (place: FilePlace) => invalid(`the content of ${nameOf(place)} is cut short`)

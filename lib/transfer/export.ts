@@ -1,17 +1,15 @@
+import { createHash } from 'node:crypto'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
 import { collections, files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
-  createLineWriter,
   currentTime,
   type FirstLine,
   FORMAT,
   type LastLine,
-  type LineWriter,
   type OnProgress,
-  PART_BYTES,
   VERSION,
   type Write,
 } from './format.ts'
@@ -35,7 +33,7 @@ export const exportStore = async (
   const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
-      const writer = createLineWriter(write, onProgress)
+      const writer = new LineWriter(write, onProgress)
       await writer.line(JSON.stringify(firstLine()))
       await writeRecords(tx, writer)
       if (gitStorage !== undefined) await writeRepositories(tx, gitStorage, writer)
@@ -92,6 +90,9 @@ const writeFiles = async (
   }
 }
 
+/** Bytes of a bundle or a file in one line. */
+const PART_BYTES = 48 * 1024
+
 /** Parts of `PART_BYTES`; the last one may be shorter. */
 async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
@@ -100,4 +101,50 @@ async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
     for (; rest.length >= PART_BYTES; rest = rest.subarray(PART_BYTES)) yield rest.subarray(0, PART_BYTES)
   }
   if (rest.length > 0) yield rest
+}
+
+/** Bytes that are collected for one write. */
+const WRITE_BYTES = 64 * 1024
+
+/** Writes lines, and at the end their number and checksum. */
+export class LineWriter {
+  readonly #write: Write
+  readonly #onProgress: OnProgress
+  readonly #hash = createHash('sha256')
+  #pieces: Uint8Array[] = []
+  #size = 0
+  #lines = 0
+  #bytes = 0
+
+  constructor(write: Write, onProgress: OnProgress = () => undefined) {
+    this.#write = write
+    this.#onProgress = onProgress
+  }
+
+  async line(...texts: (Uint8Array | string)[]): Promise<void> {
+    for (const text of [...texts, '\n']) {
+      const piece = typeof text === 'string' ? Buffer.from(text) : text
+      this.#pieces.push(piece)
+      this.#size += piece.length
+    }
+    this.#lines++
+    if (this.#size >= WRITE_BYTES) await this.#flush()
+  }
+
+  async end(): Promise<LastLine> {
+    await this.#flush()
+    const last: LastLine = { end: true, records: this.#lines - 1, sha256: this.#hash.digest('hex') }
+    await this.#write(Buffer.from(`${JSON.stringify(last)}\n`))
+    return last
+  }
+
+  async #flush(): Promise<void> {
+    const chunk = Buffer.concat(this.#pieces)
+    this.#pieces = []
+    this.#size = 0
+    this.#bytes += chunk.length
+    this.#hash.update(chunk)
+    await this.#write(chunk)
+    this.#onProgress({ records: Math.max(0, this.#lines - 1), bytes: this.#bytes })
+  }
 }

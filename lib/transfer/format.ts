@@ -52,9 +52,6 @@ const file = v.strictTuple([
 export const FilePartLine = v.strictObject({ file, part })
 export const FileWholeLine = v.strictObject({ file, whole: v.literal(true) })
 
-/** Bytes of a bundle or a file in one line. */
-export const PART_BYTES = 48 * 1024
-
 /** The largest record that the API accepts is far smaller. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 
@@ -66,124 +63,73 @@ export type Write = (bytes: Uint8Array) => Promise<void>
 
 export type OnProgress = (progress: { records: number; bytes: number }) => void
 
-/** Bytes that are collected for one write. */
-const WRITE_BYTES = 64 * 1024
-
-export interface LineWriter {
-  line(...pieces: (Uint8Array | string)[]): Promise<void>
-  end(): Promise<LastLine>
-}
-
-/** Writes lines, and at the end their number and checksum. */
-export const createLineWriter = (write: Write, onProgress: OnProgress = () => undefined): LineWriter => {
-  const hash = createHash('sha256')
-  let pieces: Uint8Array[] = []
-  let [size, lines, bytes] = [0, 0, 0]
-
-  const flush = async () => {
-    const chunk = Buffer.concat(pieces)
-    pieces = []
-    size = 0
-    bytes += chunk.length
-    hash.update(chunk)
-    await write(chunk)
-    onProgress({ records: Math.max(0, lines - 1), bytes })
-  }
-
-  return {
-    async line(...texts) {
-      for (const text of [...texts, '\n']) {
-        const piece = typeof text === 'string' ? Buffer.from(text) : text
-        pieces.push(piece)
-        size += piece.length
-      }
-      lines++
-      if (size >= WRITE_BYTES) await flush()
-    },
-    async end() {
-      await flush()
-      const last: LastLine = { end: true, records: lines - 1, sha256: hash.digest('hex') }
-      await write(Buffer.from(`${JSON.stringify(last)}\n`))
-      return last
-    },
-  }
-}
-
 /** A line between the first and the last, with its number in the file. */
 export interface Line {
   number: number
   text: Buffer
 }
 
-interface ExportReader {
-  /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
-  push(chunk: Uint8Array): Line[]
-  /** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */
-  end(): LastLine
-}
+/** Reads an export as a stream. Its content is verified only after `end`. */
+export class ExportReader {
+  readonly #checkFirst: (first: FirstLine) => void
+  readonly #hash = createHash('sha256')
+  /** Bytes after the last line end. */
+  #rest: Uint8Array[] = []
+  #restLength = 0
+  /** The last whole line, which may be the last one of the export. */
+  #pending: Line | undefined
 
-/**
- * Reads an export as a stream. Its content is verified only after `end`.
- * @param checkFirst called with the first line before anything else is read
- */
-export const createExportReader = (
-  checkFirst: (first: FirstLine) => void = () => undefined,
-): ExportReader => {
-  const splitter = createSplitter()
-  const hash = createHash('sha256')
-  let number = 0
-  let pending: Line | undefined
+  /** @param checkFirst called with the first line before anything else is read */
+  constructor(checkFirst: (first: FirstLine) => void = () => undefined) {
+    this.#checkFirst = checkFirst
+  }
+
+  /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
+  push(chunk: Uint8Array): Line[] {
+    const lines: Line[] = []
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      lines.push(...this.#advance(Buffer.concat([...this.#rest, chunk.subarray(start, end)])))
+      this.#rest = []
+      this.#restLength = 0
+      start = end + 1
+    }
+    this.#restLength += chunk.length - start
+    if (this.#restLength > MAX_LINE_BYTES)
+      throw invalid(`line ${this.#count + 1}: is longer than ${MAX_LINE_BYTES} bytes`)
+    if (start < chunk.length) this.#rest.push(Buffer.from(chunk.subarray(start)))
+    return lines
+  }
+
+  /** @throws AllotError invalid when the file is incomplete, or its checksum is wrong */
+  end(): LastLine {
+    if (this.#pending === undefined) throw notAnExport()
+    const { number, text } = this.#pending
+    const last = v.safeParse(LastLine, parseJson(text))
+    if (this.#restLength > 0 || number === 1 || !last.success)
+      throw invalid(
+        `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
+      )
+    if (last.output.records !== number - 2 || last.output.sha256 !== this.#hash.digest('hex'))
+      throw invalid('the file was changed since it was written: its checksum is wrong')
+    return last.output
+  }
+
+  /** Whole lines that were read. */
+  get #count(): number {
+    return this.#pending?.number ?? 0
+  }
 
   /** @returns the line before, which is now known not to be the last one; nothing for the first line of the file */
-  const advance = (text: Buffer): Line[] => {
-    number++
-    if (number === 1) checkFirst(parseFirst(text))
-    const previous = pending
-    pending = { number, text }
-    if (previous === undefined) return []
-    hash.update(previous.text).update('\n')
+  #advance(text: Buffer): Line[] {
+    const previous = this.#pending
+    this.#pending = { number: this.#count + 1, text }
+    if (previous === undefined) {
+      this.#checkFirst(parseFirst(text))
+      return []
+    }
+    this.#hash.update(previous.text).update('\n')
     return previous.number === 1 ? [] : [previous]
-  }
-
-  return {
-    push: (chunk) => splitter.push(chunk, number).flatMap(advance),
-    end() {
-      if (pending === undefined) throw notAnExport()
-      const last = v.safeParse(LastLine, parseJson(pending.text))
-      if (splitter.hasRest() || number === 1 || !last.success)
-        throw invalid(
-          `the file is cut short: it has ${number} whole lines, and the last one of an export is missing`,
-        )
-      if (last.output.records !== number - 2 || last.output.sha256 !== hash.digest('hex'))
-        throw invalid('the file was changed since it was written: its checksum is wrong')
-      return last.output
-    },
-  }
-}
-
-/** Splits a stream of bytes into lines. */
-const createSplitter = () => {
-  let rest: Buffer[] = []
-  let length = 0
-  return {
-    /** @returns the lines that a chunk completes. @param linesBefore for the number in the error message */
-    push(chunk: Uint8Array, linesBefore: number): Buffer[] {
-      const lines: Buffer[] = []
-      let start = 0
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-        lines.push(Buffer.concat([...rest, chunk.subarray(start, end)]))
-        rest = []
-        length = 0
-        start = end + 1
-      }
-      length += chunk.length - start
-      if (length > MAX_LINE_BYTES)
-        throw invalid(`line ${linesBefore + lines.length + 1}: is longer than ${MAX_LINE_BYTES} bytes`)
-      if (start < chunk.length) rest.push(Buffer.from(chunk.subarray(start)))
-      return lines
-    },
-    /** Whether there are bytes after the last line end. */
-    hasRest: () => length > 0,
   }
 }
 
@@ -211,7 +157,7 @@ const parseJson = (text: Buffer): unknown => {
 
 /** Verifies a whole export without keeping its content. @throws AllotError invalid */
 export const checkExport = async (source: AsyncIterable<Uint8Array>): Promise<LastLine> => {
-  const reader = createExportReader()
+  const reader = new ExportReader()
   for await (const chunk of source) reader.push(chunk)
   return reader.end()
 }

@@ -3,11 +3,11 @@ import { contents, importing, isEmpty, schemaVersion } from '../records/layout.t
 import { requireKnownLayout } from '../records/migrate.ts'
 import { files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
 import type { WriteTransaction } from '../storage/index.ts'
-import { type ContentImport, createContentImport } from './content-import.ts'
+import { ContentImport } from './content-import.ts'
 import type { TransferParts } from './export.ts'
 import {
-  createExportReader,
   currentTime,
+  ExportReader,
   type FirstLine,
   type LastLine,
   type Line,
@@ -29,7 +29,7 @@ export const importStore = async (
   onProgress: OnProgress = () => undefined,
 ): Promise<LastLine> => {
   await beginImport(parts)
-  const content = createContentImport(parts)
+  const content = new ContentImport(parts)
   try {
     const last = await importLines(parts, content, source, onProgress)
     await parts.driver.write(async (tx) => {
@@ -50,7 +50,7 @@ const importLines = async (
   source: AsyncIterable<Uint8Array>,
   onProgress: OnProgress,
 ): Promise<LastLine> => {
-  const reader = createExportReader(checkLayout)
+  const reader = new ExportReader(checkLayout)
   const progress = { records: 0, bytes: 0 }
   for await (const chunk of source) {
     const lines = reader.push(chunk)

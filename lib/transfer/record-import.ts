@@ -19,26 +19,26 @@ import { checkName, checkRule } from '../quota/rules.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
 import {
-  type Account,
-  type Assignment,
-  type Attachment,
-  type Comment,
+  accounts,
+  assignments,
+  attachments,
   collections,
-  type GpgKey,
-  type Group,
-  type Issue,
-  type LedgerEntry,
-  type Migrated,
-  type PackageFile,
-  type PackageVersion,
-  type Redirect,
-  type Release,
-  type Repository,
-  type Rule,
-  type Session,
-  type SshKey,
-  type StoredFile,
-  type Token,
+  comments,
+  files,
+  gpgKeys,
+  groups,
+  issues,
+  ledgerEntries,
+  migrated,
+  packageFiles,
+  packageVersions,
+  redirects,
+  releases,
+  repositories,
+  rules,
+  sessions,
+  sshKeys,
+  tokens,
 } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
@@ -54,10 +54,7 @@ interface StoredLine {
 }
 
 const collectionsByName = new Map(
-  (collections as unknown as readonly Collection<unknown>[]).map((collection) => [
-    collection.options.name,
-    collection,
-  ]),
+  (collections as unknown as readonly Collection<unknown>[]).map((known) => [known.options.name, known]),
 )
 
 /** @throws AllotError invalid */
@@ -69,25 +66,26 @@ export const parseLine = (text: Buffer): StoredLine | ContentLine => {
     return { kind: 'stored', save: async (tx) => setSequence(tx, sequence, next) }
   }
   if ('file' in value) return fileLine(value)
-  if ('head' in value) return { kind: 'head', ...validated(HeadLine, value) }
+  if ('head' in value) {
+    const { repository, head } = validated(HeadLine, value)
+    return { kind: 'end', of: { repository }, head }
+  }
   const { repository, part } = validated(PartLine, value)
-  return { kind: 'part', repository, part: Buffer.from(part, 'base64') }
+  return { kind: 'part', of: { repository }, part: Buffer.from(part, 'base64') }
 }
 
 const fileLine = (value: object): ContentLine => {
   const { file, ...rest } = validated('whole' in value ? FileWholeLine : FilePartLine, value)
   const [area, ownerId, name] = file
-  const place = { area, ownerId, name }
-  return 'part' in rest
-    ? { kind: 'filePart', place, part: Buffer.from(rest.part, 'base64') }
-    : { kind: 'fileWhole', place }
+  const of = { area, ownerId, name }
+  return 'part' in rest ? { kind: 'part', of, part: Buffer.from(rest.part, 'base64') } : { kind: 'end', of }
 }
 
 const recordLine = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): StoredLine => {
   const collection = collectionsByName.get(name)
   if (collection === undefined) throw invalid(`unknown collection ${JSON.stringify(name)}`)
-  const { issues } = v.safeParse(collection.options.schema, record, { abortEarly: true })
-  if (issues !== undefined) throw invalid(`${name}: ${describeIssue(issues[0])}`)
+  const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
+  if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
   checkNames(name, record)
   return {
     kind: 'stored',
@@ -137,29 +135,6 @@ const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.Infe
   throw invalid(describeIssue(result.issues[0]))
 }
 
-/** The records that have names, texts or hashes to check, by the name of their collection. */
-interface Records {
-  account: Account
-  token: Token
-  session: Session
-  repository: Repository
-  redirect: Redirect
-  file: StoredFile
-  sshKey: SshKey
-  gpgKey: GpgKey
-  rule: Rule
-  group: Group
-  assignment: Assignment
-  ledger: LedgerEntry
-  issue: Issue
-  migrated: Migrated
-  comment: Comment
-  release: Release
-  attachment: Attachment
-  packageVersion: PackageVersion
-  packageFile: PackageFile
-}
-
 const SHA256 = /^[0-9a-f]{64}$/
 /** The form that lib/accounts/login.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
@@ -168,103 +143,104 @@ const requireMatch = (member: string, text: string, pattern: RegExp): void => {
   if (!pattern.test(text)) throw invalid(`${member}: ${quote(text)} does not match ${pattern}`)
 }
 
-const DIGEST_BYTES = { md5: 16, sha1: 20, sha256: 32, sha512: 64 }
-
 const requireStoredName = (member: string, name: string): void => {
   if (!isStoredName(name)) throw invalid(`${member}: ${quote(name)} cannot be the name of a stored file`)
 }
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-const requireLength = (member: string, text: string | null): void => {
-  if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
+const requireAtMost = (member: string, text: string, limit: number): void => {
+  if (text.length > limit) throw invalid(`${member}: must have at most ${limit} characters`)
 }
 
 const checkKeyPart = ({ keyId, publicKey }: { keyId: string; publicKey: string }): void => {
   requireMatch('keyId', keyId, /^[0-9A-F]{16}$/)
-  if (publicKey.length > 2 * BODY_LIMIT)
-    throw invalid(`publicKey: must have at most ${2 * BODY_LIMIT} characters`)
+  requireAtMost('publicKey', publicKey, 2 * BODY_LIMIT)
 }
 
-const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => void } = {
-  account(account) {
+type Check = readonly [collection: string, check: (record: never) => void]
+
+const checkOf = <R>(
+  { options }: { options: { name: string; schema: v.GenericSchema<R> } },
+  check: (record: R) => void,
+): Check => [options.name, check]
+
+/** Checks of the collections whose records have names, texts or hashes. */
+const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
+  checkOf(accounts, (account) => {
     checkAccountName(account.name)
     checkTexts('account', account)
     checkEmail(account.email)
     if (account.password !== null) requireMatch('password', account.password, PASSWORD)
-  },
-  token({ name, hash, lastEight, scopes }) {
+  }),
+  checkOf(tokens, ({ name, hash, lastEight, scopes }) => {
     checkName(name)
     requireMatch('hash', hash, SHA256)
     requireMatch('lastEight', lastEight, /^[0-9a-f]{8}$/)
     checkScopes(scopes)
-  },
-  session({ hash, password }) {
+  }),
+  checkOf(sessions, ({ hash, password }) => {
     requireMatch('hash', hash, SHA256)
     if (password !== null) requireMatch('password', password, SHA256)
-  },
-  repository(repository) {
+  }),
+  checkOf(repositories, (repository) => {
     checkRepositoryName(repository.name)
     checkBranchName(repository.defaultBranch)
     checkTexts('repository', repository)
-  },
-  redirect: ({ name }) => checkRepositoryName(name),
-  file({ name, sha256 }) {
+  }),
+  checkOf(redirects, ({ name }) => checkRepositoryName(name)),
+  checkOf(files, ({ name, sha256 }) => {
     requireStoredName('name', name)
     requireMatch('sha256', sha256, SHA256)
-  },
-  sshKey(key) {
+  }),
+  checkOf(sshKeys, (key) => {
     checkTexts('sshKey', key)
     requireMatch('fingerprint', key.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/)
-  },
-  gpgKey(key) {
+  }),
+  checkOf(gpgKeys, (key) => {
     requireMatch('fingerprint', key.fingerprint, /^[0-9A-F]{40,64}$/)
     for (const part of [key, ...key.subkeys]) checkKeyPart(part)
     // The API takes the emails out of the key, whose size is their only limit.
-    if (key.emails.join().length > BODY_LIMIT)
-      throw invalid(`emails: must have at most ${BODY_LIMIT} characters`)
-  },
-  rule: (rule) => checkRule({ ...rule, subjects: rule.subjects as Subject[] }),
-  group({ name, rules }) {
+    requireAtMost('emails', key.emails.join(), BODY_LIMIT)
+  }),
+  checkOf(rules, (rule) => checkRule({ ...rule, subjects: rule.subjects as Subject[] })),
+  checkOf(groups, ({ name, rules }) => {
     checkName(name)
     for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
-  },
-  assignment: ({ group }) => checkName(group, 'group'),
-  ledger({ key, name, type, version }) {
+  }),
+  checkOf(assignments, ({ group }) => checkName(group, 'group')),
+  checkOf(ledgerEntries, ({ key, name, type, version }) => {
     checkLedgerKey(key)
-    for (const [member, text] of Object.entries({ name, type, version })) requireLength(member, text)
-  },
-  issue: checkIssue,
-  migrated({ source, scope, name, grants }) {
+    for (const [member, text] of Object.entries({ name, type, version }))
+      if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
+  }),
+  checkOf(issues, checkIssue),
+  checkOf(migrated, ({ source, scope, name, grants }) => {
     const texts = { source, scope, name, grants: grants.join() }
-    for (const [member, text] of Object.entries(texts))
-      if (text.length > MAX_NAME) throw invalid(`${member}: must have at most ${MAX_NAME} characters`)
-  },
-  comment: (comment) => checkTexts('comment', comment),
-  release(release) {
+    for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
+  }),
+  checkOf(comments, (comment) => checkTexts('comment', comment)),
+  checkOf(releases, (release) => {
     if (!isRefName(release.tag)) throw invalid(`tag: ${quote(release.tag)} is not a valid tag name`)
     checkTexts('release', release)
-  },
-  attachment({ name, uuid }) {
+  }),
+  checkOf(attachments, ({ name, uuid }) => {
     checkFileName(name)
     requireStoredName('uuid', uuid)
-  },
-  packageVersion({ name, version }) {
+  }),
+  checkOf(packageVersions, ({ name, version }) => {
     checkPackageName(name)
     checkVersionName(version)
-  },
-  packageFile({ name, stored, md5, sha1, sha256, sha512 }) {
+  }),
+  checkOf(packageFiles, ({ name, stored, md5, sha1, sha256, sha512 }) => {
     checkPackageFileName(name)
     requireStoredName('stored', stored)
-    const digests = { md5, sha1, sha256, sha512 }
-    for (const [member, digest] of Object.entries(digests))
-      requireMatch(
-        member,
-        digest,
-        new RegExp(`^[0-9a-f]{${DIGEST_BYTES[member as keyof typeof digests] * 2}}$`),
-      )
-  },
-}
+    requireMatch('md5', md5, /^[0-9a-f]{32}$/)
+    requireMatch('sha1', sha1, /^[0-9a-f]{40}$/)
+    requireMatch('sha256', sha256, SHA256)
+    requireMatch('sha512', sha512, /^[0-9a-f]{128}$/)
+  }),
+])
 
 /**
  * Checks the names and texts of a record by the rules of the API. The import calls it, since its records are not made by
@@ -273,7 +249,5 @@ const CHECKS: { readonly [Name in keyof Records]: (record: Records[Name]) => voi
  * @param record must fit the schema of the collection
  * @throws AllotError invalid, which names the member
  */
-export const checkRecord = (collection: string, record: unknown): void => {
-  const check = Object.hasOwn(CHECKS, collection) ? CHECKS[collection as keyof Records] : undefined
-  check?.(record as never)
-}
+export const checkRecord = (collection: string, record: unknown): void =>
+  CHECKS.get(collection)?.(record as never)

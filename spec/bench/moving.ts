@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashToken } from '../../lib/accounts/credentials.ts'
 import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
-import { createLineWriter } from '../../lib/transfer/format.ts'
+import { LineWriter } from '../../lib/transfer/export.ts'
 
 /**
  * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it
@@ -61,11 +61,8 @@ function* lines(): Generator<object> {
 
 const writeFile = async (file: string): Promise<void> => {
   const stream = createWriteStream(file)
-  const { line, end } = createLineWriter(
-    async (bytes) => void (stream.write(bytes) || (await once(stream, 'drain'))),
-    () => undefined,
-  )
-  await line(
+  const writer = new LineWriter(async (bytes) => void (stream.write(bytes) || (await once(stream, 'drain'))))
+  await writer.line(
     JSON.stringify({
       format: 'allot-export',
       version: 1,
@@ -73,8 +70,8 @@ const writeFile = async (file: string): Promise<void> => {
       time: '2026-01-01T00:00:00Z',
     }),
   )
-  for (const one of lines()) await line(JSON.stringify(one))
-  await end()
+  for (const one of lines()) await writer.line(JSON.stringify(one))
+  await writer.end()
   stream.end()
   await once(stream, 'finish')
 }

@@ -42,9 +42,10 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
 const recordsIn = (driver: StorageDriver): Promise<Map<string, unknown[]>> =>
   driver.read(async (tx) => {
     const found = new Map<string, unknown[]>()
-    for (const { options, all } of collections as unknown as Collection<unknown>[]) {
-      found.set(options.name, [])
-      for await (const record of all(tx)) found.get(options.name)!.push(record)
+    for (const collection of collections as unknown as Collection<unknown>[]) {
+      const records: unknown[] = []
+      for await (const record of collection.all(tx)) records.push(record)
+      found.set(collection.options.name, records)
     }
     return found
   })
