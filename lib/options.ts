@@ -17,6 +17,10 @@ export const Size = v.pipe(
   }),
 )
 
+/** An option with the text that the documents have for it. */
+export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
+  v.pipe(schema, v.description(description))
+
 export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 
 export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)
@@ -24,198 +28,163 @@ export const HOUR = 60 * 60 * 1000
 export const DAY = 24 * HOUR
 
 const QuotaOptions = v.strictObject({
-  defaultGroups: v.pipe(
+  defaultGroups: described(
     v.optional(v.array(v.string()), []),
-    v.description('Names of the quota groups of users and organizations that have no assigned group.'),
+    'Names of the quota groups of users and organizations that have no assigned group.',
   ),
-  defaultTotal: v.pipe(
+  defaultTotal: described(
     v.optional(Size),
-    v.description('Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited.'),
+    'Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited.',
   ),
-  warnAt: v.pipe(
+  warnAt: described(
     v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
-    v.description(
-      "Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.",
-    ),
+    "Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.",
   ),
 })
 
 const RepositoryOptions = v.strictObject({
-  directory: v.pipe(
-    v.optional(v.string(), 'data/repositories'),
-    v.description('Folder of the bare repositories.'),
-  ),
-  git: v.pipe(v.optional(v.string(), 'git'), v.description('Name or path of the `git` command.')),
+  directory: described(v.optional(v.string(), 'data/repositories'), 'Folder of the bare repositories.'),
+  git: described(v.optional(v.string(), 'git'), 'Name or path of the `git` command.'),
 })
 
 const FileOptions = v.strictObject({
-  directory: v.pipe(
+  directory: described(
     v.optional(v.string(), 'data/files'),
-    v.description('Folder of LFS objects, packages and attachments.'),
+    'Folder of LFS objects, packages and attachments.',
   ),
 })
 
 const AttachmentOptions = v.strictObject({
-  maxSize: v.pipe(
+  maxSize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 100 * 1024 * 1024),
-    v.description('Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.'),
+    'Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413.',
   ),
 })
 
 const maxFileSize = v.optional(v.pipe(Size, v.minValue(1)))
 
 const LfsOptions = v.strictObject({
-  maxSize: v.pipe(
+  maxSize: described(
     maxFileSize,
-    v.description('Maximum size of an LFS object: bytes, or `"2 GiB"`; unlimited when absent.'),
+    'Maximum size of an LFS object: bytes, or `"2 GiB"`; unlimited when absent.',
   ),
 })
 
 const PackageOptions = v.strictObject({
-  maxSize: v.pipe(
+  maxSize: described(
     maxFileSize,
-    v.description('Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent.'),
+    'Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent.',
   ),
 })
 
 const GitOptions = v.strictObject({
-  http: v.pipe(
+  http: described(
     v.optional(v.boolean(), true),
-    v.description('Whether clients clone, fetch and push over HTTP, at `clone_url`.'),
+    'Whether clients clone, fetch and push over HTTP, at `clone_url`.',
   ),
-  maxConcurrent: v.pipe(
+  maxConcurrent: described(
     v.optional(count(10_000), 32),
-    v.description(
-      'Maximum number of concurrent git requests. A request that waits longer than 1.5 seconds gets 503.',
-    ),
+    'Maximum number of concurrent git requests. A request that waits longer than 1.5 seconds gets 503.',
   ),
-  maxConcurrentPerClient: v.pipe(
+  maxConcurrentPerClient: described(
     v.optional(count(10_000)),
-    v.description(
-      'Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent.',
-    ),
+    'Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent.',
   ),
-  idleTimeout: v.pipe(
+  idleTimeout: described(
     milliseconds(DAY, 60_000),
-    v.description('Milliseconds without traffic in either direction after which a git request is ended.'),
+    'Milliseconds without traffic in either direction after which a git request is ended.',
   ),
-  timeout: v.pipe(
-    milliseconds(DAY, HOUR),
-    v.description('Milliseconds after which a git request is ended in any case.'),
-  ),
-  maxPushSize: v.pipe(
+  timeout: described(milliseconds(DAY, HOUR), 'Milliseconds after which a git request is ended in any case.'),
+  maxPushSize: described(
     v.optional(v.pipe(Size, v.minValue(1))),
-    v.description(
-      'Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`; unlimited when absent.',
-    ),
+    'Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`; unlimited when absent.',
   ),
-  maxMemory: v.pipe(
+  maxMemory: described(
     v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
-    v.description(
-      'Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many million objects need more.',
-    ),
+    'Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many million objects need more.',
   ),
 })
 
 const MarkdownOptions = v.strictObject({
-  timeout: v.pipe(
+  timeout: described(
     v.optional(count(60_000), 2000),
-    v.description('Milliseconds after which rendering a text is ended with 422.'),
+    'Milliseconds after which rendering a text is ended with 422.',
   ),
 })
 
 const CorsOptions = v.strictObject({
-  origins: v.pipe(
+  origins: described(
     v.optional(v.array(v.string()), []),
-    v.description(
-      'Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.',
-    ),
+    'Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin.',
   ),
 })
 
 const LoginOptions = v.strictObject({
-  failures: v.pipe(
+  failures: described(
     v.optional(count(1_000_000), 20),
-    v.description(
-      'Failed logins for one name from one address within the window, after which logins get 429.',
-    ),
+    'Failed logins for one name from one address within the window, after which logins get 429.',
   ),
-  failuresFromAddress: v.pipe(
+  failuresFromAddress: described(
     v.optional(count(1_000_000), 100),
-    v.description('Failed logins from one address (for IPv6: one /64) for any names within the window.'),
+    'Failed logins from one address (for IPv6: one /64) for any names within the window.',
   ),
-  failuresForName: v.pipe(
+  failuresForName: described(
     v.optional(count(1_000_000), 100),
-    v.description(
-      'Failed logins for one name from all addresses within the window. Beyond it, each address has one try at a time, so an attack cannot lock the user out.',
-    ),
+    'Failed logins for one name from all addresses within the window. Beyond it, each address has one try at a time, so an attack cannot lock the user out.',
   ),
-  wrongTokens: v.pipe(
+  wrongTokens: described(
     v.optional(count(1_000_000), 1000),
-    v.description('Wrong tokens from one address within the window. Correct tokens are always accepted.'),
+    'Wrong tokens from one address within the window. Correct tokens are always accepted.',
   ),
-  window: v.pipe(
+  window: described(
     milliseconds(DAY, 15 * 60_000),
-    v.description('Milliseconds in which all failures expire, one after another.'),
+    'Milliseconds in which all failures expire, one after another.',
   ),
 })
 
 const PageOptions = v.strictObject({
-  sessionLifetime: v.pipe(
+  sessionLifetime: described(
     milliseconds(90 * DAY, 12 * HOUR),
-    v.description('Milliseconds after which a user of the pages must sign in again.'),
+    'Milliseconds after which a user of the pages must sign in again.',
   ),
-  links: v.pipe(
+  links: described(
     v.optional(v.boolean(), false),
-    v.description(
-      'Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
-    ),
+    'Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
   ),
 })
 
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
 export const Options = v.strictObject({
-  basePath: v.pipe(
+  basePath: described(
     v.optional(v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')), '/api/v1'),
-    v.description('Path below which all routes are.'),
+    'Path below which all routes are.',
   ),
-  baseUrl: v.pipe(
+  baseUrl: described(
     v.optional(
       v.pipe(
         v.string(),
         v.regex(/^https?:\/\/[^/?#]+(?:\/[^?#]*[^/?#])?$/, 'expected a URL without a slash at the end'),
       ),
     ),
-    v.description(
-      'Public URL of the service, for links in responses; taken from the Host header when absent.',
-    ),
+    'Public URL of the service, for links in responses; taken from the Host header when absent.',
   ),
-  dialect: v.pipe(
+  dialect: described(
     v.optional(v.picklist(['document', 'forgejo']), 'document'),
-    v.description(
-      'With `forgejo`, responses are those of a Forgejo where they differ from the API document.',
-    ),
+    'With `forgejo`, responses are those of a Forgejo where they differ from the API document.',
   ),
-  maxBodySize: v.pipe(
+  maxBodySize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
-    v.description(
-      'Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get 413.',
-    ),
+    'Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get 413.',
   ),
-  pageSize: v.pipe(
-    v.optional(count(1000), 30),
-    v.description('Number of items on a page when `limit` is absent.'),
-  ),
-  maxPageSize: v.pipe(v.optional(count(1000), 50), v.description('Maximum value of `limit`.')),
-  trustedProxies: v.pipe(
+  pageSize: described(v.optional(count(1000), 30), 'Number of items on a page when `limit` is absent.'),
+  maxPageSize: described(v.optional(count(1000), 50), 'Maximum value of `limit`.'),
+  trustedProxies: described(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
-    v.description('Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted.'),
+    'Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted.',
   ),
-  issues: v.pipe(
+  issues: described(
     v.optional(v.boolean(), true),
-    v.description(
-      'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
-    ),
+    'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
   ),
   quota: v.optional(QuotaOptions, {}),
   repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),

@@ -9,59 +9,49 @@ import type { Socket } from 'node:net'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
-import { checked, count, HOUR, milliseconds, Size } from './options.ts'
+import { checked, count, described, HOUR, milliseconds, Size } from './options.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({
-  maxHeaderSize: v.pipe(
+  maxHeaderSize: described(
     v.optional(v.pipe(Size, v.minValue(1024), v.maxValue(1024 * 1024)), 16 * 1024),
-    v.description(
-      'Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431.',
-    ),
+    'Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431.',
   ),
-  maxHeaders: v.pipe(
+  maxHeaders: described(
     v.optional(count(2000), 100),
-    v.description('Maximum number of header lines of a request. Requests with more get 431.'),
+    'Maximum number of header lines of a request. Requests with more get 431.',
   ),
-  headersTimeout: v.pipe(
+  headersTimeout: described(
     milliseconds(HOUR, 10_000),
-    v.description('Milliseconds in which the headers of a request must arrive. Slower requests get 408.'),
+    'Milliseconds in which the headers of a request must arrive. Slower requests get 408.',
   ),
-  requestTimeout: v.pipe(
+  requestTimeout: described(
     milliseconds(HOUR, 60_000),
-    v.description(
-      'Milliseconds in which a request with its body must arrive, plus one second for each `bodyRate` bytes. Slower requests get 408.',
-    ),
+    'Milliseconds in which a request with its body must arrive, plus one second for each `bodyRate` bytes. Slower requests get 408.',
   ),
-  bodyRate: v.pipe(
+  bodyRate: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024),
-    v.description(
-      'Minimum speed of a body in bytes per second, once `requestTimeout` has passed: a push may be large, but not slow.',
-    ),
+    'Minimum speed of a body in bytes per second, once `requestTimeout` has passed: a push may be large, but not slow.',
   ),
-  bodyIdleTimeout: v.pipe(
+  bodyIdleTimeout: described(
     milliseconds(HOUR, 15_000),
-    v.description(
-      'Milliseconds without a byte after which the server stops waiting for a body and responds with 408.',
-    ),
+    'Milliseconds without a byte after which the server stops waiting for a body and responds with 408.',
   ),
-  idleTimeout: v.pipe(
+  idleTimeout: described(
     milliseconds(HOUR, 60_000),
-    v.description('Milliseconds without traffic in either direction after which a connection is closed.'),
+    'Milliseconds without traffic in either direction after which a connection is closed.',
   ),
-  keepAliveTimeout: v.pipe(
+  keepAliveTimeout: described(
     milliseconds(HOUR, 5_000),
-    v.description('Milliseconds for which an idle connection stays open for the next request.'),
+    'Milliseconds for which an idle connection stays open for the next request.',
   ),
-  maxConnections: v.pipe(
+  maxConnections: described(
     v.optional(count(1_000_000), 1000),
-    v.description('Maximum number of open connections. Further connections get 503 and are closed.'),
+    'Maximum number of open connections. Further connections get 503 and are closed.',
   ),
-  maxConnectionsPerAddress: v.pipe(
+  maxConnectionsPerAddress: described(
     v.optional(count(1_000_000)),
-    v.description(
-      'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of `maxConnections` when absent. Behind proxies, the maximum number of unanswered requests of one address.',
-    ),
+    'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of `maxConnections` when absent. Behind proxies, the maximum number of unanswered requests of one address.',
   ),
 })
 export type ServerLimits = v.InferInput<typeof ServerLimits> & {
