@@ -60,6 +60,7 @@ export type ServerLimits = v.InferInput<typeof ServerLimits> & {
 }
 
 const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
+type CheckedLimits = v.InferOutput<typeof CheckedLimits>
 
 /**
  * Creates a node:http server with limits on its clients, for hosts that have no server of their own.
@@ -67,60 +68,53 @@ const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies: 
  */
 export const createLimitedServer = (listener: RequestListener, options: ServerLimits = {}): Server => {
   const limits = checked(CheckedLimits, options)
-  const { requestTimeout } = limits
-  const connections = connectionLimits(limits)
-  const headersTimeout = Math.min(limits.headersTimeout, requestTimeout)
+  const headersTimeout = Math.min(limits.headersTimeout, limits.requestTimeout)
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderSize,
       keepAliveTimeout: limits.keepAliveTimeout,
       headersTimeout,
-      // Node has one timeout for bodies of any size; `watchBodies` replaces it.
+      // Node has one timeout for bodies of any size; `watchBody` replaces it.
       requestTimeout: 0,
       // Node checks every 30 seconds by default, later than these timeouts.
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
     },
-    limitHeaders(limitRequests(watchBodies(listener, limits), connections), limits.maxHeaders),
+    limitRequests(listener, limits),
   )
   // One more than the limit: Node silently drops further headers, which may include Authorization.
   server.maxHeadersCount = limits.maxHeaders + 1
   server.setTimeout(limits.idleTimeout)
-  limitConnections(server, connections)
+  limitConnections(server, limits)
   return server
 }
 
-const connectionLimits = (limits: v.InferOutput<typeof CheckedLimits>): ConnectionLimits => ({
-  max: limits.maxConnections,
-  maxPerAddress: limits.maxConnectionsPerAddress ?? Math.ceil(limits.maxConnections / 4),
-  proxies: limits.trustedProxies,
-})
+/** Connections of one address; behind proxies, which share all connections, unanswered requests of one address. */
+const maxPerAddress = ({ maxConnections, maxConnectionsPerAddress }: CheckedLimits): number =>
+  maxConnectionsPerAddress ?? Math.ceil(maxConnections / 4)
 
-/** Responds with 431 to requests with too many header lines. */
-const limitHeaders =
-  (listener: RequestListener, maxHeaders: number): RequestListener =>
-  (req, res) => {
-    if (req.rawHeaders.length <= 2 * maxHeaders) return listener(req, res)
-    res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
-  }
-
-interface BodyLimits {
-  requestTimeout: number
-  bodyRate: number
-  bodyIdleTimeout: number
-}
-
-const watchBodies =
-  (listener: RequestListener, limits: BodyLimits): RequestListener =>
-  (req, res) => {
+/** Limits the headers and the speed of requests, and behind proxies the unanswered requests of each address. */
+const limitRequests = (listener: RequestListener, limits: CheckedLimits): RequestListener => {
+  const { maxHeaders, trustedProxies } = limits
+  const max = maxPerAddress(limits)
+  const unanswered = new Counts()
+  return (req, res) => {
+    if (req.rawHeaders.length > 2 * maxHeaders)
+      return void res.writeHead(431, { connection: 'close', 'content-length': 0 }).end()
+    if (trustedProxies > 0) {
+      const address = addressOf(req, trustedProxies)
+      if (unanswered.of(address) >= max) return void res.writeHead(503, REFUSAL_HEADERS).end()
+      unanswered.addUntilClosed(address, res)
+    }
     if (isStillSending(req)) watchBody(req, res, limits)
     listener(req, res)
   }
+}
 
 /** Checks at intervals that a body still arrives, and fast enough, without work for each chunk. */
 const watchBody = (
   req: IncomingMessage,
   res: ServerResponse,
-  { requestTimeout, bodyRate, bodyIdleTimeout }: BodyLimits,
+  { requestTimeout, bodyRate, bodyIdleTimeout }: CheckedLimits,
 ): void => {
   const { socket } = req
   const [startedAt, bytesAtStart] = [performance.now(), socket.bytesRead]
@@ -147,36 +141,34 @@ const timeOut = ({ socket }: IncomingMessage, res: ServerResponse): void => {
   socket.destroy()
 }
 
-export interface ConnectionLimits {
-  /** Open connections of all clients together. */
-  max: number
-  /** Open connections of one address; behind proxies, which share all connections, unanswered requests of one address. */
-  maxPerAddress: number
-  /** Number of trusted reverse proxies. */
-  proxies: number
-}
-
 /** Connections above the limit that get a 503; Node closes further ones without a response. */
 const MAX_REFUSED = 100
 const MAX_REFUSED_PER_ADDRESS = 20
 /** Milliseconds in which a refused client must have read the 503. */
 const REFUSAL_TIMEOUT_MS = 1000
-const HEADERS = ['Connection', 'close', 'Retry-After', '1', 'Content-Length', '0']
+const REFUSAL_HEADERS = ['Connection', 'close', 'Retry-After', '1', 'Content-Length', '0']
 const REFUSAL =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
 
-/** Counts by key; a key whose count is 0 takes no memory. */
-const createCounts = () => {
-  const counts = new Map<string, number>()
-  const change = (key: string, by: number) => {
-    const count = (counts.get(key) ?? 0) + by
-    if (count === 0) counts.delete(key)
-    else counts.set(key, count)
+/** Open sockets or responses by address; an address without any takes no memory. */
+class Counts {
+  readonly #counts = new Map<string, number>()
+  total = 0
+
+  of(address: string): number {
+    return this.#counts.get(address) ?? 0
   }
-  return {
-    of: (key: string) => counts.get(key) ?? 0,
-    add: (key: string) => change(key, 1),
-    remove: (key: string) => change(key, -1),
+
+  addUntilClosed(address: string, counted: Socket | ServerResponse): void {
+    this.#change(address, 1)
+    counted.once('close', () => this.#change(address, -1))
+  }
+
+  #change(address: string, by: number): void {
+    const count = this.of(address) + by
+    this.total += by
+    if (count === 0) this.#counts.delete(address)
+    else this.#counts.set(address, count)
   }
 }
 
@@ -184,42 +176,22 @@ const createCounts = () => {
  * Limits the open connections, of all clients and of each address. Replaces Node's own listener, so that no request of a
  * refused connection is handled. Invariant: one address never holds more than its share.
  */
-export const limitConnections = (server: Server, { max, maxPerAddress, proxies }: ConnectionLimits): void => {
+const limitConnections = (server: Server, limits: CheckedLimits): void => {
+  const { maxConnections, trustedProxies } = limits
+  const max = maxPerAddress(limits)
   const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
-  server.maxConnections = max + MAX_REFUSED
-  const [open, refused] = [createCounts(), createCounts()]
-  let total = 0
+  server.maxConnections = maxConnections + MAX_REFUSED
+  const [open, refused] = [new Counts(), new Counts()]
   server.on('connection', (socket) => {
     const address = addressOfSocket(socket)
-    const isSurplus = total >= max || (proxies === 0 && open.of(address) >= maxPerAddress)
-    if (isSurplus && refused.of(address) >= MAX_REFUSED_PER_ADDRESS) return void socket.destroy()
-    const counts = isSurplus ? refused : open
-    counts.add(address)
-    if (!isSurplus) total++
-    socket.once('close', () => {
-      counts.remove(address)
-      if (!isSurplus) total--
-    })
-    if (isSurplus) return refuse(socket)
+    const isRefused = open.total >= maxConnections || (trustedProxies === 0 && open.of(address) >= max)
+    if (isRefused && refused.of(address) >= MAX_REFUSED_PER_ADDRESS) return void socket.destroy()
+    const counts = isRefused ? refused : open
+    counts.addUntilClosed(address, socket)
+    if (isRefused) return refuse(socket)
     for (const listener of listeners) listener.call(server, socket)
   })
-}
-
-/** Limits the unanswered requests of each address, behind proxies. */
-export const limitRequests = (
-  listener: RequestListener,
-  { maxPerAddress, proxies }: ConnectionLimits,
-): RequestListener => {
-  if (proxies === 0) return listener
-  const open = createCounts()
-  return (req: IncomingMessage, res) => {
-    const address = addressOf(req, proxies)
-    if (open.of(address) >= maxPerAddress) return void res.writeHead(503, HEADERS).end()
-    open.add(address)
-    res.once('close', () => open.remove(address))
-    listener(req, res)
-  }
 }
 
 /** Reads what the client has sent until it has the response: closing at once would reset the connection. */

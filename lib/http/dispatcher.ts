@@ -194,11 +194,7 @@ const MAX_AGE = '600'
  * a page must send its credentials in the Authorization header.
  * @returns whether the request was a preflight, which has its response then
  */
-export const allowOrigin = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  origins: readonly string[],
-): boolean => {
+const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonly string[]): boolean => {
   const { origin } = req.headers
   const any = origins.includes('*')
   if (!any) res.setHeader('Vary', 'Origin')
