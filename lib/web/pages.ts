@@ -10,7 +10,7 @@ import { ruleRoutes } from './rules.tsx'
 import { signInRoutes } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
-import { icon, style } from './style.ts'
+import { icon, style } from './assets.ts'
 
 export interface PagesOptions {
   services: PageServices
