@@ -2,6 +2,7 @@ import type { Identity } from '../accounts/access.ts'
 import { Dispatcher } from '../http/dispatcher.ts'
 import type { Log } from '../http/index.ts'
 import { adminRoutes } from './admin.tsx'
+import { icon, style } from './assets.ts'
 import { failureView, renderDocument, sendPage } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import { PageEndpoints } from './page-endpoints.ts'
@@ -10,7 +11,6 @@ import { ruleRoutes } from './rules.tsx'
 import { signInRoutes } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
-import { icon, style } from './assets.ts'
 
 export interface PagesOptions {
   services: PageServices
