@@ -3,8 +3,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
-import { AdminNav } from './admin.tsx'
-import { adminForm, adminPage } from './admin-form.tsx'
+import { AdminNav, adminForm, adminPage } from './admin.tsx'
 import {
   ActionButtons,
   FlashMessage,

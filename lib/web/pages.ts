@@ -1,16 +1,216 @@
 import type { Identity } from '../accounts/access.ts'
-import { Dispatcher } from '../http/dispatcher.ts'
-import type { Log } from '../http/index.ts'
+import { createDispatcher, type Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
+import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
+import { baseUrlOf } from '../http/request-url.ts'
+import { createRouter, type Match, type Router } from '../http/router.ts'
 import { adminRoutes } from './admin.tsx'
 import { icon, style } from './assets.ts'
-import { failureView, renderDocument, sendPage } from './document.tsx'
+import { type Asset, failureView, renderDocument, sendAsset, sendPage, sendRedirect } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
-import { PageEndpoints } from './page-endpoints.ts'
-import type { PageServices } from './route.ts'
+import {
+  type Form,
+  formOf,
+  type PageContext,
+  type PageReply,
+  type PageRoute,
+  type PageServices,
+  readForm,
+  type View,
+} from './route.ts'
 import { ruleRoutes } from './rules.tsx'
-import { signInRoutes } from './session.tsx'
+import {
+  type BrowserSession,
+  browserSessionOf,
+  checkCsrf,
+  csrfToken,
+  SIGN_IN,
+  sessionCookie,
+  signInRoutes,
+} from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
+
+interface PageEndpointsOptions {
+  services: PageServices
+  routes: readonly PageRoute[]
+  /** By their paths. */
+  assets: Readonly<Record<string, Asset>>
+  failureView: (status: number, message: string) => View
+  render: (view: View, frame: PageContext) => string
+  /** URL of the service, when it is configured. */
+  baseUrl: string | undefined
+  /** Whether users are authenticated by the host, and not by sessions. */
+  hasOwnLogin: boolean
+  /** Bytes of a form. */
+  bodyLimit: number
+  log: Log
+}
+
+/** How the browser of a request reached the pages. */
+interface Visit {
+  /** Such as `https://git.example.org`. */
+  readonly origin: string
+  readonly isSecure: boolean
+  /** Path at which the pages are mounted, without a slash at the end. */
+  readonly mount: string
+  /** URL of the service; unknown for pages that a host has mounted, unless it is configured. */
+  readonly site: string | undefined
+  readonly browser: BrowserSession
+}
+
+interface AssetRoute {
+  readonly method: 'GET'
+  readonly path: string
+  readonly auth: 'none'
+  readonly asset: Asset
+}
+
+/** Stands for the route of a request for a known path with a method that the path does not take. */
+const WRONG_METHOD = { method: 'GET', path: '', auth: 'none' } as const
+
+type AnyRoute = PageRoute | AssetRoute | typeof WRONG_METHOD
+type AnyReply = PageReply | Asset | { readonly allow: string }
+
+/** The request of a page. */
+interface Context extends RequestContext<Identity, AnyRoute> {
+  /** Derived from the request when it is first needed. */
+  visit?: Visit
+  /** Of a POST that is authenticated. */
+  form?: Form
+}
+
+/** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
+export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
+  readonly basePath = ''
+  readonly accessMessages = {
+    unauthenticated: 'sign in first',
+    notAdmin: 'only administrators can open this page',
+  }
+  readonly readsAreShared = true
+  readonly #options: PageEndpointsOptions
+  readonly #router: Router<AnyRoute>
+
+  constructor(options: PageEndpointsOptions) {
+    this.#options = options
+    const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
+    this.#router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
+  }
+
+  match(method: string, path: string): Match<AnyRoute> | undefined {
+    const match = this.#router.find(method, path)
+    if (typeof match === 'object') return match
+    const allowed = this.#router.allowed(path)
+    if (allowed === 'malformed' || allowed.length === 0) return undefined
+    const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
+    return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
+  }
+
+  async authenticate(context: Context): Promise<Identity | null> {
+    const { services, bodyLimit, hasOwnLogin } = this.#options
+    const { sessions, identities } = services.hosting
+    const { browser, origin } = this.#visitOf(context)
+    if (context.route.method === 'POST') {
+      context.form = await readForm(context.req, bodyLimit)
+      checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
+    }
+    if (hasOwnLogin) return identities.authenticate(context.req)
+    return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
+  }
+
+  async handle(context: Context): Promise<AnyReply> {
+    const { req, route, url, user = null, form = NO_FORM } = context
+    if ('asset' in route) return route.asset
+    if (!('handle' in route)) return { allow: context.params.allow! }
+    const frame = this.#frameOf(context, user)
+    const params = context.params as Record<string, string>
+    const query = new URLSearchParams(url.search)
+    const { secret } = this.#visitOf(context).browser
+    return route.handle({ user, frame, params, query, form, req, secret }, this.#options.services)
+  }
+
+  async send(context: Context, reply: AnyReply): Promise<void> {
+    const { req, res, user = null } = context
+    if ('allow' in reply) sendPage(res, 405, '', ['Allow', reply.allow])
+    else if ('tag' in reply) sendAsset(req, res, reply)
+    else if ('to' in reply) {
+      const visit = this.#visitOf(context)
+      const { to, secret } = reply
+      const cookie = secret && sessionCookie(visit, secret.value, secret.seconds)
+      sendRedirect(res, `${visit.mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
+    } else this.#sendView(context, reply, user)
+  }
+
+  fail(context: Context, error: unknown): void {
+    const { req, res, url } = context
+    const { hasOwnLogin, failureView, log } = this.#options
+    if (error instanceof ClientDisconnected) return void res.destroy()
+    try {
+      const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
+      if (res.headersSent) return void res.destroy()
+      if (!this.#hasVisit(context)) return sendPage(res, status, '')
+      // A host with its own login has no page to sign in at.
+      if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+      const shown = status === 401 ? 403 : status
+      this.#sendView(context, { ...failureView(shown, message), status: shown, retryAfter }, null)
+    } catch {
+      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
+      res.destroy()
+    }
+  }
+
+  #sendView(context: Context, view: View, user: Identity | null): void {
+    const visit = this.#visitOf(context)
+    const { isNew, secret } = visit.browser
+    const { status = 200, retryAfter } = view
+    sendPage(context.res, status, this.#options.render(view, this.#frameOf(context, user)), [
+      ...(isNew ? ['Set-Cookie', sessionCookie(visit, secret)] : []),
+      ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
+    ])
+  }
+
+  #frameOf(context: Context, user: Identity | null): PageContext {
+    const { mount, site, browser } = this.#visitOf(context)
+    return {
+      at: (path) => `${mount}${path}`,
+      formToken: csrfToken(browser.secret),
+      user,
+      hasSessions: !this.#options.hasOwnLogin,
+      site,
+    }
+  }
+
+  /** @throws AllotError bad_request for a malformed Host header */
+  #visitOf(context: Context): Visit {
+    context.visit ??= newVisit(context, this.#options.baseUrl)
+    return context.visit
+  }
+
+  #hasVisit(context: Context): boolean {
+    try {
+      return this.#visitOf(context) !== undefined
+    } catch {
+      return false
+    }
+  }
+}
+
+const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: true }
+
+const NO_FORM = formOf(new URLSearchParams())
+
+const assetRoute = (path: string, asset: Asset): AssetRoute => ({ method: 'GET', path, auth: 'none', asset })
+
+/** @throws AllotError bad_request for a malformed Host header */
+const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {
+  const origin = baseUrl === undefined ? baseUrlOf(req, '') : new URL(baseUrl).origin
+  const address = { mount, origin, isSecure: origin.startsWith('https:') }
+  const site = baseUrl ?? (mount === '' ? origin : undefined)
+  return { ...address, site, browser: browserSessionOf(req, address) }
+}
+
+/** Signing in leads back to the page of a GET; a form cannot be sent again. */
+const signInPath = ({ req, url: { path } }: Context): string =>
+  req.method === 'POST' || path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
 
 export interface PagesOptions {
   services: PageServices
