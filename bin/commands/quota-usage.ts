@@ -2,9 +2,11 @@ import type { Command } from 'commander'
 import type { QuotaOverInfo } from '../../lib/api/quota/plans.ts'
 import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
-import { add, type Sum } from '../../lib/integers.ts'
-import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
-import { type Columns, type ListFlags, printList } from '../client/list.ts'
+import type { Sum } from '../../lib/integers.ts'
+import { kindNames, type Usage, usedBy } from '../../lib/quota/subjects.ts'
+import { type ApiFlags, remoteApi, withApi } from '../client/api-access.ts'
+import { type Api, pathSegment } from '../client/api-client.ts'
+import { type Column, type ListFlags, printList } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { type ChartRow, chart, escapeControl, print, printJson } from '../terminal.ts'
 import { apiOptions, examples, parsePercentage, subjectOption } from './options.ts'
@@ -106,20 +108,25 @@ const remainder = (over: boolean, left: Sum | null): string => {
 }
 
 const categoryChart = ({ used: { size } }: QuotaInfo): string[] => {
-  const categories: [label: string, bytes: Sum][] = [
-    ['public repositories', size.repos.public],
-    ['private repositories', size.repos.private],
-    ['LFS', size.git.LFS],
-    ['attachments of issues', size.assets.attachments.issues],
-    ['attachments of releases', size.assets.attachments.releases],
-    ['artifacts', size.assets.artifacts],
-    ['packages', size.assets.packages.all],
-  ]
-  const total = Number(categories.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0))
+  const usage: Usage = {
+    reposPublic: size.repos.public,
+    reposPrivate: size.repos.private,
+    lfs: size.git.LFS,
+    issues: size.assets.attachments.issues,
+    releases: size.assets.attachments.releases,
+    artifacts: size.assets.artifacts,
+    packages: size.assets.packages.all,
+  }
+  const total = Number(usedBy('size:all', usage))
   return chart(
-    categories.map(([label, bytes]) => {
-      const share = total === 0 ? 0 : Number(bytes) / total
-      return { label, amount: formatSizeFixed(bytes), share, comment: formatPercentage(share) }
+    (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => {
+      const share = total === 0 ? 0 : Number(usage[kind]) / total
+      return {
+        label: kindNames[kind].replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
+        amount: formatSizeFixed(usage[kind]),
+        share,
+        comment: formatPercentage(share),
+      }
     }),
   )
 }

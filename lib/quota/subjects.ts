@@ -7,6 +7,17 @@ export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>
 
 export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noSizes }
 
+/** Names of the kinds, in the order in which people see them. */
+export const kindNames: Readonly<Record<keyof Usage, string>> = {
+  reposPublic: 'Public repositories',
+  reposPrivate: 'Private repositories',
+  lfs: 'LFS',
+  issues: 'Attachments of issues',
+  releases: 'Attachments of releases',
+  artifacts: 'Artifacts',
+  packages: 'Packages',
+}
+
 interface Definition {
   /** The subject that includes this one: a rule on the parent covers this subject too. */
   parent?: Subject

@@ -1,4 +1,17 @@
-import { asset } from './document.tsx'
+import { createHash } from 'node:crypto'
+
+/** A file that is the same for all viewers. */
+export interface Asset {
+  readonly type: string
+  readonly text: string
+  readonly tag: string
+}
+
+const asset = (type: string, text: string): Asset => ({
+  type,
+  text,
+  tag: `"${createHash('sha1').update(text).digest('base64url')}"`,
+})
 
 /** Text has WCAG AA contrast in both color schemes. No state is shown by color alone. */
 const colors = `
@@ -115,9 +128,11 @@ legend { font-weight: 600; padding: 0 .3rem; }
 .rows .line { align-items: center; padding: .3rem 0; border-bottom: 1px solid var(--border); }
 `
 
-export const style = asset('text/css;charset=utf-8', [colors, page, bars, figures, tables, forms].join(''))
-
-export const icon = asset(
-  'image/svg+xml',
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563c4"/><rect x="3" y="4" width="10" height="3" fill="#fff"/><rect x="3" y="9" width="6" height="3" fill="#fff"/></svg>',
-)
+/** By their paths. */
+export const assets: Readonly<Record<string, Asset>> = {
+  '/-/style.css': asset('text/css;charset=utf-8', [colors, page, bars, figures, tables, forms].join('')),
+  '/-/icon.svg': asset(
+    'image/svg+xml',
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563c4"/><rect x="3" y="4" width="10" height="3" fill="#fff"/><rect x="3" y="9" width="6" height="3" fill="#fff"/></svg>',
+  ),
+}

@@ -1,27 +1,81 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Slice } from '../records/collection.ts'
 import type { PageContext } from './route.ts'
 
+const Context = createContext<PageContext | undefined>(undefined)
+export const PageContextProvider = Context.Provider
+
+/** Where the page that a component is part of is mounted, and who views it. */
+export const usePageContext = (): PageContext => useContext(Context)!
+
+/** A link to a page. */
+export const Link = ({
+  to,
+  class: className,
+  label,
+  children,
+}: {
+  to: string
+  class?: string
+  /** Text for screen readers, when the children do not say enough. */
+  label?: string
+  children: ComponentChildren
+}) => (
+  <a class={className} href={usePageContext().urlOf(to)} aria-label={label}>
+    {children}
+  </a>
+)
+
 /** A form that changes something: sends the CSRF token along. */
 export const Post = ({
-  frame,
   to,
+  fields = [],
   children,
   ...attributes
 }: {
-  frame: PageContext
   to: string
+  /** Fields that are not shown. */
+  fields?: readonly (readonly [name: string, value: string])[]
   class?: string
   children: ComponentChildren
-}) => (
-  <form method="post" action={frame.at(to)} {...attributes}>
-    <input type="hidden" name="form" value={frame.formToken} />
+}) => {
+  const { urlOf, formToken } = usePageContext()
+  return (
+    <form method="post" action={urlOf(to)} {...attributes}>
+      {[['form', formToken] as const, ...fields].map(([name, value], index) => (
+        <input key={index} type="hidden" name={name} value={value} />
+      ))}
+      {children}
+    </form>
+  )
+}
+
+/** A form that asks for other data. */
+export const Search = ({ to, children }: { to: string; children: ComponentChildren }) => (
+  <form method="get" action={usePageContext().urlOf(to)} class="inline">
     {children}
   </form>
+)
+
+/** A part of a page. */
+export const Section = ({
+  id,
+  title,
+  children,
+}: {
+  id: string
+  title: string
+  children: ComponentChildren
+}) => (
+  <section aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
 )
 
 /** The value of the button that shows the effect of a form without saving it. */
@@ -142,20 +196,22 @@ export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZ
 
 /** Links to the previous and the next page of a list. */
 export const Pages = ({
-  href,
+  to,
   page,
   total,
 }: {
-  href: (page: number) => string
+  /** @returns the path of a page of the list */
+  to: (page: number) => string
   page: number
   /** Items on all pages. */
   total: number
 }) => {
+  const { urlOf } = usePageContext()
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE))
   return last === 1 ? null : (
     <nav class="pages" aria-label="Pages of the list">
       {page > 1 && (
-        <a rel="prev" href={href(page - 1)}>
+        <a rel="prev" href={urlOf(to(page - 1))}>
           Previous
         </a>
       )}
@@ -163,7 +219,7 @@ export const Pages = ({
         Page {page} of {last}
       </span>
       {page < last && (
-        <a rel="next" href={href(page + 1)}>
+        <a rel="next" href={urlOf(to(page + 1))}>
           Next
         </a>
       )}

@@ -1,63 +1,63 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { renderToString } from 'preact-render-to-string'
 import { endAfterDrain } from '../http/connection.ts'
-import { Post, sentence } from './components.tsx'
+import type { Asset } from './assets.ts'
+import { Link, PageContextProvider, Post, sentence } from './components.tsx'
 import type { PageContext, View } from './route.ts'
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */
-export const renderDocument = ({ title, body }: View, frame: PageContext): string =>
+export const renderDocument = ({ title, body }: View, context: PageContext): string =>
   `<!doctype html>\n${renderToString(
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · Allot`}</title>
-        <link rel="icon" type="image/svg+xml" href={frame.at('/-/icon.svg')} />
-        <link rel="stylesheet" href={frame.at('/-/style.css')} />
-      </head>
-      <body>
-        <a class="skip" href="#content">
-          Skip to content
-        </a>
-        <Header frame={frame} />
-        <main id="content" tabIndex={-1}>
-          {body}
-        </main>
-      </body>
-    </html>,
+    <PageContextProvider value={context}>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>{`${title} · Allot`}</title>
+          <link rel="icon" type="image/svg+xml" href={context.urlOf('/-/icon.svg')} />
+          <link rel="stylesheet" href={context.urlOf('/-/style.css')} />
+        </head>
+        <body>
+          <a class="skip" href="#content">
+            Skip to content
+          </a>
+          <Header {...context} />
+          <main id="content" tabIndex={-1}>
+            {body}
+          </main>
+        </body>
+      </html>
+    </PageContextProvider>,
   )}`
 
-const Header = ({ frame }: { frame: PageContext }) => {
-  const { user, at } = frame
-  return (
-    <header>
-      <a class="brand" href={at('/')}>
-        Allot
-      </a>
-      {user !== null && (
-        <nav aria-label="Pages">
-          <a href={at('/')}>{user.username}</a>
-          {user.admin && <a href={at('/-/admin')}>Administration</a>}
-        </nav>
-      )}
-      {user !== null && frame.hasSessions && (
-        <Post frame={frame} to="/-/sign-out">
-          <button type="submit" class="secondary">
-            Sign out
-          </button>
-        </Post>
-      )}
-    </header>
-  )
-}
+const Header = ({ user, hasSessions }: PageContext) => (
+  <header>
+    <Link class="brand" to="/">
+      Allot
+    </Link>
+    {user !== null && (
+      <nav aria-label="Pages">
+        <Link to="/">{user.username}</Link>
+        {user.admin && <Link to="/-/admin">Administration</Link>}
+      </nav>
+    )}
+    {user !== null && hasSessions && (
+      <Post to="/-/sign-out">
+        <button type="submit" class="secondary">
+          Sign out
+        </button>
+      </Post>
+    )}
+  </header>
+)
 
 /** The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists. */
 export const failureView = (status: number, message: string): View => {
   const title = FAILURE_TITLES[status] ?? 'Request failed'
   return {
+    status,
     title,
     body: (
       <>
@@ -113,19 +113,6 @@ export const sendPage = (
 
 export const sendRedirect = (res: ServerResponse, to: string, more: readonly string[] = []): void =>
   send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store', ...more])
-
-/** A file that is the same for all viewers. */
-export interface Asset {
-  readonly type: string
-  readonly text: string
-  readonly tag: string
-}
-
-export const asset = (type: string, text: string): Asset => ({
-  type,
-  text,
-  tag: `"${createHash('sha1').update(text).digest('base64url')}"`,
-})
 
 export const sendAsset = (req: IncomingMessage, res: ServerResponse, { type, text, tag }: Asset): void => {
   const headers = ['ETag', tag, 'Cache-Control', 'no-cache']

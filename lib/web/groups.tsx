@@ -3,27 +3,29 @@ import { AllotError, invalid } from '../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
-import { AdminNav, adminForm, adminPage } from './admin.tsx'
+import { adminForm, adminPage, adminView } from './admin.tsx'
 import {
   ActionButtons,
-  FlashMessage,
+  type FlashMessage,
   formatCount,
+  Link,
   Pages,
   Post,
   pageNumber,
+  Section,
   sliceOf,
   Table,
 } from './components.tsx'
-import { type PageContext, type PageServices, page, type View } from './route.ts'
+import { type PageServices, page, type View } from './route.ts'
 import { ALL, rulePath } from './rules.tsx'
 
 export const groupRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/groups',
-    handle: ({ frame, query }, services) => listGroups(services, frame, { done: query.get('done') }),
+    handle: ({ query }, services) => listGroups(services, { done: query.get('done') }),
   }),
-  adminForm('/-/admin/groups', async ({ form, frame }, services) => {
+  adminForm('/-/admin/groups', async ({ form }, services) => {
     const name = form.text('name')
     return {
       plan: () => ({ groups: [{ name, rules: [] }] }),
@@ -31,18 +33,18 @@ export const groupRoutes = [
         await services.quota.groups.create({ name })
         return `${groupPath(name)}&done=created`
       },
-      showAgain: (failure) => listGroups(services, frame, { failure, name }),
+      showAgain: (failure) => listGroups(services, { failure, name }),
     }
   }),
   page({
     ...adminPage,
     path: '/-/admin/group',
-    async handle({ frame, query }, services) {
+    async handle({ query }, services) {
       const group = await findGroup(services, query.get('name') ?? '')
-      return showGroup(services, frame, group, { done: query.get('done') }, pageNumber(query))
+      return showGroup(services, group, { done: query.get('done') }, pageNumber(query))
     },
   }),
-  adminForm('/-/admin/group', async ({ form, frame }, services) => {
+  adminForm('/-/admin/group', async ({ form }, services) => {
     const group = await findGroup(services, form.text('name'))
     const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
     return {
@@ -51,10 +53,10 @@ export const groupRoutes = [
         await services.hosting.plans.apply(plan)
         return `${groupPath(group.name)}&done=saved`
       },
-      showAgain: (failure) => showGroup(services, frame, group, { failure }),
+      showAgain: (failure) => showGroup(services, group, { failure }),
     }
   }),
-  adminForm('/-/admin/group/members', async ({ form, frame }, services) => {
+  adminForm('/-/admin/group/members', async ({ form }, services) => {
     const group = await findGroup(services, form.text('name'))
     const isAdded = form.text('remove') === ''
     const owner = form.text(isAdded ? 'owner' : 'remove')
@@ -66,10 +68,10 @@ export const groupRoutes = [
         else await services.quota.groups.unassign(id, group.name)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
-      showAgain: (failure) => showGroup(services, frame, group, { failure }),
+      showAgain: (failure) => showGroup(services, group, { failure }),
     }
   }),
-  adminForm('/-/admin/group/delete', async ({ form, frame }, services) => {
+  adminForm('/-/admin/group/delete', async ({ form }, services) => {
     const group = await findGroup(services, form.text('name'))
     return {
       plan: () => ({}),
@@ -77,7 +79,7 @@ export const groupRoutes = [
         await services.quota.groups.remove(group.name)
         return '/-/admin/groups?done=deleted'
       },
-      showAgain: (failure) => showGroup(services, frame, group, { failure }),
+      showAgain: (failure) => showGroup(services, group, { failure }),
     }
   }),
 ]
@@ -110,51 +112,44 @@ const memberPlan = async (
 
 const listGroups = async (
   { quota }: PageServices,
-  frame: PageContext,
   { name = '', ...message }: { name?: string } & FlashMessage,
 ): Promise<View> => {
   const { items: groups } = await quota.groups.list(ALL)
-  return {
-    title: 'Groups',
-    body: (
-      <>
-        <h1>Groups</h1>
-        <AdminNav frame={frame} />
-        <FlashMessage {...message} />
-        <p>
-          For each subject, an owner is within quota while at least one assigned group has all of its rules
-          for that subject met.
-        </p>
-        {groups.length === 0 ? (
-          <p>No groups.</p>
-        ) : (
-          <Table column="Group" numbers={[]}>
-            {groups.map((group) => (
-              <tr key={group.name}>
-                <td>
-                  <a href={frame.at(groupPath(group.name))}>{group.name}</a>
-                  <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-        <section aria-labelledby="new">
-          <h2 id="new">New group</h2>
-          <Post frame={frame} to="/-/admin/groups" class="stacked">
-            <label for="name">Name</label>
-            <input id="name" name="name" value={name} maxLength={255} required />
-            <button type="submit">Create</button>
-          </Post>
-        </section>
-      </>
-    ),
-  }
+  return adminView(
+    'Groups',
+    message,
+    <>
+      <p>
+        For each subject, an owner is within quota while at least one assigned group has all of its rules for
+        that subject met.
+      </p>
+      {groups.length === 0 ? (
+        <p>No groups.</p>
+      ) : (
+        <Table column="Group" numbers={[]}>
+          {groups.map((group) => (
+            <tr key={group.name}>
+              <td>
+                <Link to={groupPath(group.name)}>{group.name}</Link>
+                <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <Section id="new" title="New group">
+        <Post to="/-/admin/groups" class="stacked">
+          <label for="name">Name</label>
+          <input id="name" name="name" value={name} maxLength={255} required />
+          <button type="submit">Create</button>
+        </Post>
+      </Section>
+    </>,
+  )
 }
 
 const showGroup = async (
   { quota, hosting }: PageServices,
-  frame: PageContext,
   group: QuotaGroup,
   message: FlashMessage,
   page = 1,
@@ -162,35 +157,27 @@ const showGroup = async (
   const { items: rules } = await quota.rules.list(ALL)
   const { items, total } = (await quota.groups.members(group.name, sliceOf(page))) ?? { items: [], total: 0 }
   const members = await hosting.accounts.byIds(items)
-  return {
-    title: `Group ${group.name}`,
-    body: (
-      <>
-        <h1>Group {group.name}</h1>
-        <AdminNav frame={frame} />
-        <FlashMessage {...message} />
-        <Rules frame={frame} group={group} rules={rules} />
-        <Members frame={frame} group={group.name} members={members} page={page} total={total} />
-        <section aria-labelledby="delete">
-          <h2 id="delete">Delete group</h2>
-          <p>The group is removed from {formatCount(total, 'owner')}. Its rules are kept.</p>
-          <Post frame={frame} to="/-/admin/group/delete">
-            <input type="hidden" name="name" value={group.name} />
-            <button type="submit" class="danger">
-              Delete group
-            </button>
-          </Post>
-        </section>
-      </>
-    ),
-  }
+  return adminView(
+    `Group ${group.name}`,
+    message,
+    <>
+      <Rules group={group} rules={rules} />
+      <Members group={group.name} members={members} page={page} total={total} />
+      <Section id="delete" title="Delete group">
+        <p>The group is removed from {formatCount(total, 'owner')}. Its rules are kept.</p>
+        <Post to="/-/admin/group/delete" fields={[['name', group.name]]}>
+          <button type="submit" class="danger">
+            Delete group
+          </button>
+        </Post>
+      </Section>
+    </>,
+  )
 }
 
-const Rules = ({ frame, group, rules }: { frame: PageContext; group: QuotaGroup; rules: QuotaRule[] }) => (
-  <section aria-labelledby="rules">
-    <h2 id="rules">Rules</h2>
-    <Post frame={frame} to="/-/admin/group">
-      <input type="hidden" name="name" value={group.name} />
+const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
+  <Section id="rules" title="Rules">
+    <Post to="/-/admin/group" fields={[['name', group.name]]}>
       <fieldset>
         <legend>Rules of this group</legend>
         {rules.length === 0 && <p>No rules exist yet.</p>}
@@ -205,19 +192,18 @@ const Rules = ({ frame, group, rules }: { frame: PageContext; group: QuotaGroup;
               />
               {name}
             </label>
-            <a href={frame.at(rulePath(name))} aria-label={`View rule ${name}`}>
+            <Link to={rulePath(name)} label={`View rule ${name}`}>
               View
-            </a>
+            </Link>
           </div>
         ))}
       </fieldset>
       <ActionButtons label="Save" />
     </Post>
-  </section>
+  </Section>
 )
 
 interface MembersProps {
-  frame: PageContext
   group: string
   /** A page of the owners that the group is assigned to. */
   members: readonly Account[]
@@ -225,17 +211,15 @@ interface MembersProps {
   total: number
 }
 
-const Members = ({ frame, group, members, page, total }: MembersProps) => (
-  <section aria-labelledby="members">
-    <h2 id="members">Assigned to</h2>
+const Members = ({ group, members, page, total }: MembersProps) => (
+  <Section id="members" title="Assigned to">
     <p>{total === 0 ? 'No owners.' : formatCount(total, 'owner')}</p>
     {members.length > 0 && (
-      <Post frame={frame} to="/-/admin/group/members">
-        <input type="hidden" name="name" value={group} />
+      <Post to="/-/admin/group/members" fields={[['name', group]]}>
         <ul class="plain rows">
           {members.map(({ name }) => (
             <li key={name} class="line">
-              <a href={frame.at(`/-/storage/${name}`)}>{name}</a>
+              <Link to={`/-/storage/${name}`}>{name}</Link>
               <button
                 type="submit"
                 class="secondary"
@@ -250,12 +234,11 @@ const Members = ({ frame, group, members, page, total }: MembersProps) => (
         </ul>
       </Post>
     )}
-    <Pages href={(number) => frame.at(`${groupPath(group)}&page=${number}`)} page={page} total={total} />
-    <Post frame={frame} to="/-/admin/group/members" class="stacked">
-      <input type="hidden" name="name" value={group} />
+    <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
+    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked">
       <label for="owner">User or organization</label>
       <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
       <ActionButtons label="Assign" />
     </Post>
-  </section>
+  </Section>
 )

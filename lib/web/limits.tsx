@@ -3,17 +3,17 @@ import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { type Sum, subtract } from '../integers.ts'
 import { bindingLimit, type LimitStatus } from '../quota/evaluate.ts'
 import type { QuotaStatus } from '../quota/status.ts'
-import { type Subject, type Usage, usedBy } from '../quota/subjects.ts'
-import { Notice, Size } from './components.tsx'
+import { kindNames, type Subject, type Usage, usedBy } from '../quota/subjects.ts'
+import { Notice, Section, Size } from './components.tsx'
 
 /** The parts of a usage bar; together they are the total usage. */
 export const usageParts = [
-  { subject: 'size:repos:public', name: 'Public repositories' },
-  { subject: 'size:repos:private', name: 'Private repositories' },
-  { subject: 'size:git:lfs', name: 'LFS' },
+  { subject: 'size:repos:public', name: kindNames.reposPublic },
+  { subject: 'size:repos:private', name: kindNames.reposPrivate },
+  { subject: 'size:git:lfs', name: kindNames.lfs },
   { subject: 'size:assets:attachments:all', name: 'Attachments' },
-  { subject: 'size:assets:artifacts', name: 'Artifacts' },
-  { subject: 'size:assets:packages:all', name: 'Packages' },
+  { subject: 'size:assets:artifacts', name: kindNames.artifacts },
+  { subject: 'size:assets:packages:all', name: kindNames.packages },
 ] as const satisfies readonly { subject: Subject; name: string }[]
 
 /** Bytes used by each part, in the order of `usageParts`. */
@@ -50,11 +50,6 @@ const measured = ({ limit, left }: LimitStatus): Sum => subtract(limit, left)
 /** The total usage, by part, against the limit. */
 export const UsageBar = ({ usage, status }: { usage: Usage; status: SubjectStatus }) => (
   <Bar status={status} class="bar" parts={partSizes(usage).map((bytes, part) => ({ part, bytes }))} />
-)
-
-/** The usage of one part against its limit. */
-export const PartBar = ({ part, status }: { part: number; status: SubjectStatus }) => (
-  <Bar status={status} class="bar thin" parts={[{ part, bytes: status.used }]} />
 )
 
 interface BarProps {
@@ -172,8 +167,7 @@ export const UsageSummary = ({ total }: { total: SubjectStatus }) => (
 export const PartLimits = (limits: Limits) => {
   const tighter = tighterParts(limits)
   return tighter.length === 0 ? null : (
-    <section aria-labelledby="limits">
-      <h2 id="limits">Limits</h2>
+    <Section id="limits" title="Limits">
       <ul class="statuses">
         {tighter.map(({ name, part, status }) => (
           <li key={name}>
@@ -184,12 +178,12 @@ export const PartLimits = (limits: Limits) => {
               </span>
               <StateLabel status={status} />
             </div>
-            <PartBar status={status} part={part} />
+            <Bar status={status} class="bar thin" parts={[{ part, bytes: status.used }]} />
             <UsedAndLimit status={status} />
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   )
 }
 

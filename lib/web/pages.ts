@@ -4,13 +4,12 @@ import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/
 import { baseUrlOf } from '../http/request-url.ts'
 import { createRouter, type Match, type Router } from '../http/router.ts'
 import { adminRoutes } from './admin.tsx'
-import { icon, style } from './assets.ts'
-import { type Asset, failureView, renderDocument, sendAsset, sendPage, sendRedirect } from './document.tsx'
+import { type Asset, assets } from './assets.ts'
+import { failureView, renderDocument, sendAsset, sendPage, sendRedirect } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import {
   type Form,
   formOf,
-  type PageContext,
   type PageReply,
   type PageRoute,
   type PageServices,
@@ -30,13 +29,8 @@ import {
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
 
-interface PageEndpointsOptions {
+export interface PagesOptions {
   services: PageServices
-  routes: readonly PageRoute[]
-  /** By their paths. */
-  assets: Readonly<Record<string, Asset>>
-  failureView: (status: number, message: string) => View
-  render: (view: View, frame: PageContext) => string
   /** URL of the service, when it is configured. */
   baseUrl: string | undefined
   /** Whether users are authenticated by the host, and not by sessions. */
@@ -44,6 +38,28 @@ interface PageEndpointsOptions {
   /** Bytes of a form. */
   bodyLimit: number
   log: Log
+}
+
+/** Every page except those to sign in; the specs that walk all pages use this list. */
+export const pageRoutes = [
+  ...storageRoutes,
+  ...usageListRoutes,
+  ...repositoryRoutes,
+  ...adminRoutes,
+  ...ruleRoutes,
+  ...groupRoutes,
+]
+
+/** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
+export const createPages = (options: PagesOptions): Dispatcher => {
+  const { services, hasOwnLogin, baseUrl } = options
+  return createDispatcher({
+    endpoints: [new PageEndpoints(options)],
+    baseUrl,
+    readTogether: services.store.readTogether,
+    authenticateFirst: hasOwnLogin,
+    unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
+  })
 }
 
 /** How the browser of a request reached the pages. */
@@ -80,20 +96,20 @@ interface Context extends RequestContext<Identity, AnyRoute> {
 }
 
 /** The pages for people. A request of a form is authenticated by its session and by the CSRF token of the form. */
-export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
+class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   readonly basePath = ''
   readonly accessMessages = {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
   }
   readonly readsAreShared = true
-  readonly #options: PageEndpointsOptions
+  readonly #options: PagesOptions
   readonly #router: Router<AnyRoute>
 
-  constructor(options: PageEndpointsOptions) {
+  constructor(options: PagesOptions) {
     this.#options = options
-    const assets = Object.entries(options.assets).map(([path, asset]) => assetRoute(path, asset))
-    this.#router = createRouter<AnyRoute>([...options.routes, ...assets], ROUTER_OPTIONS)
+    const signIn = options.hasOwnLogin ? [] : signInRoutes
+    this.#router = createRouter<AnyRoute>([...pageRoutes, ...signIn, ...assetRoutes], ROUTER_OPTIONS)
   }
 
   match(method: string, path: string): Match<AnyRoute> | undefined {
@@ -121,11 +137,11 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { req, route, url, user = null, form = NO_FORM } = context
     if ('asset' in route) return route.asset
     if (!('handle' in route)) return { allow: context.params.allow! }
-    const frame = this.#frameOf(context, user)
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
-    const { secret } = this.#visitOf(context).browser
-    return route.handle({ user, frame, params, query, form, req, secret }, this.#options.services)
+    const { site, browser } = this.#visitOf(context)
+    const request = { user, site, params, query, form, req, secret: browser.secret }
+    return route.handle(request, this.#options.services)
   }
 
   async send(context: Context, reply: AnyReply): Promise<void> {
@@ -142,7 +158,7 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   fail(context: Context, error: unknown): void {
     const { req, res, url } = context
-    const { hasOwnLogin, failureView, log } = this.#options
+    const { hasOwnLogin, log } = this.#options
     if (error instanceof ClientDisconnected) return void res.destroy()
     try {
       const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
@@ -150,8 +166,8 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       if (!this.#hasVisit(context)) return sendPage(res, status, '')
       // A host with its own login has no page to sign in at.
       if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
-      const shown = status === 401 ? 403 : status
-      this.#sendView(context, { ...failureView(shown, message), status: shown, retryAfter }, null)
+      const view = failureView(status === 401 ? 403 : status, message)
+      this.#sendView(context, { ...view, retryAfter }, null)
     } catch {
       // The host's log threw, or the view of the failure failed. The client must not wait for ever.
       res.destroy()
@@ -162,21 +178,16 @@ export class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const visit = this.#visitOf(context)
     const { isNew, secret } = visit.browser
     const { status = 200, retryAfter } = view
-    sendPage(context.res, status, this.#options.render(view, this.#frameOf(context, user)), [
+    const html = renderDocument(view, {
+      urlOf: (path) => `${visit.mount}${path}`,
+      formToken: csrfToken(secret),
+      user,
+      hasSessions: !this.#options.hasOwnLogin,
+    })
+    sendPage(context.res, status, html, [
       ...(isNew ? ['Set-Cookie', sessionCookie(visit, secret)] : []),
       ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
     ])
-  }
-
-  #frameOf(context: Context, user: Identity | null): PageContext {
-    const { mount, site, browser } = this.#visitOf(context)
-    return {
-      at: (path) => `${mount}${path}`,
-      formToken: csrfToken(browser.secret),
-      user,
-      hasSessions: !this.#options.hasOwnLogin,
-      site,
-    }
   }
 
   /** @throws AllotError bad_request for a malformed Host header */
@@ -198,7 +209,9 @@ const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, headIsG
 
 const NO_FORM = formOf(new URLSearchParams())
 
-const assetRoute = (path: string, asset: Asset): AssetRoute => ({ method: 'GET', path, auth: 'none', asset })
+const assetRoutes = Object.entries(assets).map(
+  ([path, asset]): AssetRoute => ({ method: 'GET', path, auth: 'none', asset }),
+)
 
 /** @throws AllotError bad_request for a malformed Host header */
 const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {
@@ -211,45 +224,3 @@ const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined)
 /** Signing in leads back to the page of a GET; a form cannot be sent again. */
 const signInPath = ({ req, url: { path } }: Context): string =>
   req.method === 'POST' || path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
-
-export interface PagesOptions {
-  services: PageServices
-  baseUrl: string | undefined
-  /** Whether users are authenticated by the host, and not by sessions. */
-  hasOwnLogin: boolean
-  /** Bytes of a form. */
-  bodyLimit: number
-  log: Log
-}
-
-/** Every page except those to sign in; the specs that walk all pages use this list. */
-export const pageRoutes = [
-  ...storageRoutes,
-  ...usageListRoutes,
-  ...repositoryRoutes,
-  ...adminRoutes,
-  ...ruleRoutes,
-  ...groupRoutes,
-]
-
-/** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
-export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
-  const { services, hasOwnLogin, baseUrl, log } = options
-  const { store, hosting } = services
-  const pages = new PageEndpoints({
-    ...options,
-    routes: [...pageRoutes, ...(hasOwnLogin ? [] : signInRoutes)],
-    assets: { '/-/style.css': style, '/-/icon.svg': icon },
-    failureView,
-    render: renderDocument,
-  })
-  return new Dispatcher({
-    endpoints: [pages],
-    authenticate: (req) => hosting.identities.authenticate(req),
-    baseUrl,
-    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
-    authenticateFirst: hasOwnLogin,
-    unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
-    log,
-  })
-}

@@ -28,20 +28,19 @@ interface PageSettings {
 
 /** Where a page is mounted, and who views it. */
 export interface PageContext {
-  /** URL path of a page, with the mount point, for links and forms. */
-  at(path: string): string
+  /** @returns the path of a page with the mount point before it, for links and forms */
+  urlOf(path: string): string
   /** CSRF token that every form must send. */
   readonly formToken: string
   readonly user: Identity | null
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
-  /** URL of the service, without a slash at the end; undefined when unknown. */
-  readonly site: string | undefined
 }
 
 export interface PageRequest<Name extends string = string, User = Identity | null> {
   readonly user: User
-  readonly frame: PageContext
+  /** URL of the service, without a slash at the end; undefined when unknown. */
+  readonly site: string | undefined
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly form: Form

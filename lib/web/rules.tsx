@@ -4,9 +4,9 @@ import { AllotError, invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import { type Subject, subjects } from '../quota/subjects.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
-import { AdminNav, adminForm, adminPage } from './admin.tsx'
-import { ActionButtons, FlashMessage, Post, SubjectCode, Table } from './components.tsx'
-import { type Form, type PageContext, type PageServices, page, type View } from './route.ts'
+import { adminForm, adminPage, adminView } from './admin.tsx'
+import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from './components.tsx'
+import { type Form, type PageServices, page, type View } from './route.ts'
 
 /** Rules and groups are few: one page lists all of them. */
 export const ALL = { offset: 0, limit: 1000 }
@@ -15,9 +15,9 @@ export const ruleRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/rules',
-    handle: ({ frame, query }, services) => listRules(services, frame, { done: query.get('done') }),
+    handle: ({ query }, services) => listRules(services, { done: query.get('done') }),
   }),
-  adminForm('/-/admin/rules', async ({ form, frame }, services) => {
+  adminForm('/-/admin/rules', async ({ form }, services) => {
     const values = valuesIn(form)
     return {
       plan: () => ({ rules: [ruleFrom(values)] }),
@@ -25,16 +25,16 @@ export const ruleRoutes = [
         await services.quota.rules.create(ruleFrom(values))
         return '/-/admin/rules?done=created'
       },
-      showAgain: (failure) => listRules(services, frame, { values, failure }),
+      showAgain: (failure) => listRules(services, { values, failure }),
     }
   }),
   page({
     ...adminPage,
     path: '/-/admin/rule',
-    handle: async ({ frame, query }, services) =>
-      ruleView(frame, { rule: await findRule(services, query.get('name') ?? ''), done: query.get('done') }),
+    handle: async ({ query }, services) =>
+      ruleView({ rule: await findRule(services, query.get('name') ?? ''), done: query.get('done') }),
   }),
-  adminForm('/-/admin/rule', async ({ form, frame }, services) => {
+  adminForm('/-/admin/rule', async ({ form }, services) => {
     const rule = await findRule(services, form.text('name'))
     const values = valuesIn(form)
     return {
@@ -44,10 +44,10 @@ export const ruleRoutes = [
         await services.quota.rules.edit(rule.name, { limit, subjects })
         return `${rulePath(rule.name)}&done=saved`
       },
-      showAgain: (failure) => ruleView(frame, { rule, values, failure }),
+      showAgain: (failure) => ruleView({ rule, values, failure }),
     }
   }),
-  adminForm('/-/admin/rule/delete', async ({ form, frame }, services) => {
+  adminForm('/-/admin/rule/delete', async ({ form }, services) => {
     const rule = await findRule(services, form.text('name'))
     return {
       plan: () => planWithoutRule(services, rule.name),
@@ -55,7 +55,7 @@ export const ruleRoutes = [
         await services.quota.rules.remove(rule.name)
         return '/-/admin/rules?done=deleted'
       },
-      showAgain: (failure) => ruleView(frame, { rule, failure }),
+      showAgain: (failure) => ruleView({ rule, failure }),
     }
   }),
 ]
@@ -123,39 +123,33 @@ const EMPTY: RuleFormValues = { name: '', limit: '', subjects: ['size:all'] }
 
 const listRules = async (
   { quota }: PageServices,
-  frame: PageContext,
   { values = EMPTY, ...message }: { values?: RuleFormValues } & FlashMessage,
 ): Promise<View> => {
   const { items: rules } = await quota.rules.list(ALL)
-  return {
-    title: 'Rules',
-    body: (
-      <>
-        <h1>Rules</h1>
-        <AdminNav frame={frame} />
-        <FlashMessage {...message} />
-        <p>A rule is met while the total size of its subjects is below its limit.</p>
-        {rules.length === 0 ? <p>No rules.</p> : <RuleTable frame={frame} rules={rules} />}
-        <section aria-labelledby="new">
-          <h2 id="new">New rule</h2>
-          <Post frame={frame} to="/-/admin/rules" class="stacked">
-            <label for="name">Name</label>
-            <input id="name" name="name" value={values.name} maxLength={255} required />
-            <LimitAndSubjects values={values} />
-            <ActionButtons label="Create" />
-          </Post>
-        </section>
-      </>
-    ),
-  }
+  return adminView(
+    'Rules',
+    message,
+    <>
+      <p>A rule is met while the total size of its subjects is below its limit.</p>
+      {rules.length === 0 ? <p>No rules.</p> : <RuleTable rules={rules} />}
+      <Section id="new" title="New rule">
+        <Post to="/-/admin/rules" class="stacked">
+          <label for="name">Name</label>
+          <input id="name" name="name" value={values.name} maxLength={255} required />
+          <LimitAndSubjects values={values} />
+          <ActionButtons label="Create" />
+        </Post>
+      </Section>
+    </>,
+  )
 }
 
-const RuleTable = ({ frame, rules }: { frame: PageContext; rules: readonly QuotaRule[] }) => (
+const RuleTable = ({ rules }: { rules: readonly QuotaRule[] }) => (
   <Table column="Rule" numbers={['Limit']}>
     {rules.map(({ name, limit, subjects }) => (
       <tr key={name}>
         <td>
-          <a href={frame.at(rulePath(name))}>{name}</a>
+          <Link to={rulePath(name)}>{name}</Link>
           <div class="small">{subjects.join(', ') || 'no subjects'}</div>
         </td>
         <td class="number">{formatExactLimit(limit)}</td>
@@ -164,32 +158,27 @@ const RuleTable = ({ frame, rules }: { frame: PageContext; rules: readonly Quota
   </Table>
 )
 
-const ruleView = (
-  frame: PageContext,
-  { rule, values, ...message }: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage,
-): View => ({
-  title: `Rule ${rule.name}`,
-  body: (
+const ruleView = ({
+  rule,
+  values = { ...rule, limit: formatExactLimit(rule.limit) },
+  ...message
+}: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage): View =>
+  adminView(
+    `Rule ${rule.name}`,
+    message,
     <>
-      <h1>Rule {rule.name}</h1>
-      <AdminNav frame={frame} />
-      <FlashMessage {...message} />
-      <Post frame={frame} to="/-/admin/rule" class="stacked">
-        <input type="hidden" name="name" value={rule.name} />
-        <LimitAndSubjects values={values ?? { ...rule, limit: formatExactLimit(rule.limit) }} />
+      <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
+        <LimitAndSubjects values={values} />
         <ActionButtons label="Save" />
       </Post>
-      <section aria-labelledby="delete">
-        <h2 id="delete">Delete rule</h2>
+      <Section id="delete" title="Delete rule">
         <p>The rule is removed from its groups.</p>
-        <Post frame={frame} to="/-/admin/rule/delete">
-          <input type="hidden" name="name" value={rule.name} />
+        <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]}>
           <ActionButtons label="Delete rule" isDangerous />
         </Post>
-      </section>
-    </>
-  ),
-})
+      </Section>
+    </>,
+  )
 
 const LimitAndSubjects = ({ values }: { values: RuleFormValues }) => (
   <>

@@ -2,8 +2,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
-import { Notice, Post, sentence } from './components.tsx'
-import { type PageContext, type PageRequest, type PageServices, page, type View } from './route.ts'
+import { FlashMessage, Post } from './components.tsx'
+import { type PageRequest, type PageServices, page, type View } from './route.ts'
 
 /**
  * The session cookie and CSRF protection of the pages. The cookie identifies a browser, signed in or not: 32 random bytes that
@@ -96,9 +96,9 @@ export const signInRoutes = [
     method: 'GET',
     path: SIGN_IN,
     auth: 'optional',
-    handle: async ({ frame, query, user }) => {
+    handle: async ({ query, user }) => {
       const to = targetOf(query.get('to'))
-      return user === null ? signInView(frame, { to }) : { to }
+      return user === null ? signInView({ to }) : { to }
     },
   }),
   page({
@@ -106,7 +106,7 @@ export const signInRoutes = [
     path: SIGN_IN,
     auth: 'optional',
     async handle(request, services) {
-      const { form, frame } = request
+      const { form } = request
       const to = targetOf(form.text('to'))
       try {
         return { to, secret: await signIn(request, services) }
@@ -114,7 +114,7 @@ export const signInRoutes = [
         const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
         if (status === undefined) throw error
         const { message, retryAfter } = error as AllotError
-        return { ...signInView(frame, { to, name: form.text('name'), failure: message }), status, retryAfter }
+        return { ...signInView({ to, name: form.text('name'), failure: message }), status, retryAfter }
       }
     },
   }),
@@ -153,17 +153,13 @@ const REFUSALS: Readonly<Record<string, number>> = {
   too_many_requests: 429,
 }
 
-const signInView = (
-  frame: PageContext,
-  { to, name = '', failure }: { to: string; name?: string; failure?: string },
-): View => ({
+const signInView = ({ to, name = '', failure }: { to: string; name?: string; failure?: string }): View => ({
   title: 'Sign in',
   body: (
     <div class="narrow">
       <h1>Sign in</h1>
-      {failure !== undefined && <Notice kind="over">{sentence(failure)}</Notice>}
-      <Post frame={frame} to="/-/sign-in" class="stacked">
-        <input type="hidden" name="to" value={to} />
+      <FlashMessage failure={failure} />
+      <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
         <label for="name">User name or email</label>
         <input
           id="name"

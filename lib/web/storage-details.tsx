@@ -1,15 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Identity, Viewer } from '../accounts/access.ts'
+import type { ComponentChildren, VNode } from 'preact'
+import type { Identity } from '../accounts/access.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { UsedEntry } from '../content/usage-lists.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes } from '../http/route.ts'
 import { add, type Sum } from '../integers.ts'
+import { kindNames } from '../quota/subjects.ts'
 import type { Slice } from '../records/collection.ts'
-import type { Account, Repository, RepositoryUsage } from '../records/schema/index.ts'
-import { formatCount, Pages, pageNumber, SizeCell, sliceOf, Table } from './components.tsx'
-import { type PageContext, type PageServices, page, type View } from './route.ts'
+import { type Account, noSizes, type Repository, type RepositoryUsage } from '../records/schema/index.ts'
+import { formatCount, Link, Pages, pageNumber, Section, SizeCell, sliceOf, Table } from './components.tsx'
+import { type PageServices, page, type View } from './route.ts'
 
 /**
  * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
@@ -54,77 +56,67 @@ export const usageListRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}/{kind}',
     auth: 'required',
-    async handle({ user, frame, params, query }, services) {
+    async handle(request, services) {
+      const { user, params, query } = request
       const owner = await accessibleOwner(services, user, params.owner)
       if (!isUsageKind(params.kind)) throw new AllotError('not_found', `there is no list of ${params.kind}`)
       const number = pageNumber(query)
-      const list = await readUsageList(services, frame, user, owner, params.kind, sliceOf(number))
-      return usageListView(frame, owner.name, list, number)
+      return usageListView(
+        await readUsageList(services, request, owner, params.kind, sliceOf(number)),
+        number,
+      )
     },
   }),
 ]
 
 /** A part of a list of what counts toward an owner, largest first. */
 export interface UsageList {
+  /** Name of the owner. */
+  readonly owner: string
   readonly kind: UsageKind
-  readonly items: readonly Item[]
+  readonly rows: readonly VNode[]
   readonly total: number
-}
-
-interface Item {
-  /** Unique in its list. */
-  readonly key: string
-  readonly name: string
-  /** Details in a few words. */
-  readonly description: string
-  readonly bytes: number
-  /** Undefined when no page shows the item. */
-  readonly href: string | undefined
-  /** Name of the repository that contains the item. */
-  readonly repository: string | undefined
 }
 
 export const readUsageList = async (
   { hosting, settings }: PageServices,
-  frame: PageContext,
-  viewer: Viewer,
-  owner: Account,
+  { user, site }: { user: Identity; site: string | undefined },
+  { id, name: owner }: Account,
   kind: UsageKind,
   slice: Slice,
 ): Promise<UsageList> => {
   if (kind === 'repositories') {
-    const { items, total } = await hosting.repositories.list(viewer, owner.id, 'reversesize', slice)
-    return { kind, total, items: items.map((repository) => repositoryItem(frame, owner.name, repository)) }
+    const { items, total } = await hosting.listings.of(user, id, 'reversesize', slice)
+    return { owner, kind, total, rows: items.map((repository) => repositoryRow(owner, repository)) }
   }
-  const { items, total } = await hosting.usage.used(viewer, owner.id, kind, slice)
-  const site = settings.links ? frame.site : undefined
-  return { kind, total, items: items.map((used) => entryItem(used, owner.name, site)) }
+  const { items, total } = await hosting.usage.used(user, id, kind, slice)
+  const linkedSite = settings.links ? site : undefined
+  return { owner, kind, total, rows: items.map((used) => entryRow(owner, used, linkedSite)) }
 }
 
-const repositoryItem = (frame: PageContext, owner: string, repository: Repository): Item => ({
-  key: repository.name,
-  name: repository.name,
-  description: [repository.private ? 'private' : 'public', repository.description]
-    .filter((text) => text !== '')
-    .join(' · '),
-  bytes: repository.size,
-  href: repositoryHref(frame, owner, repository.name),
-  repository: undefined,
-})
+const repositoryRow = (owner: string, { name, private: isPrivate, description, size }: Repository): VNode => (
+  <Row key={name} title={<RepositoryLink owner={owner} name={name} />} bytes={size}>
+    {isPrivate ? 'private' : 'public'}
+    {description !== '' && ` · ${description}`}
+  </Row>
+)
 
-const repositoryHref = (frame: PageContext, owner: string, name: string): string =>
-  frame.at(`/-/storage/${owner}/repositories/${name}`)
-
-const entryItem = (used: UsedEntry, owner: string, site: string | undefined): Item => {
+/** @param site undefined when entries have no links */
+const entryRow = (owner: string, used: UsedEntry, site: string | undefined): VNode => {
   const { entry, repository, isHidden } = used
-  return {
-    key: entry.key,
-    name: isHidden ? 'Hidden' : entry.name,
-    description: isHidden ? 'in a private repository that this session may not read' : descriptionOf(entry),
-    bytes: entry.size,
-    href: site === undefined || isHidden ? undefined : htmlUrlOf(used, owner, site),
-    repository,
-  }
+  const name = isHidden ? 'Hidden' : entry.name
+  const title = site === undefined || isHidden ? name : <a href={htmlUrlOf(used, owner, site)}>{name}</a>
+  return (
+    <Row key={entry.key} title={title} bytes={entry.size}>
+      {isHidden ? 'in a private repository that this session may not read' : descriptionOf(entry)}
+      {repository !== undefined && (
+        <>
+          {' in '}
+          <RepositoryLink owner={owner} name={repository} />
+        </>
+      )}
+    </Row>
+  )
 }
 
 const descriptionOf = ({ kind, on, index, run, type, version }: UsedEntry['entry']): string => {
@@ -141,70 +133,60 @@ const htmlUrlOf = (used: UsedEntry, owner: string, baseUrl: string): string => {
   return presentUsedAttachment(used, urls).contained_in.html_url
 }
 
-interface ListProps {
-  frame: PageContext
-  owner: string
-  list: UsageList
+interface RowProps {
+  title: ComponentChildren
+  bytes: number
+  /** Details in a few words. */
+  children: ComponentChildren
 }
+
+const Row = ({ title, bytes, children }: RowProps) => (
+  <tr>
+    <td>
+      {title}
+      <div class="small">{children}</div>
+    </td>
+    <SizeCell bytes={bytes} />
+  </tr>
+)
+
+const RepositoryLink = ({ owner, name }: { owner: string; name: string }) => (
+  <Link to={`/-/storage/${owner}/repositories/${name}`}>{name}</Link>
+)
 
 /** The section of an owner's page that shows the begin of a list. */
-export const LargestItems = ({ frame, owner, list }: ListProps) => {
-  const { kind, items, total } = list
-  return (
-    <section aria-labelledby={kind}>
-      <h2 id={kind}>Largest {kind}</h2>
-      {items.length === 0 ? <p>No {kind}.</p> : <Items frame={frame} owner={owner} list={list} />}
-      {total > items.length && (
-        <p>
-          <a href={frame.at(`/-/storage/${owner}/${kind}`)}>
-            View all {total.toLocaleString('en')} {kind}
-          </a>
-        </p>
-      )}
-    </section>
-  )
-}
+export const LargestItems = ({ owner, kind, rows, total }: UsageList) => (
+  <Section id={kind} title={`Largest ${kind}`}>
+    {rows.length === 0 ? <p>No {kind}.</p> : <Rows rows={rows} />}
+    {total > rows.length && (
+      <p>
+        <Link to={`/-/storage/${owner}/${kind}`}>
+          View all {total.toLocaleString('en')} {kind}
+        </Link>
+      </p>
+    )}
+  </Section>
+)
 
-const Items = ({ frame, owner, list }: ListProps) => (
+const Rows = ({ rows }: Pick<UsageList, 'rows'>) => (
   <Table column="Name" numbers={['Size']}>
-    {list.items.map((item) => (
-      <tr key={item.key}>
-        <td>
-          {item.href === undefined ? item.name : <a href={item.href}>{item.name}</a>}
-          <div class="small">
-            {item.description}
-            {item.repository !== undefined && (
-              <>
-                {' in '}
-                <a href={repositoryHref(frame, owner, item.repository)}>{item.repository}</a>
-              </>
-            )}
-          </div>
-        </td>
-        <SizeCell bytes={item.bytes} />
-      </tr>
-    ))}
+    {rows}
   </Table>
 )
 
 /** One page of a whole list. */
-const usageListView = (frame: PageContext, owner: string, list: UsageList, number: number): View => {
-  const { kind, items, total } = list
+const usageListView = ({ owner, kind, rows, total }: UsageList, number: number): View => {
   const heading = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
   return {
     title: `${heading} of ${owner}`,
     body: (
       <>
         <h1>
-          {heading} of <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>
+          {heading} of <Link to={`/-/storage/${owner}`}>{owner}</Link>
         </h1>
         <p>{formatCount(total, SINGULAR[kind], kind)}, largest first.</p>
-        {items.length > 0 && <Items frame={frame} owner={owner} list={list} />}
-        <Pages
-          href={(page) => frame.at(`/-/storage/${owner}/${kind}?page=${page}`)}
-          page={number}
-          total={total}
-        />
+        {rows.length > 0 && <Rows rows={rows} />}
+        <Pages to={(page) => `/-/storage/${owner}/${kind}?page=${page}`} page={number} total={total} />
       </>
     ),
   }
@@ -215,44 +197,37 @@ export const repositoryRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}/repositories/{repo}',
     auth: 'required',
-    async handle({ user, frame, params }, services) {
+    async handle({ user, site, params }, services) {
       const { hosting, quota, settings } = services
       const owner = await accessibleOwner(services, user, params.owner)
       const repository = await hosting.repositories.find(user, owner.name, params.repo)
       const usage = repository && (await quota.repositoryUsage(repository.id))
       if (repository === undefined || usage === undefined)
         throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
-      const isCloneable = settings.clones && frame.site !== undefined
-      const cloneUrl = isCloneable ? `${frame.site}/${owner.name}/${repository.name}.git` : undefined
-      return repositoryView(frame, { owner: owner.name, repository, usage, cloneUrl })
+      return repositoryView(owner.name, repository, usage, settings.clones ? site : undefined)
     },
   }),
 ]
 
-interface RepositoryData {
-  readonly owner: string
-  readonly repository: Repository
-  readonly usage: RepositoryUsage
-  /** Undefined when this server does not serve git. */
-  readonly cloneUrl: string | undefined
-}
-
-const repositoryView = (frame: PageContext, { owner, repository, usage, cloneUrl }: RepositoryData): View => {
-  const sizes = [
+/** @param cloneSite URL of this server, when repositories can be cloned from it */
+const repositoryView = (
+  owner: string,
+  repository: Repository,
+  usage: RepositoryUsage,
+  cloneSite: string | undefined,
+): View => {
+  const path = `${owner}/${repository.name}`
+  const sizes: [name: string, bytes: Sum][] = [
     ['Git data', usage.git],
-    ['LFS', usage.lfs],
-    ['Attachments of issues', usage.issues],
-    ['Attachments of releases', usage.releases],
-    ['Artifacts', usage.artifacts],
-    ['Packages', usage.packages],
-  ] as const
+    ...contentKinds.map((kind): [string, Sum] => [kindNames[kind], usage[kind]]),
+  ]
   const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
   return {
-    title: `${owner}/${repository.name}`,
+    title: path,
     body: (
       <>
         <h1>
-          <a href={frame.at(`/-/storage/${owner}`)}>{owner}</a>/{repository.name}
+          <Link to={`/-/storage/${owner}`}>{owner}</Link>/{repository.name}
         </h1>
         <p class="subtitle">
           {repository.private ? 'Private' : 'Public'}
@@ -269,12 +244,14 @@ const repositoryView = (frame: PageContext, { owner, repository, usage, cloneUrl
             </tr>
           ))}
         </Table>
-        {cloneUrl !== undefined && (
+        {cloneSite !== undefined && (
           <p>
-            Clone with <code>git clone {cloneUrl}</code>
+            Clone with <code>git clone {`${cloneSite}/${path}.git`}</code>
           </p>
         )}
       </>
     ),
   }
 }
+
+const contentKinds = Object.keys(noSizes) as (keyof typeof noSizes)[]

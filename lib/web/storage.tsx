@@ -3,7 +3,7 @@ import type { Identity } from '../accounts/access.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
 import type { Account, DailyUsage } from '../records/schema/index.ts'
-import { Post } from './components.tsx'
+import { Link, Post, Section, usePageContext } from './components.tsx'
 import { groupPath } from './groups.tsx'
 import {
   Legend,
@@ -17,7 +17,7 @@ import {
   usageParts,
   Warnings,
 } from './limits.tsx'
-import { type PageContext, type PageServices, page, type View } from './route.ts'
+import { type PageServices, page, type View } from './route.ts'
 import {
   accessibleOwner,
   LargestItems,
@@ -35,7 +35,7 @@ export const storageRoutes = [
     method: 'GET',
     path: '/',
     auth: 'required',
-    handle: ({ user, frame }, services) => showStorage(services, frame, user, user.username),
+    handle: (request, services) => showStorage(services, request, request.user.username),
   }),
   // A form that asks for an owner by name leads here.
   page({
@@ -50,27 +50,27 @@ export const storageRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}',
     auth: 'required',
-    handle: ({ user, frame, params }, services) => showStorage(services, frame, user, params.owner),
+    handle: (request, services) => showStorage(services, request, request.params.owner),
   }),
 ]
 
 const showStorage = async (
   services: PageServices,
-  frame: PageContext,
-  user: Identity,
+  request: { user: Identity; site: string | undefined },
   name: string,
 ): Promise<View> => {
+  const { user } = request
   const account = await accessibleOwner(services, user, name)
   const owner = await readOwner(services, account)
   const listsOrganizations = account.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
-  return storageView(frame, {
+  return storageView({
     owner,
     groups: user.admin && canRead(user, 'admin') ? owner.groups : undefined,
     history: await services.quota.history(account.id),
     lists: await Promise.all(
       usageKinds.map((kind) =>
-        readUsageList(services, frame, user, account, kind, { offset: 0, limit: LARGEST }),
+        readUsageList(services, request, account, kind, { offset: 0, limit: LARGEST }),
       ),
     ),
     organizations: await Promise.all(organizations.map((organization) => readOwner(services, organization))),
@@ -125,7 +125,7 @@ interface StorageData {
   readonly organizations: readonly OwnerStorage[]
 }
 
-const storageView = (frame: PageContext, data: StorageData): View => {
+const storageView = (data: StorageData): View => {
   const { account, usage, total, parts } = data.owner
   const title = `Storage of ${account.name}`
   return {
@@ -134,27 +134,26 @@ const storageView = (frame: PageContext, data: StorageData): View => {
       <>
         <h1>{title}</h1>
         {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
-        {data.groups !== undefined && <Groups frame={frame} groups={data.groups} />}
+        {data.groups !== undefined && <Groups groups={data.groups} />}
         <Warnings total={total} parts={parts} />
-        <section aria-labelledby="usage">
-          <h2 id="usage">Usage</h2>
+        <Section id="usage" title="Usage">
           <UsageSummary total={total} />
           <UsageBar usage={usage} status={total} />
           <Legend usage={usage} />
-        </section>
+        </Section>
         <PartLimits total={total} parts={parts} />
         <UsageHistory history={data.history} limit={total.binding?.limit} />
-        <Organizations frame={frame} organizations={data.organizations} />
+        <Organizations organizations={data.organizations} />
         {data.lists.map((list) => (
-          <LargestItems key={list.kind} frame={frame} owner={account.name} list={list} />
+          <LargestItems key={list.kind} {...list} />
         ))}
-        {account.id === frame.user?.id && frame.hasSessions && <Sessions frame={frame} />}
+        <Sessions account={account.id} />
       </>
     ),
   }
 }
 
-const Groups = ({ frame, groups }: { frame: PageContext; groups: readonly QuotaGroup[] }) => (
+const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   <p class="subtitle">
     Groups:{' '}
     {groups.length === 0
@@ -162,27 +161,20 @@ const Groups = ({ frame, groups }: { frame: PageContext; groups: readonly QuotaG
       : groups.map(({ name }, index) => (
           <>
             {index > 0 && ', '}
-            <a href={frame.at(groupPath(name))}>{name}</a>
+            <Link to={groupPath(name)}>{name}</Link>
           </>
         ))}
   </p>
 )
 
-const Organizations = ({
-  frame,
-  organizations,
-}: {
-  frame: PageContext
-  organizations: readonly OwnerStorage[]
-}) =>
+const Organizations = ({ organizations }: Pick<StorageData, 'organizations'>) =>
   organizations.length === 0 ? null : (
-    <section aria-labelledby="organizations">
-      <h2 id="organizations">Organizations</h2>
+    <Section id="organizations" title="Organizations">
       <ul class="statuses">
         {organizations.map(({ account, total, usage }) => (
           <li key={account.id}>
             <div class="line">
-              <a href={frame.at(`/-/storage/${account.name}`)}>{account.name}</a>
+              <Link to={`/-/storage/${account.name}`}>{account.name}</Link>
               <StateLabel status={total} />
             </div>
             <UsageBar usage={usage} status={total} />
@@ -190,17 +182,20 @@ const Organizations = ({
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   )
 
-const Sessions = ({ frame }: { frame: PageContext }) => (
-  <section aria-labelledby="sessions">
-    <h2 id="sessions">Sessions</h2>
-    <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
-    <Post frame={frame} to="/-/sign-out">
-      <button type="submit" class="secondary" name="everywhere" value="yes">
-        Sign out of all devices
-      </button>
-    </Post>
-  </section>
-)
+/** Shown to the owner of the account alone. */
+const Sessions = ({ account }: { account: number }) => {
+  const { user, hasSessions } = usePageContext()
+  return account !== user?.id || !hasSessions ? null : (
+    <Section id="sessions" title="Sessions">
+      <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
+      <Post to="/-/sign-out">
+        <button type="submit" class="secondary" name="everywhere" value="yes">
+          Sign out of all devices
+        </button>
+      </Post>
+    </Section>
+  )
+}

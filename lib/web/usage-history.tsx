@@ -5,7 +5,7 @@ import type { Sum } from '../integers.ts'
 import { usedBy } from '../quota/subjects.ts'
 import { today } from '../quota/usage.ts'
 import type { DailyUsage } from '../records/schema/index.ts'
-import { SizeCell, Table } from './components.tsx'
+import { Section, SizeCell, Table } from './components.tsx'
 import { partSizes } from './limits.tsx'
 
 /** Rows of the table. */
@@ -26,8 +26,7 @@ export const UsageHistory = ({
   const highest = Math.max(...spans.map(({ used }) => Number(used)))
   const scale = scaleOf(spans, highest, limit)
   return (
-    <section aria-labelledby="history">
-      <h2 id="history">History</h2>
+    <Section id="history" title="History">
       <figure>
         <Chart spans={spans} scale={scale} />
         <div class="line small" aria-hidden="true">
@@ -41,7 +40,7 @@ export const UsageHistory = ({
         </figcaption>
       </figure>
       <HistoryTable spans={spans} />
-    </section>
+    </Section>
   )
 }
 
