@@ -3,7 +3,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
-import { adminForm, adminPage, adminView } from './admin.tsx'
+import { adminForm, adminPage, adminView } from './admin-form.tsx'
 import {
   ActionButtons,
   type FlashMessage,

@@ -4,8 +4,15 @@ import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/
 import { baseUrlOf } from '../http/request-url.ts'
 import { createRouter, type Match, type Router } from '../http/router.ts'
 import { adminRoutes } from './admin.tsx'
-import { type Asset, assets } from './assets.ts'
-import { failureView, renderDocument, sendAsset, sendPage, sendRedirect } from './document.tsx'
+import {
+  type Asset,
+  assets,
+  failureView,
+  renderDocument,
+  sendAsset,
+  sendPage,
+  sendRedirect,
+} from './document.tsx'
 import { groupRoutes } from './groups.tsx'
 import {
   type Form,

@@ -4,7 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
 import { type Subject, subjects } from '../quota/subjects.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'
-import { adminForm, adminPage, adminView } from './admin.tsx'
+import { adminForm, adminPage, adminView } from './admin-form.tsx'
 import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from './components.tsx'
 import { type Form, type PageServices, page, type View } from './route.ts'
 
