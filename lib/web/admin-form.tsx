@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes } from '../http/access.ts'
+import { checkScopes } from '../http/route.ts'
 import type { ChangedOwner } from '../quota/reports.ts'
 import type { Page } from '../records/collection.ts'
 import type { NamedPlan } from '../repositories/named-quota.ts'

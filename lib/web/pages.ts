@@ -1,8 +1,8 @@
 import type { Identity } from '../accounts/access.ts'
-import { createDispatcher, type Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
-import { ClientDisconnected, failedRequest, type Log, toFailure } from '../http/failure.ts'
+import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
+import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
-import { createRouter, type Match, type Router } from '../http/router.ts'
+import { Router } from '../http/router.ts'
 import { adminRoutes } from './admin.tsx'
 import {
   type Asset,
@@ -58,14 +58,17 @@ export const pageRoutes = [
 ]
 
 /** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
-export const createPages = (options: PagesOptions): Dispatcher => {
-  const { services, hasOwnLogin, baseUrl } = options
-  return createDispatcher({
+export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
+  const { services, hasOwnLogin, baseUrl, log } = options
+  const { store, hosting } = services
+  return new Dispatcher({
     endpoints: [new PageEndpoints(options)],
+    authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl,
-    readTogether: services.store.readTogether,
+    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
     authenticateFirst: hasOwnLogin,
     unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
+    log,
   })
 }
 
@@ -111,21 +114,12 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
   readonly readsAreShared = true
   readonly #options: PagesOptions
-  readonly #router: Router<AnyRoute>
+  readonly router: Router<AnyRoute>
 
   constructor(options: PagesOptions) {
     this.#options = options
     const signIn = options.hasOwnLogin ? [] : signInRoutes
-    this.#router = createRouter<AnyRoute>([...pageRoutes, ...signIn, ...assetRoutes], ROUTER_OPTIONS)
-  }
-
-  match(method: string, path: string): Match<AnyRoute> | undefined {
-    const match = this.#router.find(method, path)
-    if (typeof match === 'object') return match
-    const allowed = this.#router.allowed(path)
-    if (allowed === 'malformed' || allowed.length === 0) return undefined
-    const allow = ['GET', 'HEAD', 'POST'].filter((name) => allowed.includes(name))
-    return { route: WRONG_METHOD, params: { allow: allow.join(', ') } }
+    this.router = new Router<AnyRoute>([...pageRoutes, ...signIn, ...assetRoutes], ROUTER_OPTIONS)
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
@@ -143,7 +137,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   async handle(context: Context): Promise<AnyReply> {
     const { req, route, url, user = null, form = NO_FORM } = context
     if ('asset' in route) return route.asset
-    if (!('handle' in route)) return { allow: context.params.allow! }
+    if (!('handle' in route)) return { allow: allowHeader(context.params.allow!) }
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
     const { site, browser } = this.#visitOf(context)
@@ -163,22 +157,14 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     } else this.#sendView(context, reply, user)
   }
 
-  fail(context: Context, error: unknown): void {
-    const { req, res, url } = context
-    const { hasOwnLogin, log } = this.#options
-    if (error instanceof ClientDisconnected) return void res.destroy()
-    try {
-      const { status, message, retryAfter } = toFailure(error, log, failedRequest(req, res, url.path))
-      if (res.headersSent) return void res.destroy()
-      if (!this.#hasVisit(context)) return sendPage(res, status, '')
-      // A host with its own login has no page to sign in at.
-      if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
-      const view = failureView(status === 401 ? 403 : status, message)
-      this.#sendView(context, { ...view, retryAfter }, null)
-    } catch {
-      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
-      res.destroy()
-    }
+  sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
+    const { res, url } = context
+    const { hasOwnLogin } = this.#options
+    if (!this.#hasVisit(context)) return sendPage(res, status, '')
+    // A host with its own login has no page to sign in at.
+    if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+    const view = failureView(status === 401 ? 403 : status, message)
+    this.#sendView(context, { ...view, retryAfter }, null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
@@ -212,7 +198,11 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
 }
 
-const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: true }
+const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMethod: WRONG_METHOD }
+
+/** Pages and forms have no other methods. */
+const allowHeader = (methods: string): string =>
+  ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
 const NO_FORM = formOf(new URLSearchParams())
 

@@ -86,7 +86,7 @@ export const readUsageList = async (
   slice: Slice,
 ): Promise<UsageList> => {
   if (kind === 'repositories') {
-    const { items, total } = await hosting.listings.of(user, id, 'reversesize', slice)
+    const { items, total } = await hosting.repositories.list(user, id, 'reversesize', slice)
     return { owner, kind, total, rows: items.map((repository) => repositoryRow(owner, repository)) }
   }
   const { items, total } = await hosting.usage.used(user, id, kind, slice)
