@@ -13,6 +13,7 @@ import {
   type ReadTransaction,
   type StorageDriver,
   type StorageError,
+  type WriteTransaction,
 } from '../../lib/storage/index.ts'
 
 interface SnapshotOption {
@@ -73,15 +74,14 @@ export const overAbstractLevel = (
   const lifecycle = new Lifecycle(
     async () => {
       try {
-        return await start(await create())
+        const database = await create()
+        await database.open()
+        return new OpenStore(database)
       } catch (cause) {
         throw toStorageError(cause)
       }
     },
-    async ({ database, compaction }) => {
-      await compaction.stop()
-      await database.close()
-    },
+    (store) => store.close(),
   )
   /** Errors that the callback itself throws pass unchanged. */
   const translate = (error: unknown): never => {
@@ -91,54 +91,57 @@ export const overAbstractLevel = (
     name,
     shared: false,
     open: () => lifecycle.open(),
-    read: (body, { cacheKey } = {}) =>
-      lifecycle.use((store) => readNamed(store, body, cacheKey)).catch(translate),
-    write: (body) => lifecycle.use(({ commits }) => commits.run(body)).catch(translate),
+    read: (body, { cacheKey } = {}) => lifecycle.use((store) => store.read(body, cacheKey)).catch(translate),
+    write: (body) => lifecycle.use((store) => store.write(body)).catch(translate),
     close: () => lifecycle.close(),
   }
-}
-
-interface OpenStore {
-  readonly database: Database
-  readonly commits: GroupCommit
-  readonly cache: ReadCache
-  readonly compaction: Compaction
-}
-
-const start = async (database: Database): Promise<OpenStore> => {
-  await database.open()
-  const cache = new ReadCache()
-  const compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
-  const commits = new GroupCommit(readerOf(database), async (batch) => {
-    const changes = [...batch]
-    await cache.invalidate(changes, () => writeSynced(database, changes))
-    compaction.noteChanges(changes)
-  })
-  return { database, commits, cache, compaction }
 }
 
 const isDatabaseError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
 
-const readNamed = <T>(
-  { database, cache }: OpenStore,
-  body: (tx: ReadTransaction) => Promise<T>,
-  name: string | undefined,
-): Promise<T> => {
-  if (name === undefined) return readSnapshot(database, body)
-  const cached = cache.get(name)
-  if (cached !== undefined) return Promise.resolve(cached as T)
-  return cache.load(name, (watch) => readSnapshot(database, (tx) => body(watch(tx))))
-}
+/** A database while it is open. */
+class OpenStore {
+  readonly #database: Database
+  readonly #cache = new ReadCache()
+  readonly #compaction: Compaction
+  readonly #commits: GroupCommit
 
-const readSnapshot = async <T>(database: Database, body: (tx: ReadTransaction) => Promise<T>): Promise<T> => {
-  const snapshot = database.snapshot()
-  const { tx, end } = guarded(readerOf(database, snapshot))
-  try {
-    return await body(tx)
-  } finally {
-    end()
-    await snapshot.close()
+  constructor(database: Database) {
+    this.#database = database
+    this.#compaction = new Compaction(async (start, end) => database.compactRange?.(start, end))
+    this.#commits = new GroupCommit(readerOf(database), async (batch) => {
+      const changes = [...batch]
+      await this.#cache.invalidate(changes, () => writeSynced(database, changes))
+      this.#compaction.noteChanges(changes)
+    })
+  }
+
+  async read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey: string | undefined): Promise<T> {
+    if (cacheKey === undefined) return this.#readSnapshot(body)
+    const cached = this.#cache.get(cacheKey)
+    if (cached !== undefined) return cached as T
+    return this.#cache.load(cacheKey, (watch) => this.#readSnapshot((tx) => body(watch(tx))))
+  }
+
+  write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    return this.#commits.run(body)
+  }
+
+  async close(): Promise<void> {
+    await this.#compaction.stop()
+    await this.#database.close()
+  }
+
+  async #readSnapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    const snapshot = this.#database.snapshot()
+    const { tx, end } = guarded(readerOf(this.#database, snapshot))
+    try {
+      return await body(tx)
+    } finally {
+      end()
+      await snapshot.close()
+    }
   }
 }
 
@@ -166,13 +169,11 @@ const rangeOf = (database: Database, range: KeyRange, options: SnapshotOption): 
       ...options,
     })
     let size = MIN_PAGE / 2
-    return {
-      next() {
-        size = Math.min(2 * size, MAX_PAGE)
-        return iterator.nextv(size)
-      },
-      close: () => iterator.close(),
+    const next = () => {
+      size = Math.min(2 * size, MAX_PAGE)
+      return iterator.nextv(size)
     }
+    return { next, close: () => iterator.close() }
   })
 
 /** Uses a chained batch: abstract-level takes five times as long for an array of operations. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { damaged, heldByThisProcess, lockFolder, toStorageError } from './folder.ts'
+import { damaged, FolderLock, toStorageError } from './folder.ts'
 
 /**
  * Sizes and checksums of LevelDB's files, written after a clean shutdown and checked before the next start. LevelDB takes
@@ -116,8 +116,7 @@ const withSyncedFile = async <T>(
  * @throws StorageError `locked` when this process or another one has the folder open
  */
 export const repairLevel = async (location: string): Promise<string[]> => {
-  const lock = await lockFolder(location)
-  if (lock === undefined) throw heldByThisProcess(location)
+  const lock = await FolderLock.acquire(location)
   try {
     await refuseLocked(location)
     const before = new Set(await listLost(location))

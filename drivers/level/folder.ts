@@ -6,6 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
 import { isFull, StorageError } from '../../lib/storage/index.ts'
 
+const OWNER_FILE = 'OWNER.json'
+/** Openers that collide all retry after a random pause, so one of them is soon alone. */
+const ATTEMPTS = 12
+const MAX_PAUSE_MS = 40
+
 /**
  * Admits one opener per process to a LevelDB folder. LevelDB's own file LOCK keeps other processes out, but not a second
  * opener in the same process. A POSIX (fcntl) lock is dropped when its process closes any descriptor of the file, so an
@@ -15,54 +20,57 @@ import { isFull, StorageError } from '../../lib/storage/index.ts'
  * process. All threads and all copies of this module share the process's descriptors, and the inode is the same for
  * every spelling of the path. Descriptors end with the process, so a crash leaves nothing to clean up.
  */
-export interface FolderLock {
+export class FolderLock {
   /** Real path of the folder. */
   readonly folder: string
-  /** Writes this process and thread to OWNER.json, for the message of a refused opener. Call it only while LevelDB is open. */
-  writeOwner(): void
-  clearOwner(): void
-  release(): void
-}
+  readonly #descriptor: number
 
-export interface Owner {
-  pid: number
-  thread: number
-  host: string
-}
-
-const OWNER_FILE = 'OWNER.json'
-/** Openers that collide all retry after a random pause, so one of them is soon alone. */
-const ATTEMPTS = 12
-const MAX_PAUSE_MS = 40
-
-/** @returns undefined when another opener in this process has the folder. */
-export const lockFolder = async (location: string): Promise<FolderLock | undefined> => {
-  await mkdir(location, { recursive: true })
-  const folder = await realpath(location)
-  for (let attempt = 1; ; attempt++) {
-    const descriptor = openSync(join(folder, OWNER_FILE), 'a+')
-    if (isOnlyDescriptor(descriptor)) return createLock(folder, descriptor)
-    closeSync(descriptor)
-    if (attempt === ATTEMPTS) return undefined
-    await sleep(Math.random() * MAX_PAUSE_MS)
+  private constructor(folder: string, descriptor: number) {
+    this.folder = folder
+    this.#descriptor = descriptor
   }
-}
 
-const createLock = (folder: string, descriptor: number): FolderLock => {
-  const write = (text: string) => {
+  /** @throws StorageError `locked` when another opener in this process has the folder. */
+  static async acquire(location: string): Promise<FolderLock> {
+    await mkdir(location, { recursive: true })
+    const folder = await realpath(location)
+    for (let attempt = 1; ; attempt++) {
+      const descriptor = openSync(join(folder, OWNER_FILE), 'a+')
+      if (isOnlyDescriptor(descriptor)) return new FolderLock(folder, descriptor)
+      closeSync(descriptor)
+      if (attempt === ATTEMPTS) throw heldByThisProcess(location)
+      await sleep(Math.random() * MAX_PAUSE_MS)
+    }
+  }
+
+  /** Writes this process and thread to OWNER.json, for the message of a refused opener. Call it only while LevelDB is open. */
+  writeOwner(): void {
+    const owner: Owner = { pid: process.pid, thread: threadId, host: hostname() }
+    this.#write(JSON.stringify(owner))
+  }
+
+  clearOwner(): void {
+    this.#write('')
+  }
+
+  release(): void {
+    closeSync(this.#descriptor)
+  }
+
+  #write(text: string): void {
     try {
-      ftruncateSync(descriptor)
-      writeSync(descriptor, text)
+      ftruncateSync(this.#descriptor)
+      writeSync(this.#descriptor, text)
     } catch {
       // The disk is full. Only the messages of refused openers use this text.
     }
   }
-  return {
-    folder,
-    writeOwner: () => write(JSON.stringify({ pid: process.pid, thread: threadId, host: hostname() })),
-    clearOwner: () => write(''),
-    release: () => closeSync(descriptor),
-  }
+}
+
+interface Owner {
+  pid: number
+  thread: number
+  host: string
 }
 
 const isOnlyDescriptor = (descriptor: number): boolean => {
@@ -83,20 +91,17 @@ const fileId = (descriptor: number): string | undefined => {
 const PROBED = 4096
 
 const openDescriptors = (own: number): number[] => {
-  const listed = listDescriptors()
-  return listed.includes(own) ? listed : Array.from({ length: PROBED }, (_, descriptor) => descriptor)
-}
-
-const listDescriptors = (): number[] => {
   try {
-    return readdirSync('/dev/fd').map(Number)
+    const listed = readdirSync('/dev/fd').map(Number)
+    if (listed.includes(own)) return listed
   } catch {
-    return []
+    // This system has no such folder.
   }
+  return Array.from({ length: PROBED }, (_, descriptor) => descriptor)
 }
 
 /** The opener that wrote OWNER.json last; undefined when that process has ended. */
-export const ownerOf = (location: string): Owner | undefined => {
+const ownerOf = (location: string): Owner | undefined => {
   try {
     const owner = JSON.parse(readFileSync(join(location, OWNER_FILE), 'utf8')) as Owner
     return owner.host !== hostname() || isAlive(owner.pid) ? owner : undefined
@@ -121,7 +126,7 @@ export const damaged = (location: string, { detail, cause }: { detail?: string; 
     { cause },
   )
 
-export const heldByThisProcess = (location: string): StorageError => {
+const heldByThisProcess = (location: string): StorageError => {
   const owner = ownerOf(location)
   const thread = owner?.thread === 0 ? 'main thread' : `worker thread ${owner?.thread}`
   const where = owner?.pid === process.pid ? `, ${thread}` : ''
@@ -133,18 +138,16 @@ export const heldByThisProcess = (location: string): StorageError => {
 
 const heldByAnotherProcess = (location: string, cause: unknown): StorageError => {
   const owner = ownerOf(location)
+  const isHere = owner?.host === hostname()
   // After a restart with the same pid, OWNER.json may still name this pid.
-  const isSelf = owner?.pid === process.pid && owner.host === hostname()
-  const name = owner === undefined || isSelf ? '' : ` (${processName(owner)})`
+  const isKnown = owner !== undefined && !(isHere && owner.pid === process.pid)
+  const name = isKnown ? ` (pid ${owner.pid}${isHere ? '' : ` on ${owner.host}`})` : ''
   return new StorageError(
     'locked',
     `${location} is in use by another process${name}: stop that process first, or talk to the running server over HTTP`,
     { cause },
   )
 }
-
-const processName = ({ pid, host }: Owner): string =>
-  host === hostname() ? `pid ${pid}` : `pid ${pid} on ${host}`
 
 /** LevelDB's message when this process has the folder open by other means than this driver. */
 const HELD_HERE = /already held by process/

@@ -3,7 +3,7 @@ import { Level } from 'level'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
-import { damaged, type FolderLock, heldByThisProcess, lockFolder, toStorageError } from './folder.ts'
+import { damaged, FolderLock, toStorageError } from './folder.ts'
 
 /**
  * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.
@@ -15,8 +15,7 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
   overAbstractLevel(
     'level',
     async () => {
-      const lock = await lockFolder(location)
-      if (lock === undefined) throw heldByThisProcess(location)
+      const lock = await FolderLock.acquire(location)
       try {
         await refuseWithoutCurrent(location)
         await checkShutdownManifest(location)
