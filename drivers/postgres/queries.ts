@@ -83,33 +83,23 @@ export const nextKey = (key: Bytes): Bytes => {
   return next
 }
 
-interface WaitingQuery {
-  readonly query: Query
-  readonly resolve: (result: QueryResult) => void
-  readonly reject: (error: unknown) => void
-}
-
 const batched = (
   run: (queries: readonly Query[]) => Promise<readonly QueryResult[]>,
 ): ((query: Query) => Promise<QueryResult>) => {
-  let waiting: WaitingQuery[] = []
-  const flush = () => {
-    const batch = waiting
-    waiting = []
-    run(batch.map(({ query }) => query)).then(
-      (results) => {
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
-      },
-      (error) => {
-        for (const { reject } of batch) reject(error)
-      },
-    )
-  }
-  return (query) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) queueMicrotask(flush)
-      waiting.push({ query, resolve, reject })
+  let batch: { queries: Query[]; results: Promise<readonly QueryResult[]> } | undefined
+  const openBatch = () => {
+    const queries: Query[] = []
+    const results = Promise.resolve().then(() => {
+      batch = undefined
+      return run(queries)
     })
+    return { queries, results }
+  }
+  return async (query) => {
+    batch ??= openBatch()
+    const index = batch.queries.push(query) - 1
+    return (await batch.results)[index]!
+  }
 }
 
 /** A session, or the connections of which any runs the statement. */

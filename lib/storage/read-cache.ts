@@ -13,16 +13,11 @@ interface CachedRead {
 
 /** A read in progress. */
 interface ActiveRead {
-  readonly startedAt: number
   readonly keys: Set<string>
   readonly ranges: Map<string, Range>
   size: number
-}
-
-/** A write in progress, or one that ended during a read in progress, which may not have seen it. */
-interface ActiveWrite {
-  readonly keys: ReadonlySet<string>
-  endedAt: number
+  /** The keys of each write that ran at the same time, which the read may not have seen. */
+  readonly writes: ReadonlySet<string>[]
 }
 
 /** Estimated memory of the cache: keys, an overhead per object, and twice the bytes read, for the results made of them. */
@@ -47,8 +42,7 @@ export class ReadCache {
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byRange = new RangeIndex()
   readonly #reads = new Set<ActiveRead>()
-  readonly #writes = new Set<ActiveWrite>()
-  #clock = 0
+  readonly #writes = new Set<ReadonlySet<string>>()
 
   /** The cached result; undefined when there is none. */
   get(name: string): unknown {
@@ -63,16 +57,15 @@ export class ReadCache {
     name: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
-    const reading: ActiveRead = { startedAt: ++this.#clock, keys: new Set(), ranges: new Map(), size: 0 }
+    const reading: ActiveRead = { keys: new Set(), ranges: new Map(), size: 0, writes: [...this.#writes] }
     this.#reads.add(reading)
     try {
       const value = await read((tx) => recordReads(tx, reading))
       // Requests for what does not exist would fill the cache, so undefined is not cached.
-      if (value !== undefined && this.#isCurrent(reading)) this.#store(name, value, reading)
+      if (value !== undefined && !isOutdated(reading)) this.#store(name, value, reading)
       return value
     } finally {
       this.#reads.delete(reading)
-      this.#forgetWrites()
     }
   }
 
@@ -80,27 +73,19 @@ export class ReadCache {
   async invalidate(changes: Iterable<PendingChange>, write: () => Promise<void>): Promise<void> {
     const keys = new Set<string>()
     for (const [key] of changes) keys.add(keyText(key))
-    const active: ActiveWrite = { keys, endedAt: Number.POSITIVE_INFINITY }
-    this.#writes.add(active)
+    this.#writes.add(keys)
+    for (const reading of this.#reads) reading.writes.push(keys)
     for (const key of keys) this.#drop(key)
     try {
       await write()
     } finally {
-      active.endedAt = ++this.#clock
-      this.#forgetWrites()
+      this.#writes.delete(keys)
     }
   }
 
   #drop(key: string): void {
     for (const name of this.#byKey.get(key) ?? []) this.#results.delete(name)
     for (const name of this.#byRange.namesAt(key)) this.#results.delete(name)
-  }
-
-  /** Whether no write during the read has changed what it depends on. */
-  #isCurrent(reading: ActiveRead): boolean {
-    for (const write of this.#writes)
-      if (write.endedAt >= reading.startedAt && isAffected(reading, write)) return false
-    return true
   }
 
   #store(name: string, value: unknown, reading: ActiveRead): void {
@@ -120,23 +105,16 @@ export class ReadCache {
     }
     for (const range of ranges) this.#byRange.remove(range, name)
   }
-
-  /** Forgets the writes that ended before the oldest read in progress began. */
-  #forgetWrites(): void {
-    // A set keeps the order of insertion.
-    const [oldest] = this.#reads
-    const startedAt = oldest?.startedAt ?? Number.MAX_SAFE_INTEGER
-    for (const write of this.#writes) if (write.endedAt < startedAt) this.#writes.delete(write)
-  }
 }
 
-/** Whether the write changes a key that the read depends on. */
-const isAffected = ({ keys, ranges }: ActiveRead, write: ActiveWrite): boolean => {
-  for (const key of keys) if (write.keys.has(key)) return true
-  for (const { start, end } of ranges.values())
-    for (const key of write.keys) if (start <= key && key < end) return true
-  return false
-}
+/** Whether a write during the read has changed a key that it depends on. */
+const isOutdated = ({ keys, ranges, writes }: ActiveRead): boolean =>
+  writes.some((written) => {
+    for (const key of keys) if (written.has(key)) return true
+    for (const { start, end } of ranges.values())
+      for (const key of written) if (start <= key && key < end) return true
+    return false
+  })
 
 /** Records the keys and ranges that are read; a range counts as a whole, even when iteration stops early. */
 const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransaction => {
