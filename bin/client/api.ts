@@ -1,5 +1,5 @@
 import { parseExactly } from '../../lib/integers.ts'
-import type { StoreFlags } from '../config/store.ts'
+import type { Opened, StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 
 interface Connection {
@@ -134,19 +134,16 @@ export const withApi = async (
   const remote = remoteApi(flags)
   if (remote !== undefined) return body(remote)
   // Loaded only now: commands that talk to a server need nothing of it.
-  const [{ openForCommand, requireStore }, { OPERATOR }] = await Promise.all([
+  const [{ requireStore, withStore }, { OPERATOR }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/accounts/host-identity.ts'),
   ])
   if (!createStore) requireStore(flags)
-  const { allot, config } = await openForCommand(flags, { authenticate: () => OPERATOR })
-  try {
+  const callStore = ({ allot, config }: Opened) => {
     const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
-    const base = `http://localhost${config.api.basePath}`
-    await body(new ApiClient({ base, headers: {}, sendRequest }))
-  } finally {
-    await allot.close()
+    return body(new ApiClient({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))
   }
+  await withStore(flags, callStore, { authenticate: () => OPERATOR })
 }
 
 /**

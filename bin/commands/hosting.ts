@@ -26,7 +26,9 @@ export const addUserCommands = (program: Command): void => {
   apiOptions(user.command('list'))
     .description('list all users')
     .addHelpText('after', examples('allot user list --data /var/lib/allot', 'allot user list --json'))
-    .action(listUsers)
+    .action((flags: ListFlags) =>
+      printList(flags, { path: '/admin/users', columns: USERS, empty: 'there are no users yet' }),
+    )
 }
 
 interface NewUserFlags extends StoreFlags, PrintFlags {
@@ -55,7 +57,7 @@ const addUser = async (name: string, flags: NewUserFlags): Promise<void> => {
 /** Not through the API, which cannot create an administrator in one step. */
 const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {
   const { withStore } = await import('../config/store.ts')
-  return withStore(flags, async ({ hosting }) => {
+  return withStore(flags, async ({ allot: { hosting } }) => {
     const { admin, email, password } = flags
     const { id, name } = await hosting.accounts.createUser({ name: user, admin, email, password })
     const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all']) : undefined
@@ -85,9 +87,6 @@ const USERS: Columns<User> = {
   SINCE: ({ created }) => created.slice(0, 10),
   EMAIL: ({ email }) => email,
 }
-
-const listUsers = (flags: ListFlags): Promise<void> =>
-  printList(flags, { path: '/admin/users', columns: USERS, empty: 'there are no users yet' })
 
 export const addTokenCommands = (program: Command): void => {
   const token = program.command('token').description('manage access tokens')
@@ -171,7 +170,13 @@ export const addOrganizationCommands = (program: Command): void => {
   apiOptions(organization.command('list'))
     .description('list all organizations')
     .addHelpText('after', examples('allot org list'))
-    .action(listOrganizations)
+    .action((flags: ListFlags) =>
+      printList(flags, {
+        path: '/admin/orgs',
+        columns: ORGANIZATIONS,
+        empty: 'there are no organizations yet',
+      }),
+    )
 }
 
 const addOrganization = (
@@ -205,9 +210,6 @@ const ORGANIZATIONS: Columns<Organization> = {
   'FULL NAME': ({ full_name }) => full_name,
   NOTE: ({ owners_count }) => (owners_count === 0 ? 'no owner' : ''),
 }
-
-const listOrganizations = (flags: ListFlags): Promise<void> =>
-  printList(flags, { path: '/admin/orgs', columns: ORGANIZATIONS, empty: 'there are no organizations yet' })
 
 /** Values of `--by`, and the API's `order_by` for each. */
 const ORDERS = {

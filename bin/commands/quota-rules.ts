@@ -15,7 +15,9 @@ export const addRuleCommands = (quota: Command): void => {
   apiOptions(rules.command('list', { isDefault: true }))
     .description('list all rules')
     .addHelpText('after', examples('allot quota rules'))
-    .action(listRules)
+    .action((flags: ListFlags) =>
+      printList(flags, { path: '/admin/quota/rules', columns: RULES, empty: 'there are no rules yet' }),
+    )
   apiOptions(rules.command('set'))
     .argument('<name>')
     .description('create a rule, or change the given properties of one')
@@ -36,7 +38,9 @@ export const addGroupCommands = (quota: Command): void => {
   apiOptions(groups.command('list', { isDefault: true }))
     .description('list all groups and their rules')
     .addHelpText('after', examples('allot quota groups'))
-    .action(listGroups)
+    .action((flags: ListFlags) =>
+      printList(flags, { path: '/admin/quota/groups', columns: GROUPS, empty: 'there are no groups yet' }),
+    )
   apiOptions(groups.command('set'))
     .argument('<name>')
     .description('create a group, or replace the rules of one')
@@ -68,17 +72,11 @@ const RULES: Columns<QuotaRuleInfo> = {
   SUBJECTS: ({ subjects }) => subjects.join(',') || 'none: limits nothing',
 }
 
-const listRules = (flags: ListFlags): Promise<void> =>
-  printList(flags, { path: '/admin/quota/rules', columns: RULES, empty: 'there are no rules yet' })
-
 const GROUPS: Columns<QuotaGroupInfo> = {
   NAME: ({ name }) => name ?? '',
   RULES: ({ rules }) =>
     rules.map(({ name, limit }) => `${name} (${formatLimit(limit)})`).join(', ') || 'none: allows everything',
 }
-
-const listGroups = (flags: ListFlags): Promise<void> =>
-  printList(flags, { path: '/admin/quota/groups', columns: GROUPS, empty: 'there are no groups yet' })
 
 /** A rule that exists keeps the properties that are not given; a new rule needs a limit. */
 const setRule = (

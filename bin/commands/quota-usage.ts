@@ -48,13 +48,8 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
     if (flags.json) return printJson(info)
     const explanation = await explain(api, path, 'size:all', owner)
     const name = await ownerName(api, owner)
-    for (const line of [
-      ...headline(name, explanation),
-      '',
-      ...categoryChart(info),
-      ...groupCharts(explanation),
-    ])
-      print(line)
+    const lines = [...headline(name, explanation), '', ...categoryChart(info), ...groupCharts(explanation)]
+    print(lines.join('\n'))
   })
 }
 
@@ -67,13 +62,8 @@ const explainUsage = (
     const explanation = await explain(api, path, subject, owner)
     if (flags.json) return printJson(explanation)
     const name = await ownerName(api, owner)
-    const lines = [
-      ...headline(name, explanation),
-      ...groupCharts(explanation, subject),
-      '',
-      conclusion(explanation),
-    ]
-    for (const line of lines) print(line)
+    const charts = groupCharts(explanation, subject)
+    print([...headline(name, explanation), ...charts, '', conclusion(explanation)].join('\n'))
   })
 }
 

@@ -44,7 +44,7 @@ const exportStore = async (
 ): Promise<number> => {
   const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  const { records } = await withStore(flags, (allot) =>
+  const { records } = await withStore(flags, ({ allot }) =>
     allot.export(write, ({ bytes }) => onProgress({ done: bytes, total: bytes })),
   )
   return records
@@ -146,11 +146,10 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
 }
 
 const sizeOf = async (file: string): Promise<number> => {
-  try {
-    return (await stat(file)).size
-  } catch (cause) {
+  const { size } = await stat(file).catch((cause: unknown) => {
     throw unreadable(file, cause)
-  }
+  })
+  return size
 }
 
 async function* read(
@@ -208,28 +207,25 @@ interface Flags extends StoreFlags {
 
 /** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
 const migrateAll = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
-  const [{ openForCommand }, { migrate }, { Report }, { connectSource }] = await Promise.all([
+  const [{ withStore }, { migrate }, { Report }, { connectSource }] = await Promise.all([
     import('../config/store.ts'),
     import('../migrate/index.ts'),
     import('../migrate/migration.ts'),
     import('../migrate/source.ts'),
   ])
   const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
-  const { allot, config, data, repositories } = await openForCommand(flags)
-  const git = repositories === false ? undefined : { ...repositories, maxPushSize: config.git.maxPushSize }
   const report = new Report()
-  try {
-    await migrate({ source, allot, report, git }, owner)
-  } catch (error) {
-    printReport(report)
-    if (report.lines().length === 0) throw error
-    throw new Error(
-      `${(error as Error).message}: what was copied stays, and running the same command again continues from there`,
-    )
-  } finally {
-    await allot.close()
-  }
-  print(`from ${source.base} into ${flags.storage ?? data}`)
+  await withStore(flags, async ({ allot, config, data, repositories }) => {
+    const git = repositories === false ? undefined : { ...repositories, maxPushSize: config.git.maxPushSize }
+    await migrate({ source, allot, report, git }, owner).catch((error: Error) => {
+      printReport(report)
+      if (report.lines().length === 0) throw error
+      throw new Error(
+        `${error.message}: what was copied stays, and running the same command again continues from there`,
+      )
+    })
+    print(`from ${source.base} into ${flags.storage ?? data}`)
+  })
   printReport(report)
   if (!report.isComplete()) process.exitCode = 1
 }

@@ -44,14 +44,20 @@ export const requireStore = (
 
 export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)
 
-/** @throws UsageError when `--storage` names no driver; the message hides a password */
-export const driverFor = async (location: StoreLocation): Promise<StorageDriver> => {
+/**
+ * @param levelOptions options of the driver when it is LevelDB
+ * @throws UsageError when `--storage` names no driver; the message hides a password
+ */
+export const driverFor = async (
+  location: StoreLocation,
+  levelOptions?: Parameters<typeof level>[1],
+): Promise<StorageDriver> => {
   const { storage, config } = location
   if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
   if (storage !== undefined && isPostgres(storage))
     return (await import('../../drivers/postgres/index.ts')).postgres(storage, config.storage)
   const folder = levelFolder(location)
-  if (folder !== undefined) return level(folder)
+  if (folder !== undefined) return level(folder, levelOptions)
   const shown = storage?.replace(/:[^:@/]*@/, ':…@')
   throw new UsageError(`--storage ${shown}: expected level:<folder>, postgres://… or memory:`)
 }
@@ -71,7 +77,7 @@ export const foldersIn = ({ config, data }: StoreLocation): Pick<Config, 'reposi
   }
 }
 
-interface Opened {
+export interface Opened {
   allot: OpenAllot
   config: Config
   /** The data folder. */
@@ -85,38 +91,33 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
 }
 
 /** Opens the store for `allot serve`. The caller closes it. */
-export const openConfigured = async (
-  flags: StoreFlags,
-  { wrapDriver, ...parts }: Parts = {},
-): Promise<Opened> => {
+export const openStore = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
   const location = storeLocation(flags)
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
-  const driver = await driverFor(location)
+  const stored = await driverFor(location)
+  const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersIn(location)
-  const allot = await openAllot({
-    ...api,
-    ...sections,
-    ...folders,
-    driver: wrapDriver === undefined ? driver : await wrapDriver(driver, config),
-    ...parts,
-  })
+  const allot = await openAllot({ ...api, ...sections, ...folders, driver, ...parts })
   return { allot, config, data, repositories: folders.repositories }
 }
 
-/** Opens the store for a command. @throws StorageError that advises to use the server when a server has the store open */
-export const openForCommand = (flags: StoreFlags, parts?: Parts): Promise<Opened> =>
-  openConfigured(flags, parts).catch((error: unknown) => {
+/**
+ * Opens the store for a command, calls `body` and closes the store.
+ * @throws StorageError that advises to use the server when a server has the store open
+ */
+export const withStore = async <T>(
+  flags: StoreFlags,
+  body: (opened: Opened) => Promise<T>,
+  parts?: Parts,
+): Promise<T> => {
+  const opened = await openStore(flags, parts).catch((error: unknown) => {
     if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
     throw new Error(`${error.message} (with --url and --token)`, { cause: error })
   })
-
-/** Opens the store, calls `body` and closes the store. */
-export const withStore = async <T>(flags: StoreFlags, body: (allot: OpenAllot) => Promise<T>): Promise<T> => {
-  const { allot } = await openForCommand(flags)
   try {
-    return await body(allot)
+    return await body(opened)
   } finally {
-    await allot.close()
+    await opened.allot.close()
   }
 }

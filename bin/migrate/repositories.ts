@@ -63,7 +63,7 @@ export const copyRepository = (
         migration,
         owner,
         existing,
-        grantsAt(audience, given),
+        grantsOf(audience, given.archived === true),
         given.name,
       )
     }
@@ -98,15 +98,13 @@ const audienceAt = (source: Source, ownerVisibility: Visibility, given: SourceRe
 const audienceHere = (owner: Account, repository: Repository): Audience =>
   repository.private ? audienceOf.private : audienceOf[owner.visibility]
 
-const grantsAt = (audience: Audience, { archived }: SourceRepository): string[] => [
+const grantsOf = (audience: Audience, archived: boolean): string[] => [
   ...audienceGrants(audience),
-  ...(archived === true ? [] : [WRITABLE]),
+  ...(archived ? [] : [WRITABLE]),
 ]
 
-const grantsHere = (owner: Account, repository: Repository): string[] => [
-  ...audienceGrants(audienceHere(owner, repository)),
-  ...(repository.archived ? [] : [WRITABLE]),
-]
+const grantsHere = (owner: Account, repository: Repository): string[] =>
+  grantsOf(audienceHere(owner, repository), repository.archived)
 
 /**
  * @param source the rights at the source; none when the repository was deleted there

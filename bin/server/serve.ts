@@ -5,7 +5,7 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
-import { isPostgres, openConfigured, type StoreFlags, storeLocation } from '../config/store.ts'
+import { isPostgres, openStore, type StoreFlags, storeLocation } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import type { Metrics } from '../metrics/index.ts'
 import { print } from '../terminal.ts'
@@ -71,7 +71,7 @@ const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
 
 const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger): Promise<void> => {
   let metrics: Metrics | undefined
-  const { allot, config, data } = await openConfigured(store, {
+  const { allot, config, data } = await openStore(store, {
     log,
     async wrapDriver(driver, config) {
       // Nothing of metrics is loaded while they are off.
