@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from 'prom-client'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { gitRoutes } from '../../lib/api/git.ts'
 import { routes } from '../../lib/api/index.ts'
@@ -11,51 +11,38 @@ import { checkAccess } from '../../lib/http/route.ts'
 import { Router } from '../../lib/http/router.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
+import type { Config } from '../config/config.ts'
 import { sendText } from '../server/listeners.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
-/** Who may read the metrics, as the option `metrics` describes. */
-type MetricsReaders = 'token' | 'loopback'
-
 /**
- * Metrics of one server, for Prometheus. A process can have only one: the counters of caches are those of the process. Each
- * of several workers answers with the sums over all of them.
+ * Metrics of a server, for Prometheus: they are in the registry of the process. Each of several workers answers with the
+ * sums over all of them.
+ *
+ * Wraps a listener, to measure its requests and to add `/-/metrics`.
+ * @param options.readers who may read the metrics, as the option `metrics` describes
  */
-export class Metrics {
-  readonly #registry = new Registry()
-  readonly #readers: MetricsReaders
-  readonly #basePath: string
-  readonly #read: () => Promise<string>
-
-  constructor(readers: MetricsReaders, basePath: string) {
-    this.#readers = readers
-    this.#basePath = basePath
-    this.#read = cluster.isWorker ? workerMetrics(this.#registry) : () => this.#registry.metrics()
-    collectDefaultMetrics({ register: this.#registry })
-    measureCaches(this.#registry)
-  }
-
-  /** Wraps a driver, to measure its transactions. */
-  measureDriver(driver: StorageDriver): StorageDriver {
-    return measureTransactions(this.#registry, driver)
-  }
-
-  /** Wraps a listener, to measure its requests and to add `/-/metrics`. */
-  measureListener(allot: OpenAllot, listener: RequestListener): RequestListener {
-    measureQuota(this.#registry, allot)
-    measureAccounts(this.#registry, allot)
-    return measureRequests(this.#registry, this.#basePath, (req, res) => {
-      if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
-      authorize(allot, this.#readers, req)
-        .then(this.#read)
-        .then((text) => sendText(req, res, 200, text, { 'Content-Type': this.#registry.contentType }))
-        .catch((error: unknown) => {
-          const { status, message } = describeError(error)
-          const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
-          sendText(req, res, status, `${message}\n`, challenge)
-        })
-    })
-  }
+export const measureListener = (
+  allot: OpenAllot,
+  listener: RequestListener,
+  { readers, basePath }: { readers: Config['server']['metrics']; basePath: string },
+): RequestListener => {
+  const readMetrics = cluster.isWorker ? workerMetrics() : () => register.metrics()
+  collectDefaultMetrics()
+  measureCaches()
+  measureQuota(allot)
+  measureAccounts(allot)
+  return measureRequests(basePath, (req, res) => {
+    if (req.url?.split('?', 1)[0] !== '/-/metrics') return listener(req, res)
+    authorize(allot, readers, req)
+      .then(readMetrics)
+      .then((text) => sendText(req, res, 200, text, { 'Content-Type': register.contentType }))
+      .catch((error: unknown) => {
+        const { status, message } = describeError(error)
+        const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer realm="metrics"' } : {}
+        sendText(req, res, status, `${message}\n`, challenge)
+      })
+  })
 }
 
 const STATUSES: Partial<Record<string, number>> = {
@@ -76,7 +63,7 @@ const ADMINISTRATION = { auth: 'admin', scope: 'read:admin' } as const
 /** @throws AllotError unauthenticated or forbidden when the client may not read metrics */
 const authorize = async (
   { hosting }: OpenAllot,
-  readers: MetricsReaders,
+  readers: Config['server']['metrics'],
   req: IncomingMessage,
 ): Promise<void> => {
   if (readers === 'loopback' && req.headers.authorization === undefined && isLocal(req)) return
@@ -92,25 +79,23 @@ const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip', 'cf-c
 const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
   LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
 
-const measureQuota = (registry: Registry, allot: OpenAllot): void => {
+const measureQuota = (allot: OpenAllot): void => {
   const thresholdEvents = new Counter({
     name: 'allot_quota_crossings_total',
     help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
     labelNames: ['at', 'direction'],
-    registers: [registry],
   })
   allot.on('quota', ({ share, reached }) =>
     thresholdEvents.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
   )
 }
 
-const measureAccounts = (registry: Registry, { hosting }: OpenAllot): void => {
+const measureAccounts = ({ hosting }: OpenAllot): void => {
   new Gauge({
     name: 'allot_accounts',
     help: 'Users and organizations.',
     aggregator: 'max',
     labelNames: ['kind'],
-    registers: [registry],
     async collect() {
       for (const kind of ['user', 'organization'] as const)
         this.set({ kind }, await hosting.accounts.count(kind))
@@ -121,7 +106,6 @@ const measureAccounts = (registry: Registry, { hosting }: OpenAllot): void => {
     help: 'The running version, as a label; the value is always 1.',
     aggregator: 'max',
     labelNames: ['version'],
-    registers: [registry],
   }).set({ version: VERSION }, 1)
 }
 
@@ -132,22 +116,16 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Wraps a listener, to measure the time until its response is sent or the connection is closed. */
-const measureRequests = (
-  registry: Registry,
-  basePath: string,
-  listener: RequestListener,
-): RequestListener => {
+const measureRequests = (basePath: string, listener: RequestListener): RequestListener => {
   const durations = new Histogram({
     name: 'allot_http_request_duration_seconds',
     help: 'Seconds until a response is sent, by route; the count is the number of requests.',
     labelNames: ['method', 'route', 'status'],
     buckets: REQUEST_BUCKETS,
-    registers: [registry],
   })
   const inFlight = new Gauge({
     name: 'allot_http_requests_in_flight',
     help: 'Requests whose response is not sent yet.',
-    registers: [registry],
   })
   const routeOf = routeNamer(basePath)
   return (req, res) => {
@@ -193,26 +171,22 @@ type Operation = 'read' | 'write'
 const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
 
 /** Wraps a driver, to measure its transactions. */
-const measureTransactions = (registry: Registry, driver: StorageDriver): StorageDriver => {
-  const registers = [registry]
+export const measureDriver = (driver: StorageDriver): StorageDriver => {
   const durations = new Histogram({
     name: 'allot_store_operation_duration_seconds',
     help: 'Seconds that transactions of the store take.',
     labelNames: ['operation'],
     buckets: TRANSACTION_BUCKETS,
-    registers,
   })
   const failures = new Counter({
     name: 'allot_store_failures_total',
     help: 'Transactions that failed in the store itself, by reason.',
     labelNames: ['operation', 'reason'],
-    registers,
   })
   const inFlight = new Gauge({
     name: 'allot_store_operations_in_flight',
     help: 'Transactions in progress.',
     labelNames: ['operation'],
-    registers,
   })
   const measure = async <T>(operation: Operation, run: () => Promise<T>): Promise<T> => {
     const stopTimer = durations.startTimer({ operation })
@@ -244,12 +218,11 @@ interface CacheEvent {
   cache?: { size: number }
 }
 
-const measureCaches = (registry: Registry): void => {
+const measureCaches = (): void => {
   const lookups = new Counter({
     name: 'allot_cache_requests_total',
     help: 'Lookups in the caches of quota usage and of tokens, by outcome.',
     labelNames: ['cache', 'outcome'],
-    registers: [registry],
   })
   const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()
   const countersOf = (name: string) => {
@@ -262,7 +235,6 @@ const measureCaches = (registry: Registry): void => {
     name: 'allot_cache_entries',
     help: 'Entries in the caches.',
     labelNames: ['cache'],
-    registers: [registry],
     collect() {
       for (const [{ size }, { name }] of caches) this.set({ cache: name }, size)
     },

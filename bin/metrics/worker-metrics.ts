@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
-import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, register } from 'prom-client'
 
 /**
  * Metrics of several workers. A request for metrics reaches any one worker, which asks the supervisor for the sums; the
@@ -65,9 +65,9 @@ export const aggregateWorkers = (): void => {
 }
 
 /** In a worker: @returns reads the sums over all workers, in the text format of Prometheus */
-export const workerMetrics = (registry: Registry): (() => Promise<string>) => {
+export const workerMetrics = (): (() => Promise<string>) => {
   const supervisor = cluster.worker!
-  answer(supervisor, () => registry.getMetricsAsJSON())
+  answer(supervisor, () => register.getMetricsAsJSON())
   return async () => {
     const text = await ask<string>(supervisor, 2 * COLLECT_TIMEOUT_MS)
     if (text === undefined) throw new Error('the supervisor does not answer')

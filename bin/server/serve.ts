@@ -7,7 +7,6 @@ import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
 import { isPostgres, openStore, type StoreFlags, storeLocation } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import type { Metrics } from '../metrics/index.ts'
 import { print } from '../terminal.ts'
 import { withHealthChecks, withRequestLog } from './listeners.ts'
 import { gracefulShutdown } from './shutdown.ts'
@@ -70,18 +69,12 @@ const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
   void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}\n`)
 
 const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger): Promise<void> => {
-  let metrics: Metrics | undefined
   const { allot, config, data } = await openStore(store, {
     log,
-    async wrapDriver(driver, config) {
-      // Nothing of metrics is loaded while they are off.
-      if (config.server.metrics === 'off') return driver
-      const { Metrics } = await import('../metrics/index.ts')
-      metrics = new Metrics(config.server.metrics, config.api.basePath)
-      return metrics.measureDriver(driver)
-    },
+    wrapDriver: async (driver, { server }) =>
+      server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })
-  const server = createLimitedServer(createListener(allot, config, metrics, log), limitsIn(config))
+  const server = createLimitedServer(await createListener(allot, config, log), limitsIn(config))
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
   try {
@@ -101,17 +94,22 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
   await stop()
 }
 
-const createListener = (
+/** Called only when metrics are on: their modules take a while to load. */
+const loadMetrics = () => import('../metrics/index.ts')
+
+const createListener = async (
   allot: OpenAllot,
-  { server }: Config,
-  metrics: Metrics | undefined,
+  { server, api }: Config,
   log: Logger,
-): RequestListener => {
+): Promise<RequestListener> => {
   const { pages, handler } = allot
   const withPages: RequestListener = (req, res) => pages(req, res, () => handler(req, res))
-  const checked = withHealthChecks(allot, server.pages ? withPages : handler)
-  const measured = metrics === undefined ? checked : metrics.measureListener(allot, checked)
-  return server.log === 'requests' ? withRequestLog(log, measured) : measured
+  let listener = withHealthChecks(allot, server.pages ? withPages : handler)
+  if (server.metrics !== 'off') {
+    const { measureListener } = await loadMetrics()
+    listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath })
+  }
+  return server.log === 'requests' ? withRequestLog(log, listener) : listener
 }
 
 const listen = (server: Server, port: number, host: string): Promise<void> =>

@@ -5,7 +5,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Metrics } from '../../bin/metrics/index.ts'
+import { register } from 'prom-client'
+import { measureDriver, measureListener } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
@@ -22,8 +23,9 @@ const sample = (text: string, name: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-const listening = async (allot: OpenAllot, metrics: Metrics) => {
-  const server = createServer(metrics.measureListener(allot, allot.handler)).listen(0, '127.0.0.1')
+const listening = async (allot: OpenAllot) => {
+  const options = { readers: 'loopback', basePath: '/api/v1' } as const
+  const server = createServer(measureListener(allot, allot.handler, options)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const stop = async () => {
@@ -47,9 +49,9 @@ describe('/-/metrics', () => {
   const asAdmin = () => read({ authorization: `Bearer ${token}` })
 
   before(async () => {
-    const metrics = new Metrics('loopback', '/api/v1')
-    allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
-    ;({ origin, stop } = await listening(allot, metrics))
+    register.clear()
+    allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
+    ;({ origin, stop } = await listening(allot))
     const { accounts, tokens } = allot.hosting
     const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
     const bob = await accounts.createUser({ name: 'bob' })
@@ -137,9 +139,9 @@ describe('/-/metrics', () => {
 
 describe('The dashboard', () => {
   it('names only metrics that exist', async () => {
-    const metrics = new Metrics('loopback', '/api/v1')
-    const allot = await openAllot({ driver: metrics.measureDriver(memory()), repositories: false })
-    const { origin, stop } = await listening(allot, metrics)
+    register.clear()
+    const allot = await openAllot({ driver: measureDriver(memory()), repositories: false })
+    const { origin, stop } = await listening(allot)
     try {
       const text = await (await fetch(`${origin}/-/metrics`)).text()
       const known = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name, type]) =>
