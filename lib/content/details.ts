@@ -5,13 +5,18 @@
 import {
   canRead,
   canSee,
+  openAudiences,
   type Permission,
   permissionOn,
   repositoryById,
+  repositoryViewer,
   type Viewer,
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
 import { countsWithPending } from '../accounts/visibility.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import type { ListedKind } from '../quota/ledger.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   type Attachment,
@@ -19,10 +24,15 @@ import {
   attachments,
   comments,
   type Issue,
+  type LedgerEntry,
   type PackageVersion,
   type Repository,
+  releases,
+  repositories,
 } from '../records/schema/index.ts'
+import { cachedRead, type Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { attachmentIdIn } from './attachments.ts'
 import { countOpenIssues } from './issues.ts'
 import { countReleases } from './releases.ts'
 
@@ -55,10 +65,8 @@ export const repositoryDetails = async (
   records: readonly Repository[],
   countContent = contentCounts,
 ): Promise<RepositoryDetails[]> => {
-  const owners = await accountsById(
-    tx,
-    records.map(({ owner }) => owner),
-  )
+  const ownerIds = records.map(({ owner }) => owner)
+  const owners = await accounts.byIds(tx, ownerIds)
   const details = records.map(async (record) => {
     const owner = owners.get(record.owner)
     if (owner === undefined) return []
@@ -160,18 +168,9 @@ const visibleAccounts = async (
   viewer: Viewer,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Account>> => {
-  const found = [...(await accountsById(tx, ids)).values()]
+  const found = [...(await accounts.byIds(tx, ids)).values()]
   const isVisible = await Promise.all(found.map((account) => canSee(tx, viewer, account)))
   return new Map(found.filter((_, index) => isVisible[index]).map((account) => [account.id, account]))
-}
-
-const accountsById = async (
-  tx: ReadTransaction,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, Account>> => {
-  const keys = [...new Set(ids)].map((id) => [id])
-  const found = await accounts.getMany(tx, keys)
-  return new Map(found.flatMap((account) => (account === undefined ? [] : [[account.id, account] as const])))
 }
 
 const attachmentsOf = async (
@@ -182,3 +181,84 @@ const attachmentsOf = async (
   (await attachments.count(tx, 'target', [kind, id])) === 0
     ? []
     : attachments.list(tx, 'target', { prefix: [kind, id] })
+
+/** A ledger entry with the present name of its repository. */
+export interface UsedEntry {
+  readonly entry: LedgerEntry
+  /** Undefined for a package, which can belong to its owner without a repository. */
+  readonly repository: string | undefined
+  /** True when the viewer cannot read the repository: only kind and size are shown. */
+  readonly isHidden?: boolean
+  /** Target of an attachment that this server stores. */
+  readonly attached?: Attached | undefined
+}
+
+export interface Attached {
+  /** The id of the attachment. */
+  readonly id: number
+  readonly on: Attachment['on']
+  /** The number of the issue, or the id of the comment or the release. */
+  readonly targetId: number
+  /** Tag of the release, if it is one. */
+  readonly tag: string | undefined
+}
+
+export interface UsageLists {
+  /** Entries of one kind, largest first, from one snapshot. The page is the same object until one of its records changes. */
+  used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
+}
+
+export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLists => {
+  const readUsed = cachedRead(
+    'used entries',
+    async (tx, { owner, kind, offset, limit, isBounded }: UsedInput): Promise<Page<UsedEntry>> => {
+      const entries = await ledger.list(tx, owner, kind, { offset, limit })
+      const found = await repositories.byIds(
+        tx,
+        entries.flatMap(({ repository }) => repository ?? []),
+      )
+      const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
+        const repository = entry.repository === null ? undefined : found.get(entry.repository)
+        if (isBounded && entry.repository !== null && !isPublic(repository)) return hidden(entry)
+        return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
+      }
+      const items = await Promise.all(entries.map(usedEntry))
+      return { items, total: await ledger.count(tx, owner, kind) }
+    },
+  )
+  return {
+    used: (viewer, owner, kind, { offset, limit }) =>
+      readUsed(store, { owner, kind, offset, limit, isBounded: repositoryViewer(viewer) === null }),
+  }
+}
+
+type UsedInput = {
+  readonly owner: number
+  readonly kind: ListedKind
+  readonly offset: number
+  readonly limit: number
+  /** Whether the viewer reads public repositories only. */
+  readonly isBounded: boolean
+}
+
+const isPublic = (repository: Repository | undefined): boolean =>
+  repository !== undefined && openAudiences(null).includes(repository.audience)
+
+/** The size stays in the list, because the entry counts toward the owner and the list must agree with the total. */
+const hidden = (entry: LedgerEntry): UsedEntry => ({
+  entry: { ...entry, name: '', ...(entry.kind === 'packages' ? { type: '', version: '' } : {}) },
+  repository: undefined,
+  isHidden: true,
+})
+
+const attachedIn = async (
+  tx: ReadTransaction,
+  { key, index }: LedgerEntry,
+): Promise<Attached | undefined> => {
+  const id = attachmentIdIn(key)
+  const attachment = id === undefined ? undefined : await attachments.get(tx, [id])
+  if (attachment === undefined) return undefined
+  const { on, targetId } = attachment
+  const tag = on === 'release' ? (await releases.get(tx, [targetId]))?.tag : undefined
+  return { id: attachment.id, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
+}

@@ -69,6 +69,15 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return values.map((bytes) => bytes && decodeValue<R>(bytes))
   }
 
+  /** The records that exist among those with an id of one number, by that number. */
+  async byIds(tx: ReadTransaction, ids: Iterable<number>): Promise<ReadonlyMap<number, R>> {
+    const distinct = [...new Set(ids)]
+    const keys = distinct.map((id) => [id])
+    const found = await this.getMany(tx, keys)
+    const entries = distinct.map((id, index) => [id, found[index]] as const)
+    return new Map(entries.filter((entry): entry is readonly [number, R] => entry[1] !== undefined))
+  }
+
   async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {
     const found = await tx.get(uniqueKey(this.#name, index, key, lookupKey))
     return found && readRecord(tx, found)
