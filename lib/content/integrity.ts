@@ -14,14 +14,20 @@ import {
   readIfValid,
   repairMembers,
 } from '../integrity/index.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
 import { decodeValue } from '../records/layout.ts'
 import {
+  type Attachment,
   attachments,
   comments,
+  type FileArea,
   files,
   issueSequences,
   issues,
+  type Job,
   jobs,
+  type LedgerEntry,
+  type LedgerKind,
   ledgerEntries,
   packageFiles,
   packageVersions,
@@ -92,89 +98,83 @@ const fileChecks = [
   }),
 ]
 
+type Exists = (find: Find, id: number) => boolean
+
+/** What the job of a kind removes, after the record that it belonged to. */
+const REMOVALS: Partial<Record<Job['kind'], readonly [what: string, exists: Exists]>> = {
+  removeRepositoryContents: ['issues and releases of repository', hasRepository],
+  removeRepositoryFiles: ['files of repository', hasRepository],
+  removeComments: ['comments of issue', (find, id) => find(issue, id) !== undefined],
+  removePackageFiles: ['files of package version', (find, id) => find(version, id) !== undefined],
+}
+
 const jobChecks = check(jobs, ({ kind, id }, find, report) => {
-  if (kind === 'removeRepositoryContents' && hasRepository(find, id))
-    report(`a job removes the issues and releases of repository ${id}, which still exists`)
-  if (kind === 'removeComments' && find(issue, id) !== undefined)
-    report(`a job removes the comments of issue ${id}, which still exists`)
-  if (kind === 'removeRepositoryFiles' && hasRepository(find, id))
-    report(`a job removes the files of repository ${id}, which still exists`)
-  if (kind === 'removePackageFiles' && find(version, id) !== undefined)
-    report(`a job removes the files of package version ${id}, which still exists`)
+  const [what, exists] = REMOVALS[kind] ?? []
+  if (exists?.(find, id)) report(`a job removes the ${what} ${id}, which still exists`)
 })
 
-/** Attachments of a removed repository go in steps: the records, what counts them, and the files. */
-const attachmentsInLedger: Recount = {
-  name: 'ledger size of attachment',
+/** Sizes that two collections must agree on, record by record. */
+const sizesOf = (name: string, expected: Amounts, actual: Amounts): Recount => ({
+  name,
   matchesKeys: true,
-  expected: [
-    amounts(attachments, ({ id, repository, size }, add, find) => {
-      if (hasRepository(find, repository)) add([id], size)
-    }),
-  ],
-  actual: [
-    amounts(ledgerEntries, ({ kind, key, repository, size }, add, find) => {
-      if (kind !== 'attachments' || repository === null || !hasRepository(find, repository)) return
+  expected: [expected],
+  actual: [actual],
+})
+type Amounts = Recount['expected'][number]
+
+/** Sizes of the stored files of an area; jobs remove those of deleted repositories. */
+const storedFiles = (area: FileArea, keyOf: (file: StoredFile) => KeyTuple): Amounts =>
+  amounts(files, (file, add, find) => {
+    if (file.area !== area || file.state !== 'kept') return
+    if (area === 'packages' || hasRepository(find, file.ownerId)) add(keyOf(file), file.size)
+  })
+
+/** Sizes of the ledger entries that the server itself keeps. @param keyOf undefined for entries of the host */
+const ownEntries = (kind: LedgerKind, keyOf: (entry: LedgerEntry) => KeyTuple | undefined): Amounts =>
+  amounts(ledgerEntries, (entry, add, find) => {
+    const { repository, owner, size } = entry
+    if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
+    const key = keyOf(entry)
+    const exists = kind === 'packages' ? hasAccount(find, owner ?? 0) : hasRepository(find, repository ?? 0)
+    if (key !== undefined && exists) add(key, size)
+  })
+
+/** Attachments of existing repositories; jobs remove those of deleted ones. */
+const sizesOfAttachments = (keyOf: (attachment: Attachment) => KeyTuple): Amounts =>
+  amounts(attachments, (attachment, add, find) => {
+    if (hasRepository(find, attachment.repository)) add(keyOf(attachment), attachment.size)
+  })
+
+const sizes = [
+  sizesOf(
+    'ledger size of attachment',
+    sizesOfAttachments(({ id }) => [id]),
+    ownEntries('attachments', ({ key }) => {
       const id = attachmentIdIn(key)
-      if (id !== undefined) add([id], size)
+      return id === undefined ? undefined : [id]
     }),
-  ],
-}
-
-const attachmentFiles: Recount = {
-  name: 'file size of attachment',
-  matchesKeys: true,
-  expected: [
-    amounts(attachments, ({ repository, uuid, size }, add, find) => {
-      if (hasRepository(find, repository)) add([repository, uuid], size)
-    }),
-  ],
-  actual: [
-    amounts(files, ({ area, state, ownerId, name, size }, add, find) => {
-      if (area === 'attachments' && state === 'kept' && hasRepository(find, ownerId))
-        add([ownerId, name], size)
-    }),
-  ],
-}
-
-const lfsInLedger: Recount = {
-  name: 'ledger size of LFS object',
-  matchesKeys: true,
-  expected: [
-    amounts(files, ({ area, state, ownerId, sha256, size }, add, find) => {
-      if (area === 'lfs' && state === 'kept' && hasRepository(find, ownerId)) add([ownerId, sha256], size)
-    }),
-  ],
-  actual: [
-    amounts(ledgerEntries, ({ kind, key, repository, name, size }, add, find) => {
-      if (kind === 'lfs' && key.startsWith(RESERVED_PREFIX) && hasRepository(find, repository!))
-        add([repository!, name], size)
-    }),
-  ],
-}
-
-const packagesInLedger: Recount = {
-  name: 'ledger size of package version',
-  matchesKeys: true,
-  expected: [amounts(packageVersions, ({ id, size }, add) => add([id], size))],
-  actual: [
-    amounts(ledgerEntries, ({ kind, key, owner, size }, add, find) => {
-      if (kind === 'packages' && key.startsWith(RESERVED_PREFIX) && hasAccount(find, owner!))
-        add([Number(key.slice(RESERVED_PREFIX.length))], size)
-    }),
-  ],
-}
-
-const packageFileSizes: Recount = {
-  name: 'file size of package file',
-  matchesKeys: true,
-  expected: [amounts(packageFiles, ({ owner, stored, size }, add) => add([owner, stored], size))],
-  actual: [
-    amounts(files, ({ area, state, ownerId, name, size }, add) => {
-      if (area === 'packages' && state === 'kept') add([ownerId, name], size)
-    }),
-  ],
-}
+  ),
+  sizesOf(
+    'file size of attachment',
+    sizesOfAttachments(({ repository, uuid }) => [repository, uuid]),
+    storedFiles('attachments', ({ ownerId, name }) => [ownerId, name]),
+  ),
+  sizesOf(
+    'ledger size of LFS object',
+    storedFiles('lfs', ({ ownerId, sha256 }) => [ownerId, sha256]),
+    ownEntries('lfs', ({ repository, name }) => [repository!, name]),
+  ),
+  sizesOf(
+    'ledger size of package version',
+    amounts(packageVersions, ({ id, size }, add) => add([id], size)),
+    ownEntries('packages', ({ key }) => [Number(key.slice(RESERVED_PREFIX.length))]),
+  ),
+  sizesOf(
+    'file size of package file',
+    amounts(packageFiles, ({ owner, stored, size }, add) => add([owner, stored], size)),
+    storedFiles('packages', ({ ownerId, name }) => [ownerId, name]),
+  ),
+]
 
 const versionTotal = (member: 'size' | 'files'): Recount => ({
   name: `${member} of package version`,
@@ -190,33 +190,25 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
 /** What issues, releases, packages, LFS objects and attachments need of each other, of the ledger and of files. */
 export const contentIntegrity: IntegrityChecks = {
   lookups: [lastNumber, version, ...Object.values(attachmentTarget), ...Object.values(pending)],
-  recounts: [
-    attachmentsInLedger,
-    attachmentFiles,
-    lfsInLedger,
-    packagesInLedger,
-    packageFileSizes,
-    versionTotal('size'),
-    versionTotal('files'),
-  ],
+  recounts: [...sizes, versionTotal('size'), versionTotal('files')],
   checks: [...contentChecks, ...fileChecks, jobChecks],
 }
 
-/** A file that is not as its record says, or has none. */
+/** A file that differs from its record, or has none. */
 export interface FileFault {
   readonly message: string
-  /** To be run while nobody else is at work; answers false when only a person, or a backup, can mend it. */
+  /** Nothing else may write meanwhile. @returns false when only a backup can repair the file */
   repair(): Promise<boolean>
 }
 
 /**
- * Holds every record against its file, and every file against its record. Others may add and remove files meanwhile: what
- * seems wrong is looked at again.
+ * Compares every record with its file, and every file with its record. Others may add and remove files meanwhile, so what
+ * differs is read again.
  */
 export const checkFiles = async (
   driver: StorageDriver,
   disk: FileStorage,
-  found: (fault: FileFault) => void,
+  onFault: (fault: FileFault) => void,
 ): Promise<void> => {
   const resumeDeletions = disk.holdDeletions()
   try {
@@ -226,37 +218,37 @@ export const checkFiles = async (
         if (file?.state !== 'kept') continue
         const size = await disk.size(file)
         if (size !== file.size && (await recordOf(driver, file))?.state === 'kept')
-          found(missing(driver, disk, file, size))
+          onFault(wrongFile(driver, disk, file, size))
       }
     })
     for await (const place of disk.all())
       if ((await recordOf(driver, place)) === undefined && (await disk.size(place)) !== undefined)
-        found(stray(disk, place))
+        onFault(strayFile(disk, place))
   } finally {
     await resumeDeletions()
   }
 }
-
-const idOf = ({ area, ownerId, name }: FilePlace): [string, number, string] => [area, ownerId, name]
 
 const describePlace = ({ area, ownerId, name }: FilePlace): string => `the file ${area}/${ownerId}/${name}`
 
 /** Undefined for a broken record, which the integrity check reports. */
 const validFileIn = (json: Uint8Array): StoredFile | undefined => {
   try {
-    const result = v.safeParse(files.options.schema, decodeValue(json))
-    return result.success ? result.output : undefined
+    return v.parse(files.options.schema, decodeValue(json))
   } catch {
     return undefined
   }
 }
 
-const recordOf = async (driver: StorageDriver, place: FilePlace): Promise<{ state?: string } | undefined> => {
-  const record = await driver.read((tx) => readIfValid(tx, files, idOf(place)))
+const recordOf = async (
+  driver: StorageDriver,
+  { area, ownerId, name }: FilePlace,
+): Promise<{ state?: string } | undefined> => {
+  const record = await driver.read((tx) => readIfValid(tx, files, [area, ownerId, name]))
   return record === 'broken' ? {} : record
 }
 
-const stray = (disk: FileStorage, place: FilePlace): FileFault => ({
+const strayFile = (disk: FileStorage, place: FilePlace): FileFault => ({
   message: `${describePlace(place)} is on the disk and belongs to nothing`,
   async repair() {
     await disk.remove(place)
@@ -264,8 +256,8 @@ const stray = (disk: FileStorage, place: FilePlace): FileFault => ({
   },
 })
 
-/** An LFS object that is lost is forgotten, so that the next push that has it brings it again. */
-const missing = (
+/** Repaired by removing the records of an LFS object: the next push that contains the object stores it again. */
+const wrongFile = (
   driver: StorageDriver,
   disk: FileStorage,
   file: StoredFile,
@@ -275,7 +267,7 @@ const missing = (
   async repair() {
     if (file.area !== 'lfs') return false
     await driver.write(async (tx) => {
-      await files.remove(tx, idOf(file))
+      await files.remove(tx, files.options.id(file))
       await ledgerEntries.remove(tx, ['lfs', lfsKey(file.ownerId, file.sha256)])
     })
     await disk.remove(file)
