@@ -66,5 +66,15 @@ export const replyPage = <T, B>({ items, total }: Page<T>, present: (item: T) =>
     total,
   )
 
+/** Replies with the presented resource, or 404 when it was not found. */
+export const replyFound = <T, B>(found: T | undefined, present: (found: T) => B) =>
+  found === undefined ? reply(404) : reply(200, present(found))
+
+/** Replies 204 once the change is made. */
+export const replyDone = async (change: Promise<void>) => {
+  await change
+  return reply(204)
+}
+
 /** Replies 204, or 404 when the resource was not found. */
 export const replyEmpty = (isFound: boolean) => (isFound ? reply(204) : reply(404))

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type ComponentChildren, createContext } from 'preact'
+import { createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
@@ -13,40 +13,32 @@ export const PageContextProvider = Context.Provider
 /** Where the page that a component is part of is mounted, and who views it. */
 export const usePageContext = (): PageContext => useContext(Context)!
 
-/** A link to a page. */
-export const Link = ({
-  to,
-  class: className,
-  label,
-  children,
-}: {
+interface LinkProps {
   to: string
   class?: string
   /** Text for screen readers, when the children do not say enough. */
   label?: string
-  children: ComponentChildren
-}) => (
+}
+
+/** A link to a page. */
+export const Link = ({ to, class: className, label, children }: RenderableProps<LinkProps>) => (
   <a class={className} href={usePageContext().urlOf(to)} aria-label={label}>
     {children}
   </a>
 )
 
-/** A form that changes something: sends the CSRF token along. */
-export const Post = ({
-  to,
-  fields = [],
-  children,
-  ...attributes
-}: {
+interface PostProps {
   to: string
   /** Fields that are not shown. */
   fields?: readonly (readonly [name: string, value: string])[]
   class?: string
-  children: ComponentChildren
-}) => {
+}
+
+/** A form that changes something: sends the CSRF token along. */
+export const Post = ({ to, fields = [], class: className, children }: RenderableProps<PostProps>) => {
   const { urlOf, formToken } = usePageContext()
   return (
-    <form method="post" action={urlOf(to)} {...attributes}>
+    <form method="post" action={urlOf(to)} class={className}>
       {[['form', formToken] as const, ...fields].map(([name, value], index) => (
         <input key={index} type="hidden" name={name} value={value} />
       ))}
@@ -56,22 +48,14 @@ export const Post = ({
 }
 
 /** A form that asks for other data. */
-export const Search = ({ to, children }: { to: string; children: ComponentChildren }) => (
+export const Search = ({ to, children }: RenderableProps<{ to: string }>) => (
   <form method="get" action={usePageContext().urlOf(to)} class="inline">
     {children}
   </form>
 )
 
 /** A part of a page. */
-export const Section = ({
-  id,
-  title,
-  children,
-}: {
-  id: string
-  title: string
-  children: ComponentChildren
-}) => (
+export const Section = ({ id, title, children }: RenderableProps<{ id: string; title: string }>) => (
   <section aria-labelledby={id}>
     <h2 id={id}>{title}</h2>
     {children}
@@ -93,13 +77,7 @@ export const ActionButtons = ({ label, isDangerous = false }: { label: string; i
   </div>
 )
 
-export const Notice = ({
-  kind,
-  children,
-}: {
-  kind: 'over' | 'near' | 'success'
-  children: ComponentChildren
-}) => (
+export const Notice = ({ kind, children }: RenderableProps<{ kind: 'over' | 'near' | 'success' }>) => (
   <div class={`notice ${kind}`} role={kind === 'success' ? 'status' : 'note'}>
     {children}
   </div>
@@ -129,18 +107,14 @@ export const FlashMessage = ({ done, failure }: FlashMessage) => (
   </>
 )
 
-/** A table with one column of text, followed by columns of numbers. */
-export const Table = ({
-  column,
-  numbers,
-  caption,
-  children,
-}: {
+interface TableProps {
   column: string
   numbers: readonly string[]
   caption?: string
-  children: ComponentChildren
-}) => (
+}
+
+/** A table with one column of text, followed by columns of numbers. */
+export const Table = ({ column, numbers, caption, children }: RenderableProps<TableProps>) => (
   <table>
     {caption !== undefined && <caption>{caption}</caption>}
     <thead>
@@ -194,18 +168,16 @@ export const pageNumber = (query: URLSearchParams): number => {
 
 export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
 
-/** Links to the previous and the next page of a list. */
-export const Pages = ({
-  to,
-  page,
-  total,
-}: {
+interface PagesProps {
   /** @returns the path of a page of the list */
   to: (page: number) => string
   page: number
   /** Items on all pages. */
   total: number
-}) => {
+}
+
+/** Links to the previous and the next page of a list. */
+export const Pages = ({ to, page, total }: PagesProps) => {
   const { urlOf } = usePageContext()
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE))
   return last === 1 ? null : (

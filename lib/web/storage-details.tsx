@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComponentChildren, VNode } from 'preact'
+import type { ComponentChildren, RenderableProps, VNode } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
@@ -133,14 +133,8 @@ const htmlUrlOf = (used: UsedEntry, owner: string, baseUrl: string): string => {
   return presentUsedAttachment(used, urls).contained_in.html_url
 }
 
-interface RowProps {
-  title: ComponentChildren
-  bytes: number
-  /** Details in a few words. */
-  children: ComponentChildren
-}
-
-const Row = ({ title, bytes, children }: RowProps) => (
+/** @param props `children`: details in a few words */
+const Row = ({ title, bytes, children }: RenderableProps<{ title: ComponentChildren; bytes: number }>) => (
   <tr>
     <td>
       {title}

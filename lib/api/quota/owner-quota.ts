@@ -6,11 +6,11 @@ import { AllotError } from '../../errors.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import type { Page, Slice } from '../../records/collection.ts'
+import type { Page } from '../../records/collection.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
 import { tagPath } from '../content/attachments.ts'
 import { packageUrl } from '../content/packages.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { pageOf, reply, route, type Services } from '../route.ts'
 import {
   presentExplanation,
   presentStatus,
@@ -135,21 +135,6 @@ export const replyExplanation = async (
   return reply(200, presentExplanation(explanation, withNames))
 }
 
-const replyUsed = <T>(kind: ListedKind, present: (used: UsedEntry, urls: UsedListUrls) => T) => {
-  const presentPage = serializeOnce(
-    ({ items }: Page<UsedEntry>, urls: UsedListUrls) => items.map((used) => present(used, urls)),
-    ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
-  )
-  return async ({ hosting }: Services, request: Recipient & { page: Slice }, owner: Owner) => {
-    const { user, apiUrl, baseUrl, page } = request
-    const used = await hosting.usage.used(user, owner.id, kind, page)
-    return pageOf(presentPage(used, { apiUrl, baseUrl, owner: owner.name }), used.total)
-  }
-}
-const replyAttachments = replyUsed('attachments', presentUsedAttachment)
-const replyPackages = replyUsed('packages', presentUsedPackage)
-const replyArtifacts = replyUsed('artifacts', presentUsedArtifact)
-
 /** What the routes of users and organizations differ in. */
 interface OwnerKind {
   path: '/user/quota' | '/orgs/{org}/quota'
@@ -163,22 +148,16 @@ interface OwnerKind {
   find(user: Identity, params: { org: string }, services: Services): Promise<Owner>
 }
 
-const responsesOf = ({ responses }: OwnerKind) => {
-  const allowed = { ...responses, 403: Forbidden }
-  return { allowed, checked: { ...allowed, 422: ValidationError } }
-}
-
-const statusRoutes = (kind: OwnerKind) => {
-  const { path, prefix, title, scope, find } = kind
+const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
   const shared = { method: 'GET', auth: 'required', scope, tag: 'quota' } as const
-  const { allowed, checked } = responsesOf(kind)
+  const checked = { ...responses, 403: Forbidden, 422: ValidationError }
   return [
     route({
       ...shared,
       path,
       operationId: `${prefix}GetQuota`,
-      summary: `${title.replace(/^./, (first) => first.toUpperCase())}'s usage, and the groups it is judged by`,
-      responses: { ...allowed, 200: QuotaInfo },
+      summary: `${capitalized(title)}'s usage, and the groups it is judged by`,
+      responses: { ...responses, 403: Forbidden, 200: QuotaInfo },
       handle: async ({ user, params }, services) => {
         const owner = await find(user, params, services)
         return reply(200, statusJson(await services.quota.statuses.of(owner.id), user.admin))
@@ -211,46 +190,35 @@ const statusRoutes = (kind: OwnerKind) => {
   ]
 }
 
-const usedListRoutes = (kind: OwnerKind) => {
-  const { path, prefix, title, scope, find } = kind
-  const list = { method: 'GET', auth: 'required', scope, tag: 'quota', paging: 'strict' } as const
-  const { checked } = responsesOf(kind)
-  return [
-    route({
-      ...list,
-      path: `${path}/attachments`,
-      operationId: `${prefix}ListQuotaAttachments`,
-      summary: `The attachments that count toward ${title}'s quota`,
-      responses: { ...checked, 200: v.array(QuotaUsedAttachment) },
-      handle: async (request, services) => {
-        const owner = await find(request.user, request.params, services)
-        return replyAttachments(services, request, owner)
-      },
-    }),
-    route({
-      ...list,
-      path: `${path}/packages`,
-      operationId: `${prefix}ListQuotaPackages`,
-      summary: `The packages that count toward ${title}'s quota`,
-      responses: { ...checked, 200: v.array(QuotaUsedPackage) },
-      handle: async (request, services) => {
-        const owner = await find(request.user, request.params, services)
-        return replyPackages(services, request, owner)
-      },
-    }),
-    route({
-      ...list,
-      path: `${path}/artifacts`,
-      operationId: `${prefix}ListQuotaArtifacts`,
-      summary: `The artifacts that count toward ${title}'s quota`,
-      responses: { ...checked, 200: v.array(QuotaUsedArtifact) },
-      handle: async (request, services) => {
-        const owner = await find(request.user, request.params, services)
-        return replyArtifacts(services, request, owner)
-      },
-    }),
-  ]
+const usedListRoute = <T>(
+  { path, prefix, title, scope, responses, find }: OwnerKind,
+  kind: ListedKind,
+  schema: v.GenericSchema<T>,
+  present: (used: UsedEntry, urls: UsedListUrls) => T,
+) => {
+  const presentPage = serializeOnce(
+    ({ items }: Page<UsedEntry>, urls: UsedListUrls) => items.map((used) => present(used, urls)),
+    ({ apiUrl, owner }) => `${apiUrl} ${owner}`,
+  )
+  return route({
+    method: 'GET',
+    path: `${path}/${kind}`,
+    operationId: `${prefix}ListQuota${capitalized(kind)}`,
+    tag: 'quota',
+    summary: `The ${kind} that count toward ${title}'s quota`,
+    auth: 'required',
+    scope,
+    paging: 'strict',
+    responses: { ...responses, 403: Forbidden, 422: ValidationError, 200: v.array(schema) },
+    handle: async ({ user, params, apiUrl, baseUrl, page }, services) => {
+      const { id, name } = await find(user, params, services)
+      const used = await services.hosting.usage.used(user, id, kind, page)
+      return pageOf(presentPage(used, { apiUrl, baseUrl, owner: name }), used.total)
+    },
+  })
 }
+
+const capitalized = (text: string): string => text.replace(/^./, (first) => first.toUpperCase())
 
 const ownerKinds: readonly OwnerKind[] = [
   {
@@ -277,4 +245,9 @@ const ownerKinds: readonly OwnerKind[] = [
   },
 ]
 
-export const ownerQuotaRoutes = ownerKinds.flatMap((kind) => [...statusRoutes(kind), ...usedListRoutes(kind)])
+export const ownerQuotaRoutes = ownerKinds.flatMap((kind) => [
+  ...statusRoutes(kind),
+  usedListRoute(kind, 'attachments', QuotaUsedAttachment, presentUsedAttachment),
+  usedListRoute(kind, 'packages', QuotaUsedPackage, presentUsedPackage),
+  usedListRoute(kind, 'artifacts', QuotaUsedArtifact, presentUsedArtifact),
+])

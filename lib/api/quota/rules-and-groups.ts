@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { anyAccount } from '../../accounts/access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
-import { reply, replyEmpty, replyPage, route } from '../route.ts'
+import { reply, replyDone, replyEmpty, replyFound, replyPage, route } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
@@ -69,10 +69,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminGetQuotaGroup',
     summary: 'A quota group',
     responses: { 200: QuotaGroupInfo, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => {
-      const group = await quota.groups.get(params.quotagroup)
-      return group === undefined ? reply(404) : reply(200, presentGroup(group))
-    },
+    handle: async ({ params }, { quota }) =>
+      replyFound(await quota.groups.get(params.quotagroup), (group) => presentGroup(group)),
   }),
   route({
     ...write,
@@ -90,10 +88,7 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddRuleToQuotaGroup',
     summary: 'Put a rule into a group',
     responses: added,
-    handle: async ({ params }, { quota }) => {
-      await quota.groups.addRule(params.quotagroup, params.quotarule)
-      return reply(204)
-    },
+    handle: ({ params }, { quota }) => replyDone(quota.groups.addRule(params.quotagroup, params.quotarule)),
   }),
   route({
     ...write,
@@ -102,10 +97,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveRuleFromQuotaGroup',
     summary: 'Take a rule out of a group',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => {
-      await quota.groups.removeRule(params.quotagroup, params.quotarule)
-      return reply(204)
-    },
+    handle: ({ params }, { quota }) =>
+      replyDone(quota.groups.removeRule(params.quotagroup, params.quotarule)),
   }),
   route({
     ...read,
@@ -129,10 +122,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddUserToQuotaGroup',
     summary: 'Assign a group to a user or an organization',
     responses: added,
-    handle: async ({ params }, { quota }) => {
-      await quota.groups.assign(anyAccount(params.username), params.quotagroup)
-      return reply(204)
-    },
+    handle: ({ params }, { quota }) =>
+      replyDone(quota.groups.assign(anyAccount(params.username), params.quotagroup)),
   }),
   route({
     ...write,
@@ -141,10 +132,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveUserFromQuotaGroup',
     summary: 'Take a group from a user or an organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => {
-      await quota.groups.unassign(anyAccount(params.username), params.quotagroup)
-      return reply(204)
-    },
+    handle: ({ params }, { quota }) =>
+      replyDone(quota.groups.unassign(anyAccount(params.username), params.quotagroup)),
   }),
   route({
     ...read,
@@ -180,10 +169,8 @@ export const quotaGroupRoutes = [
     summary: "Set the whole list of a user's or an organization's groups",
     body: v.object({ groups: v.pipe(v.array(quotaName), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ params, body }, { quota }) => {
-      await quota.groups.setFor(anyAccount(params.username), body.groups)
-      return reply(204)
-    },
+    handle: ({ params, body }, { quota }) =>
+      replyDone(quota.groups.setFor(anyAccount(params.username), body.groups)),
   }),
 ]
 
@@ -231,10 +218,8 @@ export const quotaRuleRoutes = [
     operationId: 'adminGetQuotaRule',
     summary: 'A quota rule',
     responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => {
-      const rule = await quota.rules.get(params.quotarule)
-      return rule === undefined ? reply(404) : reply(200, presentRule(rule))
-    },
+    handle: async ({ params }, { quota }) =>
+      replyFound(await quota.rules.get(params.quotarule), (rule) => presentRule(rule)),
   }),
   route({
     ...write,
@@ -247,8 +232,9 @@ export const quotaRuleRoutes = [
     exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
     handle: async ({ params, body }, { quota, dialect }) => {
       const subjects = body.subjects && subjectsIn(dialect, body.subjects)
-      const rule = await quota.rules.edit(params.quotarule, { ...body, subjects })
-      return rule === undefined ? reply(404) : reply(200, presentRule(rule))
+      return replyFound(await quota.rules.edit(params.quotarule, { ...body, subjects }), (rule) =>
+        presentRule(rule),
+      )
     },
   }),
   route({
