@@ -4,11 +4,11 @@ import { accountIds } from './accounts/accounts.ts'
 import { hostOf } from './api/users.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
+import { Transport } from './git/transport.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
-import { type LocalStorage, openLocalStorage } from './local-storage.ts'
 import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
@@ -92,7 +92,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   const { driver, authenticate, onPush, ...data } = given
   const host = { driver, authenticate, onPush, log }
   const options = checked(Options, data)
-  const storage = openLocalStorage(options, log)
+  const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
   const domain = createDomain(options, host, storage, store)
   await domain.hosting.sweep().catch(async (error) => {
@@ -101,7 +101,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   })
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
-  const parts = { options, host, storage, store, markdown, write, ...domain }
+  const parts = { ...{ options, host, store, markdown, write }, transport: storage.transport, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
   const resuming = startBackground(parts)
@@ -174,6 +174,26 @@ interface Domain {
 
 type Parts = Domain & ListenerParts
 
+/** The data that this server stores on its own disk, besides records. */
+interface DiskStorage {
+  /** Undefined when the host stores the repositories, and reports their sizes. */
+  readonly gitStorage: GitStorage | undefined
+  /** Serves fetches and pushes over HTTP; undefined when that is turned off. */
+  readonly transport: Transport | undefined
+  /** Files other than git data: attachments, LFS objects, packages. */
+  readonly fileStorage: FileStorage
+}
+
+/** Called by `createAllot` with its options. */
+const openDiskStorage = ({ repositories, git, files }: Options, log: Log): DiskStorage => {
+  const fileStorage = new FileStorage(files)
+  if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
+  const onError = (error: Error, fields: object) =>
+    log.info({ err: error, ...fields }, 'a git process failed')
+  const transport = git.http ? new Transport({ ...repositories, ...git, onError }) : undefined
+  return { gitStorage: new GitStorage(repositories), transport, fileStorage }
+}
+
 const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> => {
   await driver.open()
   await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
@@ -183,7 +203,7 @@ const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> 
   return new Store(driver)
 }
 
-const createDomain = (options: Options, host: Host, storage: LocalStorage, store: Store): Domain => {
+const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
   const { log } = host
   const events: Events = new EventEmitter({ captureRejections: true })
   events.on('error', logError(log, 'a listener of quota failed'))
@@ -234,8 +254,8 @@ const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts) 
 }
 
 /** Closes the parts in the order in which they depend on each other. */
-const closeParts = async ({ host, storage, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
-  await storage.transport?.close()
+const closeParts = async ({ host, transport, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
+  await transport?.close()
   await jobRunner.stop()
   await compactor.stop()
   await hosting.idle().catch(() => undefined)

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
 import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
+import type { Transport } from './git/transport.ts'
 import type { Hosting } from './hosting.ts'
 import {
   Dispatcher,
@@ -12,7 +13,6 @@ import {
   sendEmpty,
   serveReference,
 } from './http/index.ts'
-import type { LocalStorage } from './local-storage.ts'
 import type { Markdown } from './markdown/index.ts'
 import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -36,7 +36,8 @@ export interface Host {
 export interface ListenerParts {
   readonly options: Options
   readonly host: Host
-  readonly storage: LocalStorage
+  /** Undefined when git over HTTP is turned off. */
+  readonly transport: Transport | undefined
   readonly store: Store
   readonly hosting: Hosting
   readonly quota: QuotaEngine
@@ -88,9 +89,9 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   })
 }
 
-const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) => ({
+const streamParts = ({ options, host, transport, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
-    git: storage.transport !== undefined,
+    git: transport !== undefined,
     // A host that stores repositories itself serves URLs below their clone_url itself.
     lfs: options.lfs !== false && options.repositories !== false,
     packages: options.packages !== false,
@@ -99,7 +100,7 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
   services: {
     store,
     hosting,
-    transport: storage.transport,
+    transport,
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
@@ -110,14 +111,14 @@ const streamParts = ({ options, host, storage, store, hosting }: ListenerParts) 
 })
 
 /** The listener of the pages. */
-export const createPages = ({ options, host, storage, store, hosting, quota }: ListenerParts) =>
+export const createPages = ({ options, host, transport, store, hosting, quota }: ListenerParts) =>
   createLazyPages({
     services: {
       ...{ store, hosting, quota },
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
-        clones: storage.transport !== undefined,
+        clones: transport !== undefined,
       },
     },
     baseUrl: options.baseUrl,

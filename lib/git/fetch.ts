@@ -11,7 +11,14 @@ import { Readable } from 'node:stream'
 import { ifMissing } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, type PktLine, pktLine } from './pkt-lines.ts'
-import { configuration, ENVIRONMENT, feed, type GitProcess, startProcess, type Timeouts } from './process.ts'
+import {
+  configuration,
+  ENVIRONMENT,
+  feed,
+  type GitProcess,
+  type ProcessLimits,
+  startProcess,
+} from './process.ts'
 
 /** The size of most fetch requests. */
 const MAX_BUFFERED = 64 * 1024
@@ -146,13 +153,11 @@ const createWants = (findUnreachable: FindUnreachable): Wants => {
 }
 
 interface ReachabilityOptions {
-  git: string
-  folder: string
-  timeouts: Timeouts
-  /** Bytes of memory for each process. */
-  memory: number | undefined
+  readonly git: string
+  readonly folder: string
+  readonly limits: ProcessLimits
   /** Aborted when the client disconnects. */
-  signal: AbortSignal
+  readonly signal: AbortSignal
 }
 
 /**
@@ -210,11 +215,11 @@ const typesOf = async (options: ReachabilityOptions, ids: readonly string[]) => 
 
 /** The output lines of a git command, which is stopped when the caller stops reading. */
 async function* linesOf(
-  { git, folder, timeouts, memory, signal }: ReachabilityOptions,
+  { git, folder, limits, signal }: ReachabilityOptions,
   args: readonly string[],
   input: readonly string[],
 ): AsyncGenerator<string> {
-  const options = { git, env: ENVIRONMENT, timeouts, memory, isDetached: false }
+  const options = { ...limits, git, env: ENVIRONMENT, isDetached: false }
   const child = await startProcess([...configuration(), `--git-dir=${folder}`, ...args], options)
   const stop = () => child.stop()
   signal.addEventListener('abort', stop, { once: true })

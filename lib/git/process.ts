@@ -119,11 +119,14 @@ export const startError = (git: string, cause: Error): Error =>
       )
     : cause
 
-export interface Timeouts {
-  /** Without a byte in either direction. */
-  idleMs: number
-  /** For the whole run. */
-  deadlineMs: number
+/** Named as the options of the server are; what is absent is not limited. */
+export interface ProcessLimits {
+  /** Milliseconds without a byte in either direction. */
+  readonly idleTimeout?: number | undefined
+  /** Milliseconds for the whole run. */
+  readonly timeout?: number | undefined
+  /** Bytes for each process. */
+  readonly maxMemory?: number | undefined
 }
 
 /** How a process ended. */
@@ -146,17 +149,14 @@ export interface GitProcess {
   stop(cause?: ExitResult['cause']): void
 }
 
-interface ProcessOptions {
-  git: string
-  env: Record<string, string | undefined>
-  timeouts: Timeouts
-  /** Bytes for each process; undefined: no limit. */
-  memory?: number | undefined
+interface ProcessOptions extends ProcessLimits {
+  readonly git: string
+  readonly env: Record<string, string | undefined>
   /**
    * Runs git in a process group of its own, which is stopped as a whole and gets no Ctrl-C meant for the server. Not for
    * fetches: Linux schedules groups against each other, and on a busy machine a clone then takes twice as long.
    */
-  isDetached: boolean
+  readonly isDetached: boolean
 }
 
 /** Node's pipes are sockets, which count their bytes. */
@@ -168,9 +168,9 @@ const MAX_STDERR = 4096
 /** @throws AllotError unavailable when git is not installed */
 export const startProcess = async (
   args: readonly string[],
-  { git, env, timeouts, memory, isDetached }: ProcessOptions,
+  { git, env, isDetached, ...limits }: ProcessOptions,
 ): Promise<GitProcess> => {
-  const [command, commandArgs] = await withMemoryLimit(git, args, memory)
+  const [command, commandArgs] = await withMemoryLimit(git, args, limits.maxMemory)
   const child = spawn(command, commandArgs, { env, detached: isDetached, stdio: 'pipe' }) as PipedProcess
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
@@ -180,7 +180,7 @@ export const startProcess = async (
   // A git that ends before it has read its input reports that by its exit code.
   child.stdin.on('error', () => undefined)
   const { stop, cause } = stopper(child, isDetached)
-  const clear = watchTimeouts(child, timeouts, stop)
+  const clear = watchTimeouts(child, limits, stop)
   const stderr = collectText(child.stderr)
   const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', (code) => {
@@ -215,17 +215,18 @@ const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
 /** Polls the byte counts, which costs nothing per byte. @returns ends the watch */
 const watchTimeouts = (
   { stdin, stdout }: PipedProcess,
-  { idleMs, deadlineMs }: Timeouts,
+  { idleTimeout, timeout }: ProcessLimits,
   stop: GitProcess['stop'],
 ) => {
   const transferred = () => stdout.bytesRead + stdin.bytesWritten
   let [last, since] = [transferred(), performance.now()]
-  const poll = setInterval(() => {
+  const checkIdle = (timeoutMs: number) => {
     const current = transferred()
     if (current !== last) [last, since] = [current, performance.now()]
-    else if (performance.now() - since >= idleMs) stop('idle')
-  }, idleMs / 4)
-  const deadline = setTimeout(() => stop('deadline'), deadlineMs)
+    else if (performance.now() - since >= timeoutMs) stop('idle')
+  }
+  const poll = idleTimeout && setInterval(() => checkIdle(idleTimeout), idleTimeout / 4)
+  const deadline = timeout && setTimeout(() => stop('deadline'), timeout)
   return () => {
     clearInterval(poll)
     clearTimeout(deadline)
@@ -239,6 +240,19 @@ const collectText = (stream: Readable): (() => string) => {
   })
   return () => text
 }
+
+export interface WriteListener {
+  /** Called before git may change anything. @param pid of the git that will */
+  started(pid: number): Promise<void>
+}
+
+/** Announces a git that waits for its input to the listener, and stops git when the listener fails. */
+export const announce = (child: GitProcess, listener: WriteListener): Promise<void> =>
+  listener.started(child.pid).catch(async (error) => {
+    child.stop()
+    await child.ended
+    throw error
+  })
 
 /** Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client gets the response. */
 export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {

@@ -2,7 +2,13 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../clients.ts'
 import { folderOf, recover } from './folders.ts'
-import { type ExitResult, environmentFor, type GitProcess, startProcess, type Timeouts } from './process.ts'
+import {
+  type ExitResult,
+  environmentFor,
+  type GitProcess,
+  type ProcessLimits,
+  startProcess,
+} from './process.ts'
 
 /** The long-running git programs. */
 export type Program = 'upload-pack' | 'receive-pack' | 'gc'
@@ -17,85 +23,95 @@ export interface ProcessClient {
   readonly signal: AbortSignal
 }
 
-export interface ProcessesOptions {
-  directory: string
-  git: string
-  timeouts: Timeouts
-  /** How many processes may run at once, and how many of them for one client. */
-  maxProcesses: number
-  maxProcessesPerClient: number
-  /** Bytes of memory for each process. */
-  memory: number
-  onError: (error: Error, fields: object) => void
+/** Named as the options of the server are. */
+export interface ProcessesOptions extends ProcessLimits {
+  readonly idleTimeout: number
+  readonly timeout: number
+  readonly directory: string
+  readonly git: string
+  /** How many processes may run at once. */
+  readonly maxConcurrent: number
+  /** How many of them for one client; a quarter when absent. */
+  readonly maxConcurrentPerClient?: number | undefined
+  readonly onError: (error: Error, fields: object) => void
 }
 
 /** The long-running git processes, each started within its client's budget. */
-export interface Processes {
+export class GitProcesses {
+  readonly #options: ProcessesOptions
+  readonly #env: Record<string, string>
+  readonly #budget: ClientBudget
+  readonly #repositories = new Map<number, RepositoryProcesses>()
+
+  /** @param env added to the environment of every process */
+  constructor(options: ProcessesOptions, env: Record<string, string>) {
+    const { maxConcurrent, maxConcurrentPerClient = Math.ceil(maxConcurrent / 4) } = options
+    this.#options = options
+    this.#env = env
+    this.#budget = new ClientBudget({
+      ...{ slots: maxConcurrent, slotsPerClient: maxConcurrentPerClient },
+      ...{ queue: 4 * maxConcurrent, queuePerClient: 4 * maxConcurrent },
+      message: 'too many clients are fetching or pushing: try again',
+    })
+  }
+
   /**
    * Starts a program on a repository.
    * @throws AllotError unavailable when too many run; Error when the repository is not on the disk
    */
-  start(
+  async start(
     id: number,
     program: Program,
     args: readonly string[],
-    client: ProcessClient,
-    timeouts?: Timeouts,
-  ): Promise<GitProcess>
-  /** Removes what stopped writers left in a repository, unless another writer runs. */
-  recoverStopped(id: number): Promise<void>
-  /** Stops all processes of a repository. */
-  stop(id: number): Promise<void>
-  /** Whether as many processes run as may run at once. */
-  isBusy(): boolean
-  /** One promise for each running process; resolves when it ends. */
-  endings(): Promise<unknown>[]
-}
-
-/** @param env added to the environment of every process */
-export const createProcesses = (options: ProcessesOptions, env: Record<string, string>): Processes => {
-  const { directory, git, memory, maxProcesses } = options
-  const repositories = new Map<number, RepositoryProcesses>()
-  const budget = new ClientBudget({
-    ...{ slots: maxProcesses, slotsPerClient: options.maxProcessesPerClient },
-    ...{ queue: 4 * maxProcesses, queuePerClient: 4 * maxProcesses },
-    message: 'too many clients are fetching or pushing: try again',
-  })
-  const removeUnused = (id: number) => {
-    if (repositories.get(id)?.isUnused) repositories.delete(id)
-  }
-
-  return {
-    async start(id, program, args, { protocol, client, signal }, timeouts = options.timeouts) {
-      const folder = folderOf(directory, id)
-      const release = await budget.acquire(client, signal)
-      const entry = repositories.get(id) ?? new RepositoryProcesses(folder)
-      repositories.set(id, entry)
-      const processOptions = { env: { ...environmentFor(protocol), ...env }, isDetached: isWriter(program) }
-      const starting = entry.start(program, () =>
-        startProcess(args, { git, timeouts, memory, ...processOptions }),
-      )
-      const child = await starting.catch((error) => {
+    { protocol, client, signal }: ProcessClient,
+    { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
+  ): Promise<GitProcess> {
+    const { directory, git } = this.#options
+    const release = await this.#budget.acquire(client, signal)
+    const repository = this.#repositories.get(id) ?? new RepositoryProcesses(folderOf(directory, id))
+    this.#repositories.set(id, repository)
+    const env = { ...environmentFor(protocol), ...this.#env }
+    const options = { git, env, idleTimeout, timeout, maxMemory, isDetached: isWriter(program) }
+    const child = await repository
+      .start(program, () => startProcess(args, options))
+      .catch((error) => {
         release()
-        removeUnused(id)
+        this.#removeUnused(id)
         throw error
       })
-      void child.ended.then((result) => {
-        release()
-        removeUnused(id)
-        reportFailure(options, program, id, result)
-      })
-      if (signal.aborted) child.stop()
-      signal.addEventListener('abort', () => child.stop(), { once: true })
-      return child
-    },
-    async recoverStopped(id) {
-      await repositories.get(id)?.recoverStopped()
-      removeUnused(id)
-    },
-    stop: async (id) => repositories.get(id)?.stop(),
-    isBusy: () => budget.running() >= maxProcesses,
-    endings: () => [...repositories.values()].flatMap((entry) => entry.endings()),
+    void child.ended.then((result) => {
+      release()
+      this.#removeUnused(id)
+      reportFailure(this.#options, program, id, result)
+    })
+    if (signal.aborted) child.stop()
+    signal.addEventListener('abort', () => child.stop(), { once: true })
+    return child
+  }
+
+  /** Removes what stopped writers left in a repository, unless another writer runs. */
+  async recoverStopped(id: number): Promise<void> {
+    await this.#repositories.get(id)?.recoverStopped()
+    this.#removeUnused(id)
+  }
+
+  /** Stops all processes of a repository. */
+  async stop(id: number): Promise<void> {
+    await this.#repositories.get(id)?.stop()
+  }
+
+  /** Whether as many processes run as may run at once. */
+  isBusy(): boolean {
+    return this.#budget.running() >= this.#options.maxConcurrent
+  }
+
+  /** One promise for each running process; resolves when it ends. */
+  endings(): Promise<unknown>[] {
+    return [...this.#repositories.values()].flatMap((repository) => repository.endings())
+  }
+
+  #removeUnused(id: number): void {
+    if (this.#repositories.get(id)?.isUnused) this.#repositories.delete(id)
   }
 }
 

@@ -1,10 +1,16 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ifMissing } from '../disk.ts'
 import { folderOf, placeFolder, removeFolder, UNFINISHED } from './folders.ts'
-import { configuration, ENVIRONMENT, type ExitResult, runGit, startError, startProcess } from './process.ts'
+import {
+  announce,
+  configuration,
+  ENVIRONMENT,
+  type ExitResult,
+  runGit,
+  startProcess,
+  type WriteListener,
+} from './process.ts'
 
 /** A repository as an export writes it. */
 export interface Bundle {
@@ -34,26 +40,15 @@ const hasReferences = async (folder: string): Promise<boolean> => {
 /** Without a deadline: the reader sets the pace. */
 async function* bundleParts(git: string, folder: string): AsyncGenerator<Uint8Array> {
   const args = [...configuration(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
-  const child = spawn(git, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] })
-  let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  const ended = once(child, 'close').then(
-    ([code]) => {
-      if (code !== 0) throw new Error(`git bundle of ${folder} failed with ${code}: ${stderr.trim()}`)
-    },
-    (cause) => {
-      throw startError(git, cause)
-    },
-  )
-  ended.catch(() => undefined)
+  const child = await startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
+  child.stdin.end()
   try {
     yield* child.stdout as AsyncIterable<Buffer>
-    await ended
+    const { code, stderr } = await child.ended
+    if (code !== 0) throw new Error(`git bundle of ${folder} failed with ${code}: ${stderr}`)
   } finally {
     // Stops git when the caller stops reading.
-    child.kill()
+    child.stop()
   }
 }
 
@@ -124,14 +119,12 @@ interface RemoteOrigin {
   authorization: string
 }
 
-interface RemoteFetch {
+interface RemoteFetch extends WriteListener {
   directory: string
   git: string
-  /** Called before git may change anything. @param pid of the git that will */
-  started(pid: number): Promise<void>
 }
 
-const DEADLINE_MS = 24 * 3600_000
+const TIMEOUT_MS = 24 * 3600_000
 /** A connection that transfers less than a byte per second for so long is closed. */
 const SILENCE_SECONDS = 300
 
@@ -157,7 +150,7 @@ const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
 export const fetchFrom = async (
   id: number,
   { url, authorization }: RemoteOrigin,
-  { directory, git, started, isEmpty }: RemoteFetch & { isEmpty: boolean },
+  { directory, git, isEmpty, ...listener }: RemoteFetch & { isEmpty: boolean },
 ): Promise<ExitResult> => {
   const fetch = ['fetch', '--quiet', '--no-write-fetch-head', '--update-head-ok', '--stdin']
   const atomic = isEmpty ? ['--atomic'] : []
@@ -172,15 +165,10 @@ export const fetchFrom = async (
     GIT_CONFIG_KEY_0: 'http.extraHeader',
     GIT_CONFIG_VALUE_0: `Authorization: ${authorization}`,
   }
-  const timeouts = { idleMs: DEADLINE_MS, deadlineMs: DEADLINE_MS }
-  const child = await startProcess(args, { git, env, timeouts, isDetached: true })
+  const child = await startProcess(args, { git, env, timeout: TIMEOUT_MS, isDetached: true })
   child.stdout.resume()
   // git waits for the references on its standard input, and changes nothing before.
-  await started(child.pid).catch(async (error) => {
-    child.stop()
-    await child.ended
-    throw error
-  })
+  await announce(child, listener)
   child.stdin.end(REFS)
   return child.ended
 }

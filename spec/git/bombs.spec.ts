@@ -111,8 +111,9 @@ describe('The memory of git', () => {
       const session = await startProcess(args, {
         git: 'git',
         env: { PATH: process.env.PATH },
-        timeouts: { idleMs: 10_000, deadlineMs: 10_000 },
-        memory: bytes,
+        idleTimeout: 10_000,
+        timeout: 10_000,
+        maxMemory: bytes,
         isDetached: false,
       })
       session.stdin.end()
